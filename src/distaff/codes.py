@@ -1,0 +1,93 @@
+"""``Codes``: what an encoder says about a data set, as plain arrays from any framework."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.errors import DistaffError
+
+FloatArray = NDArray[np.floating[Any]]
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """A numpy array of a numpy array, a torch tensor on any device, a pandas frame or nested lists."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+    return np.asarray(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """The posteriors q(z|x) of N observations: Gaussian latents, and categorical groups beside them.
+
+    Args:
+        means: (N, D) means of the Gaussian latents; D may be 0 when there are categorical groups.
+        logvars: (N, D) their log-variances; ``-inf`` is a deterministic latent. ``None``: only means known.
+        categories: name → (N, k) class probabilities of one categorical latent.
+    """
+
+    means: FloatArray
+    logvars: FloatArray | None = None
+    categories: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        means = _matrix("means", self.means)
+        object.__setattr__(self, "means", means)
+        if self.logvars is not None:
+            logvars = _matrix("log-variances", self.logvars, minus_infinity=True)
+            if logvars.shape != means.shape:
+                raise DistaffError(
+                    f"log-variances have shape {logvars.shape} but means {means.shape}: they must agree."
+                )
+            object.__setattr__(self, "logvars", logvars)
+        groups = {name: _probabilities(name, p, len(means)) for name, p in self.categories.items()}
+        object.__setattr__(self, "categories", groups)
+
+    def __len__(self) -> int:
+        return len(self.means)
+
+    def __getitem__(self, rows: Any) -> "Codes":
+        """The codes of some observations: a slice, a mask or an index array over rows."""
+        return Codes(
+            self.means[rows],
+            None if self.logvars is None else self.logvars[rows],
+            {name: probabilities[rows] for name, probabilities in self.categories.items()},
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name a latent variable: ``z0`` … for the Gaussian ones, then the categorical groups."""
+        return (*(f"z{d}" for d in range(self.means.shape[1])), *self.categories)
+
+
+def _matrix(what: str, values: Any, minus_infinity: bool = False) -> FloatArray:
+    array = as_array(values)
+    if array.ndim != 2:
+        raise DistaffError(f"{what} must be a matrix (N, D), not an array of shape {array.shape}.")
+    if not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
+        raise DistaffError(f"{what} must be real numbers, not {array.dtype}.")
+    if not np.issubdtype(array.dtype, np.floating) or array.dtype.itemsize not in (4, 8):
+        array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
+    finite = np.isfinite(array)
+    if minus_infinity:
+        finite |= np.isneginf(array)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        raise DistaffError(
+            f"{what} hold {array[row, column]} at row {row}, column {column}: remove such rows first."
+        )
+    return array
+
+
+def _probabilities(name: str, values: Any, count: int) -> FloatArray:
+    array = _matrix(f"probabilities of {name!r}", values)
+    if len(array) != count:
+        raise DistaffError(f"probabilities of {name!r} have {len(array)} rows but the means {count}.")
+    if array.shape[1] < 2 or array.min(initial=0) < -1e-6 or np.abs(array.sum(1) - 1).max(initial=0) > 1e-3:
+        raise DistaffError(
+            f"each row of {name!r} must hold the probabilities of two or more classes and sum to 1."
+        )
+    return array

@@ -1,0 +1,1 @@
+"""Where observations come from: one file a data set, each with a ``load() -> Dataset``."""

@@ -1,0 +1,5 @@
+"""Shared by all tests: one thread a process, so that two test workers use two cores."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
