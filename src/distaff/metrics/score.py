@@ -39,9 +39,10 @@ class Score:
     def __repr__(self) -> str:
         interval = "" if self.interval is None else f" [{self.interval[0]:.4f}, {self.interval[1]:.4f}]"
         lines = [f"{self.name} {self.value:.4f}{interval}  ({self.protocol}, {self.direction} is better)"]
-        for parts in (self.per_factor, self.per_latent):
-            if parts:
-                lines.append("  " + "  ".join(f"{name} {value:.4f}" for name, value in parts.items()))
+        breakdowns = [parts for parts in (self.per_factor, self.per_latent) if parts]
+        lines += [
+            "  " + "  ".join(f"{name} {value:.4f}" for name, value in parts.items()) for parts in breakdowns
+        ]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
