@@ -1,0 +1,164 @@
+"""Data of your own: an array in memory, an ``.npz``, or a ``.npy`` that is memory-mapped."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.codes import as_array
+from distaff.data.archives import open_npz
+from distaff.data.dataset import Dataset
+from distaff.data.images import BitImages, ByteImages, FloatImages, Images
+from distaff.errors import DistaffError
+
+Channels = Literal["auto", "first", "last"]
+BLOCK = 1 << 24
+"""Values looked at a time when a large array is checked."""
+
+
+def from_array(
+    images: Any,
+    factors: Any = None,
+    names: Sequence[str] | None = None,
+    channels: Channels = "auto",
+    name: str = "array",
+) -> Dataset:
+    """A data set of arrays (numpy, torch, pandas, lists).
+
+    Args:
+        images: (N, H, W), (N, H, W, C) or (N, C, H, W) with values 0–255, 0–1 or booleans; or vectors (N, D).
+        factors: (N, K) or (N,). Whole numbers and strings are classes, numbered in order; other numbers are
+            real-valued factors (size 0).
+        names: one name a factor.
+        channels: which axis holds the channels, where the shape leaves it open.
+        name: what messages call it.
+    """
+    observations = _observations(as_array(images), channels, name)
+    if factors is None:
+        if names is not None and len(names):
+            raise DistaffError(f"{name} names factors but has no factor array.")
+        return Dataset(observations, name=name)
+    classes, sizes, tables = _classes(as_array(factors), name)
+    labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(sizes)))
+    return Dataset(observations, classes, labels, sizes, tables, name)
+
+
+def load(file: str | Path, key: str = "images", channels: Channels = "auto") -> Dataset:
+    """The data set in an ``.npz`` (``images``, optional ``factors``, ``factor_names``) or of a ``.npy``."""
+    path = Path(file)
+    if path.suffix == ".npy":
+        return from_array(_mapped(path), channels=channels, name=path.stem)
+    with open_npz(path) as archive:
+        if key not in archive and "latents_classes" in archive:
+            raise DistaffError(
+                f"{path} has no array {key!r} and looks like dSprites: use --data dsprites --file {path}."
+            )
+        images = archive.array(key)
+        factors = archive.array("factors") if "factors" in archive else None
+        names = archive.array("factor_names").ravel() if "factor_names" in archive else None
+    return from_array(images, factors, _texts(names), channels, path.stem)
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError as problem:
+        raise DistaffError(f"there is no file {path}.") from problem
+    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as problem:
+        raise DistaffError(f"{path} is not a whole .npy file of plain numbers ({problem}).") from problem
+    return array
+
+
+def _texts(names: NDArray[Any] | None) -> list[str] | None:
+    if names is None:
+        return None
+    return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names]
+
+
+def _observations(array: NDArray[Any], channels: Channels, name: str) -> Images:
+    if array.dtype.kind not in "buif":
+        raise DistaffError(f"images of {name} must be numbers or booleans, not {array.dtype}.")
+    if array.ndim not in (2, 3, 4) or 0 in array.shape:
+        raise DistaffError(
+            f"images of {name} must be (N, H, W), (N, H, W, C), (N, C, H, W) or vectors (N, D),"
+            f" not {array.shape}."
+        )
+    if array.ndim == 2:
+        _extent(array, name)
+        return FloatImages(array.astype(np.float32, copy=False))
+    channels_last = array.ndim == 4 and _channels_last(array.shape, channels)
+    if array.ndim == 3:
+        array = array[:, None]
+    low, high, whole = _extent(array, name)
+    if whole and 0 <= low <= high <= 255:
+        if high <= 1:
+            return BitImages.pack(np.moveaxis(array, 3, 1) if channels_last else array)
+        return ByteImages(array.astype(np.uint8, copy=False), channels_last)
+    if low < 0 or high > 1:
+        raise DistaffError(
+            f"images of {name} run from {low:g} to {high:g}: bring them to 0–1, or to whole numbers 0–255."
+        )
+    return FloatImages(array.astype(np.float32, copy=False), channels_last)
+
+
+def _channels_last(shape: tuple[int, ...], channels: Channels) -> bool:
+    if channels != "auto":
+        return channels == "last"
+    first, last = shape[1] <= 4, shape[3] <= 4
+    if first == last:
+        raise DistaffError(
+            f"images of shape {shape} leave open which axis holds the channels:"
+            " say channels='first' or channels='last'."
+        )
+    return last
+
+
+def _extent(array: NDArray[Any], name: str) -> tuple[float, float, bool]:
+    """The smallest and largest value, and whether all are whole numbers; not a number is an error."""
+    low, high, whole = np.inf, -np.inf, True
+    for start, block in _blocks(array):
+        if array.dtype.kind == "f":
+            if not np.isfinite(block).all():
+                row = start + int(np.argwhere(~np.isfinite(block))[0][0])
+                raise DistaffError(
+                    f"observation {row} of {name} holds a value that is not finite: remove it first."
+                )
+            whole = whole and bool((block == np.floor(block)).all())
+        low, high = min(low, float(block.min())), max(high, float(block.max()))
+    return low, high, whole
+
+
+def _blocks(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    rows = max(1, BLOCK * len(array) // array.size)
+    for start in range(0, len(array), rows):
+        yield start, array[start : start + rows]
+
+
+def _classes(
+    factors: NDArray[Any], name: str
+) -> tuple[NDArray[Any], tuple[int, ...], tuple[NDArray[np.float64], ...]]:
+    """Number the classes of each factor in order; a column with fractions stays real and gets size 0."""
+    if factors.ndim == 1:
+        factors = factors[:, None]
+    if factors.ndim != 2 or factors.dtype.kind not in "buifUS":
+        raise DistaffError(
+            f"factors of {name} must be numbers or strings of shape (N, K),"
+            f" not {factors.dtype} of shape {factors.shape}."
+        )
+    columns, tables = [], []
+    for k, column in enumerate(factors.T):
+        numeric = column.dtype.kind not in "US"
+        if numeric and not np.isfinite(column).all():
+            raise DistaffError(
+                f"factor {k} of {name} holds a value that is not finite: remove such rows first."
+            )
+        if numeric and (column != np.floor(column)).any():
+            columns.append(column.astype(np.float64))
+            tables.append(np.empty(0))
+        else:
+            values, classes = np.unique(column, return_inverse=True)
+            columns.append(classes)
+            tables.append(values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64))
+    return np.stack(columns, axis=1), tuple(map(len, tables)), tuple(tables)

@@ -1,0 +1,173 @@
+"""``Dataset``: observations, and the factors that made them where these are known."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.data.images import Chosen, Images, Indices, IntArray, Shape, as_rows
+from distaff.errors import DistaffError, unknown
+
+FINGERPRINT_SAMPLE = 256
+"""How many observations, spread over the set, enter a fingerprint."""
+
+
+def grid(sizes: Sequence[int]) -> IntArray:
+    """(N, K) every combination of classes once, the last factor changing fastest."""
+    return np.indices(tuple(sizes)).reshape(len(sizes), -1).T
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """N observations with K factors of variation.
+
+    Args:
+        images: the observations; ``images[indices]`` gives float32 (B, C, H, W) in [0, 1], or vectors (B, D).
+        factors: (N, K) integer classes 0 … size-1, or real numbers in columns of size 0. ``None``: unknown.
+        names: one name a factor.
+        sizes: the number of classes of each factor; 0 for a real-valued one.
+        factor_values: the real value of each class of each factor; ``None``: the classes themselves.
+        name: what messages and run folders call it.
+    """
+
+    images: Images
+    factors: NDArray[Any] | None = None
+    names: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    factor_values: tuple[NDArray[np.float64], ...] | None = None
+    name: str = "data"
+
+    def __post_init__(self) -> None:
+        if len(self.images) == 0:
+            raise DistaffError(f"{self.name} holds no observations.")
+        if self.factors is None:
+            if self.names or self.sizes or self.factor_values:
+                raise DistaffError(f"{self.name} names factors but has no factor array.")
+            return
+        if self.factors.ndim != 2 or len(self.factors) != len(self.images):
+            raise DistaffError(
+                f"factors of shape {self.factors.shape} do not fit {len(self.images)} observations:"
+                " they must be (N, K)."
+            )
+        columns = self.factors.shape[1]
+        if not len(self.names) == len(self.sizes) == columns:
+            raise DistaffError(
+                f"{self.name} has {columns} factors but {len(self.names)} names and {len(self.sizes)} sizes."
+            )
+        if len(set(self.names)) < columns:
+            raise DistaffError(f"factor names must differ, not {', '.join(self.names)}.")
+        for name, size, column in zip(self.names, self.sizes, self.factors.T, strict=True):
+            if size and not 0 <= column.min() <= column.max() < size:
+                raise DistaffError(
+                    f"factor {name!r} has {size} classes but holds {column.min()} … {column.max()}."
+                )
+        if self.factor_values is not None and self.sizes != tuple(map(len, self.factor_values)):
+            raise DistaffError(f"{self.name} needs one value for each class of each factor.")
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def __repr__(self) -> str:
+        factors = ", ".join(
+            f"{name} {size or 'real'}" for name, size in zip(self.names, self.sizes, strict=True)
+        )
+        return f"{self.name}: {len(self):,} × {self.shape}, {factors or 'no factors'}"
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of one observation: (C, H, W), or (D,) for vectors."""
+        return self.images.shape
+
+    @property
+    def values(self) -> NDArray[np.float64] | None:
+        """(N, K) the factors as real values: tables looked up by class where there are any."""
+        if self.factors is None or self.factor_values is None:
+            return None if self.factors is None else self.factors.astype(np.float64)
+        columns = zip(self.factor_values, self.factors.T, strict=True)
+        return np.stack(
+            [table[column.astype(np.int64)] if len(table) else column for table, column in columns], axis=1
+        )
+
+    @cached_property
+    def is_grid(self) -> bool:
+        """Whether the rows enumerate every combination of classes once, the last factor changing fastest."""
+        if self.factors is None or 0 in self.sizes or np.prod(self.sizes, dtype=object) != len(self):
+            return False
+        return bool((self.factors == grid(self.sizes)).all())
+
+    def sample(
+        self, count: int, rng: np.random.Generator, fixed: Mapping[str, float] | None = None
+    ) -> IntArray:
+        """``count`` indices drawn uniformly, with replacement, among the rows where ``fixed`` factors hold.
+
+        On a grid this is index arithmetic; elsewhere the rows are searched.
+
+        >>> data.sample(64, np.random.default_rng(0), fixed={"shape": 1})
+        """
+        fixed = dict(fixed or {})
+        for name in fixed:
+            self.column(name)
+        if not fixed:
+            return rng.integers(0, len(self), count)
+        if self.is_grid:
+            return np.ravel_multi_index(
+                tuple(
+                    self._classes(name, size, fixed, count, rng)
+                    for name, size in zip(self.names, self.sizes, strict=True)
+                ),
+                self.sizes,
+            )
+        matching = np.flatnonzero(self.where(fixed))
+        if not len(matching):
+            raise DistaffError(f"no observation of {self.name} has {fixed}.")
+        return rng.choice(matching, count)
+
+    def where(self, combination: Mapping[str, float]) -> NDArray[np.bool_]:
+        """(N,) whether each observation has these factor classes."""
+        matches = np.ones(len(self), bool)
+        for name, value in combination.items():
+            matches &= self.column(name) == value
+        return matches
+
+    def column(self, name: str) -> NDArray[Any]:
+        """(N,) the classes (or real values) of one factor by its name."""
+        if self.factors is None:
+            raise DistaffError(f"{self.name} has no factors, so {name!r} cannot be fixed or asked for.")
+        if name not in self.names:
+            raise unknown("factor", name, self.names)
+        return self.factors[:, self.names.index(name)]
+
+    def subset(self, indices: Indices, name: str | None = None) -> "Dataset":
+        """The chosen observations as a data set of their own, sharing memory with this one."""
+        rows = as_rows(indices, len(self))
+        return Dataset(
+            Chosen(self.images, rows),
+            None if self.factors is None else self.factors[rows],
+            self.names,
+            self.sizes,
+            self.factor_values,
+            name or self.name,
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A SHA-256 of the content: shape, count, factors and a spread of observations."""
+        digest = hashlib.sha256(f"{len(self)} {self.shape} {self.names} {self.sizes}".encode())
+        if self.factors is not None:
+            digest.update(np.ascontiguousarray(self.factors, dtype=np.float64).tobytes())
+        spread = np.unique(np.linspace(0, len(self) - 1, FINGERPRINT_SAMPLE).astype(np.int64))
+        digest.update(self.images[spread].contiguous().numpy().tobytes())
+        return digest.hexdigest()
+
+    def _classes(
+        self, name: str, size: int, fixed: Mapping[str, float], count: int, rng: np.random.Generator
+    ) -> IntArray:
+        if name not in fixed:
+            return rng.integers(0, size, count)
+        if fixed[name] not in range(size):
+            raise DistaffError(f"factor {name!r} has classes 0 … {size - 1}, not {fixed[name]}.")
+        return np.full(count, fixed[name], dtype=np.int64)

@@ -1,0 +1,147 @@
+"""Where the observations of a data set are kept: packed bits, bytes or floats, gathered by index.
+
+Every store takes a memory-mapped array as well as one in memory. A batch is one gather and one conversion in
+the calling process; there are no worker processes to feed.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from distaff.codes import as_array
+from distaff.errors import DistaffError
+
+Shape = tuple[int, ...]
+IntArray = NDArray[np.int64]
+Indices = int | slice | Sequence[int] | NDArray[Any] | Tensor
+
+
+class Images(Protocol):
+    """N observations of one shape: images (C, H, W) with values in [0, 1], or vectors (D,)."""
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of one observation."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, indices: Indices) -> Tensor:
+        """float32 observations: (B, *shape) for many indices, (*shape) for a single integer."""
+        ...
+
+
+def as_rows(indices: Indices, count: int) -> IntArray:
+    """The row numbers (B,) that ``indices`` name among ``count`` rows; a single integer gives B = 1."""
+    if isinstance(indices, slice):
+        return np.arange(*indices.indices(count))
+    rows = np.atleast_1d(as_array(indices))
+    if rows.dtype == bool and len(rows) == count:
+        rows = np.flatnonzero(rows)
+    if rows.ndim != 1 or (rows.size and not np.issubdtype(rows.dtype, np.integer)):
+        raise DistaffError(
+            f"indices must be integers in one dimension, not {rows.dtype} of shape {rows.shape}."
+        )
+    rows = rows.astype(np.int64, copy=False)
+    if rows.size == 0:
+        return rows
+    lowest = rows.min()
+    if lowest < -count or rows.max() >= count:
+        raise IndexError(f"an index lies outside the {count} observations.")
+    return rows % count if lowest < 0 else rows
+
+
+def is_single(indices: Indices) -> bool:
+    """Whether ``indices`` is one integer, so that one observation is wanted and not a batch."""
+    return not isinstance(indices, slice) and np.ndim(as_array(indices)) == 0
+
+
+class _Stored:
+    """What the stores share: N rows of one array, and turning indices into a batch."""
+
+    def __init__(self, rows: NDArray[Any], shape: Shape) -> None:
+        self.rows = np.asarray(rows)
+        self.shape = shape
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, indices: Indices) -> Tensor:
+        batch = self._floats(self.rows.take(as_rows(indices, len(self)), axis=0))
+        return batch[0] if is_single(indices) else batch
+
+    def _floats(self, rows: NDArray[Any]) -> Tensor:
+        raise NotImplementedError
+
+
+class BitImages(_Stored):
+    """Black-and-white images, eight pixels a byte: ``packed`` is ``np.packbits`` of each (C, H, W), flat."""
+
+    def __init__(self, packed: NDArray[np.uint8], shape: Shape) -> None:
+        if packed.ndim != 2 or packed.shape[1] != (math.prod(shape) + 7) // 8:
+            raise DistaffError(f"packed rows of shape {packed.shape} do not hold images of shape {shape}.")
+        super().__init__(packed, shape)
+
+    @classmethod
+    def pack(cls, images: NDArray[Any]) -> "BitImages":
+        """Pack (N, C, H, W) images of zeros and ones, a block at a time: they may be memory-mapped."""
+        shape, block = images.shape[1:], 4096
+        packed = np.empty((len(images), (math.prod(shape) + 7) // 8), np.uint8)
+        for start in range(0, len(images), block):
+            part = images[start : start + block]
+            packed[start : start + block] = np.packbits(part.reshape(len(part), -1) != 0, axis=1)
+        return cls(packed, shape)
+
+    def _floats(self, rows: NDArray[Any]) -> Tensor:
+        bits = np.unpackbits(rows, axis=1, count=math.prod(self.shape))
+        return torch.from_numpy(bits).float().view(-1, *self.shape)
+
+
+class ByteImages(_Stored):
+    """uint8 images whose value ``white`` is 1.0: (N, C, H, W), or (N, H, W, C) with ``channels_last``."""
+
+    def __init__(self, images: NDArray[np.uint8], channels_last: bool = False, white: int = 255) -> None:
+        if images.ndim != 4 or images.dtype != np.uint8:
+            raise DistaffError(f"byte images must be uint8 (N, C, H, W), not {images.dtype} {images.shape}.")
+        _, *shape = images.shape
+        super().__init__(images, (shape[2], *shape[:2]) if channels_last else tuple(shape))
+        self.channels_last = channels_last
+        self.white = white
+
+    def _floats(self, rows: NDArray[Any]) -> Tensor:
+        batch = torch.from_numpy(rows).float().div_(self.white)
+        return batch.permute(0, 3, 1, 2) if self.channels_last else batch
+
+
+class FloatImages(_Stored):
+    """Float observations as they are: images (N, C, H, W) in [0, 1], or vectors (N, D)."""
+
+    def __init__(self, values: NDArray[np.floating[Any]], channels_last: bool = False) -> None:
+        _, *shape = values.shape
+        super().__init__(values, (shape[2], *shape[:2]) if channels_last else tuple(shape))
+        self.channels_last = channels_last
+
+    def _floats(self, rows: NDArray[Any]) -> Tensor:
+        batch = torch.from_numpy(rows.astype(np.float32, copy=False))
+        return batch.permute(0, 3, 1, 2) if self.channels_last else batch
+
+
+class Chosen:
+    """Some observations of another store, in a given order, without copying them."""
+
+    def __init__(self, images: Images, rows: IntArray) -> None:
+        self.images = images
+        self.chosen = rows
+        self.shape = images.shape
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def __getitem__(self, indices: Indices) -> Tensor:
+        batch = self.images[self.chosen[as_rows(indices, len(self))]]
+        return batch[0] if is_single(indices) else batch

@@ -1,0 +1,190 @@
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from distaff.data import BitImages, ByteImages, FloatImages, arrays, from_array, open_dataset
+from distaff.errors import DistaffError
+
+RNG = np.random.default_rng(0)
+COLOUR = RNG.integers(0, 256, (6, 3, 8, 9), dtype=np.uint8)
+GREY = COLOUR[:, 0]
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        COLOUR,
+        np.moveaxis(COLOUR, 1, 3),
+        COLOUR.astype(np.int64),
+        COLOUR.astype(np.float64),
+        COLOUR / 255.0,
+        (COLOUR / 255.0).astype(">f4"),
+        torch.from_numpy(COLOUR),
+        COLOUR.tolist(),
+    ],
+)
+def test_every_layout_and_number_type_gives_the_same_images(images: object) -> None:
+    data = from_array(images)
+    assert data.shape == (3, 8, 9)
+    np.testing.assert_allclose(data.images[:].numpy(), COLOUR / 255, atol=1e-6)
+
+
+def test_grey_images_need_no_channel_axis() -> None:
+    data = from_array(GREY)
+    assert data.shape == (1, 8, 9)
+    np.testing.assert_allclose(data.images[2].numpy()[0], GREY[2] / 255, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [bool, np.uint8, np.int32, np.float32])
+def test_zeros_and_ones_are_packed_and_not_divided_by_255(kind: type) -> None:
+    bits = (GREY > 100).astype(kind)
+    data = from_array(bits)
+    assert isinstance(data.images, BitImages)
+    np.testing.assert_array_equal(data.images[:].numpy()[:, 0], bits.astype(np.float32))
+    last = from_array(np.stack([bits, bits, 1 - bits.astype(np.uint8)], axis=3))
+    np.testing.assert_array_equal(last.images[:].numpy()[:, 2], 1 - bits.astype(np.float32))
+
+
+def test_each_kind_of_number_has_its_store() -> None:
+    assert isinstance(from_array(COLOUR).images, ByteImages)
+    assert isinstance(from_array(COLOUR / 255).images, FloatImages)
+    vectors = RNG.normal(size=(9, 2))
+    data = from_array(vectors)
+    assert data.shape == (2,)
+    np.testing.assert_allclose(data.images[:].numpy(), vectors, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("images", "message"),
+    [
+        (np.full((4, 8, 8), np.nan), "observation 0 of array holds a value that is not finite"),
+        (np.where(np.arange(4)[:, None] == 2, np.inf, np.zeros((4, 3))), "observation 2"),
+        (np.full((4, 8, 8), -0.1), "run from -0.1 to -0.1"),
+        (np.full((4, 8, 8), 1.5), "run from 1.5"),
+        (np.full((4, 8, 8), 256), "run from 256"),
+        (np.full((4, 8, 8), -1), "run from -1"),
+        (np.full((4, 8, 8), 1j), "numbers or booleans, not complex128"),
+        (np.full((4, 8, 8), "x"), "numbers or booleans, not <U1"),
+        (np.full((4, 8, 8), None), "numbers or booleans, not object"),
+        (np.zeros(5), r"not \(5,\)"),
+        (np.zeros((1, 2, 3, 4, 5)), r"not \(1, 2, 3, 4, 5\)"),
+        (np.zeros((0, 8, 8)), r"not \(0, 8, 8\)"),
+        (np.zeros((5, 3, 64, 3)), "leave open which axis"),
+        (np.zeros((5, 32, 64, 64)), "leave open which axis"),
+    ],
+)
+def test_images_that_cannot_be_used_are_one_sentence(images: np.ndarray, message: str) -> None:
+    with pytest.raises(DistaffError, match=message):
+        from_array(images)
+
+
+def test_an_open_channel_axis_can_be_said() -> None:
+    images = RNG.random((5, 3, 8, 3))
+    assert from_array(images, channels="first").shape == (3, 8, 3)
+    assert from_array(images, channels="last").shape == (3, 3, 8)
+
+
+def test_classes_are_numbered_and_real_factors_stay_real() -> None:
+    images = np.zeros((4, 8, 8))
+    data = from_array(images, [[10, 0.5], [30, 0.25], [10, 1], [20, 2]], ["size", "place"])
+    assert data.sizes == (3, 0)
+    np.testing.assert_array_equal(data.factors, [[0, 0.5], [2, 0.25], [0, 1], [1, 2]])
+    np.testing.assert_array_equal(data.values, [[10, 0.5], [30, 0.25], [10, 1], [20, 2]])
+    words = from_array(images, np.array(["cat", "dog", "cat", "ant"]))
+    assert (words.names, words.sizes) == (("factor0",), (3,))
+    np.testing.assert_array_equal(words.factors, [[1], [2], [1], [0]])
+    flags = from_array(images, np.array([True, False, True, True]))
+    np.testing.assert_array_equal(flags.factors, [[1], [0], [1], [1]])
+
+
+@pytest.mark.parametrize(
+    ("factors", "names", "message"),
+    [
+        (np.zeros((3, 2)), None, "do not fit 4"),
+        (np.zeros((4, 2)), ["a"], "2 factors but 1 names"),
+        (np.zeros((4, 2)), ["a", "a"], "must differ"),
+        (np.zeros((4, 2, 2)), None, r"shape \(4, 2, 2\)"),
+        (np.full((4, 1), np.nan), None, "factor 0 of array holds a value that is not finite"),
+        (np.full((4, 1), None), None, "not object"),
+        (None, ["a"], "no factor array"),
+    ],
+)
+def test_factors_that_cannot_be_used_are_one_sentence(
+    factors: np.ndarray, names: list[str] | None, message: str
+) -> None:
+    with pytest.raises(DistaffError, match=message):
+        from_array(np.zeros((4, 8, 8)), factors, names)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_an_npz_is_read_with_its_factors(tmp_path: Path, save: object) -> None:
+    file = tmp_path / "mine.npz"
+    save(file, images=GREY, factors=np.arange(6) % 2, factor_names=["side"])  # type: ignore[operator]
+    data = open_dataset(str(file))
+    assert (data.name, data.names, data.sizes) == ("mine", ("side",), (2,))
+    np.testing.assert_allclose(data.images[:].numpy()[:, 0], GREY / 255, atol=1e-6)
+    save(file, images=GREY)  # type: ignore[operator]
+    assert open_dataset(file).factors is None
+
+
+def test_arrays_in_fortran_order_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "mine.npz"
+    np.savez(file, images=np.asfortranarray(GREY))
+    np.testing.assert_allclose(open_dataset(file).images[:].numpy()[:, 0], GREY / 255, atol=1e-6)
+
+
+def test_a_npy_is_memory_mapped(tmp_path: Path) -> None:
+    file = tmp_path / "large.npy"
+    np.save(file, COLOUR)
+    data = open_dataset(file)
+    assert isinstance(data.images, ByteImages)
+    assert isinstance(data.images.rows.base, np.memmap)
+    np.testing.assert_allclose(data.images[:].numpy(), COLOUR / 255, atol=1e-6)
+
+
+def test_an_npz_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "mine.npz"
+    with pytest.raises(DistaffError, match="there is no file"):
+        arrays.load(file)
+    np.savez(file, pictures=GREY)
+    with pytest.raises(DistaffError, match="has no array 'images': it holds pictures"):
+        arrays.load(file)
+    np.savez(file, imgs=GREY, latents_classes=GREY)
+    with pytest.raises(DistaffError, match="--data dsprites --file"):
+        arrays.load(file)
+    np.savez(file, images=np.array([None, 1]))
+    with pytest.raises(DistaffError, match="pickled objects, which are never loaded"):
+        arrays.load(file)
+    file.write_bytes(b"")
+    with pytest.raises(DistaffError, match=r"not a whole \.npz"):
+        arrays.load(file)
+    npy = tmp_path / "mine.npy"
+    npy.write_bytes(b"\x93NUMPY nonsense")
+    with pytest.raises(DistaffError, match=r"not a whole \.npy"):
+        arrays.load(npy)
+    np.save(npy, np.array([None, 1]), allow_pickle=True)
+    with pytest.raises(DistaffError, match=r"not a whole \.npy"):
+        arrays.load(npy)
+
+
+def bomb(file: Path, shape: tuple[int, ...], written: int) -> None:
+    """An npz whose header promises ``shape`` and whose member holds ``written`` zero bytes."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": shape})
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("images.npy", header.getvalue() + bytes(written))
+
+
+def test_sizes_are_checked_before_memory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "bomb.npz"
+    bomb(file, (1 << 40, 64, 64), 1000)
+    with pytest.raises(DistaffError, match="not as long as its header says"):
+        arrays.load(file)
+    monkeypatch.setattr("distaff.data.archives.LARGEST", 1 << 20)
+    bomb(file, (1024, 64, 64), 1 << 22)
+    with pytest.raises(DistaffError, match="more than is read at once"):
+        arrays.load(file)

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+import torch
+
+from distaff.data import BitImages, ByteImages, FloatImages
+from distaff.data.images import Chosen
+from distaff.errors import DistaffError
+
+RNG = np.random.default_rng(0)
+BITS = RNG.integers(0, 2, (20, 1, 5, 7), dtype=np.uint8)
+BYTES = RNG.integers(0, 256, (20, 3, 5, 7), dtype=np.uint8)
+
+STORES = {
+    "bits": (BitImages.pack(BITS), BITS.astype(np.float32)),
+    "bytes": (ByteImages(BYTES), BYTES / np.float32(255)),
+    "channels last": (
+        ByteImages(np.moveaxis(BYTES, 1, 3).copy(), channels_last=True),
+        BYTES / np.float32(255),
+    ),
+    "floats": (FloatImages(BYTES / 255.0), BYTES / np.float32(255)),
+    "big endian": (FloatImages((BYTES / 255.0).astype(">f8")), BYTES / np.float32(255)),
+    "vectors": (FloatImages(BYTES[:, 0, 0] * 1.0), BYTES[:, 0, 0].astype(np.float32)),
+    "chosen": (Chosen(ByteImages(BYTES), np.arange(20)[::-1]), BYTES[::-1] / np.float32(255)),
+}
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_every_way_of_indexing_gives_the_same_floats(kind: str) -> None:
+    store, expected = STORES[kind]
+    assert len(store) == 20
+    assert store.shape == expected.shape[1:]
+    mask = np.zeros(20, bool)
+    mask[[3, 4]] = True
+    for indices in ([3, 0, 3], np.array([3, 0, 3]), torch.tensor([3, 0, 3]), slice(2, 12, 3), [-1, 5], mask):
+        batch = store[indices]
+        assert batch.dtype == torch.float32
+        plain = indices.numpy() if isinstance(indices, torch.Tensor) else indices
+        np.testing.assert_allclose(batch.numpy(), expected[plain], rtol=1e-6)
+    np.testing.assert_allclose(store[7].numpy(), expected[7], rtol=1e-6)
+    np.testing.assert_allclose(store[np.int64(7)].numpy(), expected[7], rtol=1e-6)
+    assert store[[]].shape == (0, *store.shape)
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_indices_that_name_no_row_are_refused(kind: str) -> None:
+    store, _ = STORES[kind]
+    for beyond in (20, -21, [0, 20]):
+        with pytest.raises(IndexError, match="outside the 20"):
+            store[beyond]
+    with pytest.raises(DistaffError, match="integers"):
+        store[np.array([0.5])]
+
+
+def test_a_batch_does_not_alias_the_store() -> None:
+    values = np.zeros((4, 3), np.float32)
+    FloatImages(values)[0:2].add_(1)
+    assert (values == 0).all()
+
+
+def test_rows_that_cannot_hold_the_images_are_refused() -> None:
+    with pytest.raises(DistaffError, match="do not hold"):
+        BitImages(np.zeros((2, 3), np.uint8), (1, 64, 64))
+    with pytest.raises(DistaffError, match="uint8"):
+        ByteImages(np.zeros((2, 1, 4, 4)))
