@@ -16,6 +16,8 @@ def as_array(values: Any) -> NDArray[Any]:
     """A numpy array of a numpy array, a torch tensor on any device, a pandas frame or nested lists."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
+        if str(values.dtype) == "torch.bfloat16":  # numpy has no such type
+            values = values.float()
     return np.asarray(values)
 
 

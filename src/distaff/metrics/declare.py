@@ -1,0 +1,106 @@
+"""How a metric is declared: a plain function, a card that describes it, and named protocols.
+
+A metric is an ordinary function with its own keyword arguments; ``None`` means "the protocol's value".
+
+    PROTOCOLS = {"kim18": Voting(votes=800, size=100), "locatello19": Voting(votes=10_000, size=64)}
+
+    @metric(paper="Kim & Mnih 2018", protocols=PROTOCOLS, bounds=(0, 1))
+    def factor_vae_score(codes, factors, *, protocol="kim18", votes=None, ..., bootstrap=0, seed=0) -> Score:
+        settings, protocol = settle(PROTOCOLS, protocol, votes=votes, ...)
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from distaff.errors import unknown
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Settings = TypeVar("Settings", bound="DataclassInstance")
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a reader should know about a metric before using it.
+
+    Args:
+        name: the function's name.
+        summary: the first line of its docstring.
+        paper: where it comes from.
+        inputs: what it reads. Only metrics of one model's codes appear in ``evaluate``.
+        posterior: whether it needs q(z|x), that is log-variances: for some protocols (``"optional"``) or all.
+        bounds: the range of values.
+        direction: whether higher or lower is better.
+        protocols: the presets by name, the default first.
+        default: whether it belongs to the default table of ``evaluate``.
+    """
+
+    name: str
+    summary: str
+    paper: str
+    inputs: Literal["codes", "codes and factors", "several codes"]
+    posterior: Literal["no", "optional", "yes"]
+    bounds: tuple[float, float]
+    direction: Literal["higher", "lower"]
+    protocols: tuple[str, ...]
+    default: bool
+
+
+def metric(
+    *,
+    paper: str,
+    protocols: Iterable[str],
+    bounds: tuple[float, float] = (0.0, math.inf),
+    direction: Literal["higher", "lower"] = "higher",
+    inputs: Literal["codes", "codes and factors", "several codes"] = "codes and factors",
+    posterior: Literal["no", "optional", "yes"] = "no",
+    default: bool = True,
+) -> Callable[[Function], Function]:
+    """Attach a :class:`Card` to a metric; the function itself and its signature stay as they are."""
+
+    def attach(function: Function) -> Function:
+        summary = (function.__doc__ or "").strip().splitlines()[0]
+        card = Card(
+            function.__name__, summary, paper, inputs, posterior, bounds, direction, tuple(protocols), default
+        )
+        function.__dict__["card"] = card
+        return function
+
+    return attach
+
+
+def card_of(function: Callable[..., Any]) -> Card:
+    """The card of a metric."""
+    card = getattr(function, "card", None)
+    if not isinstance(card, Card):
+        raise TypeError(f"{function!r} is not a metric: declare it with @metric.")
+    return card
+
+
+def metrics_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The metrics among a module's public names, by name."""
+    public = {name: getattr(module, name) for name in module.__all__}
+    return {name: value for name, value in public.items() if isinstance(getattr(value, "card", None), Card)}
+
+
+def settle(protocols: Mapping[str, Settings], protocol: str, **given: Any) -> tuple[Settings, str]:
+    """The protocol's settings with the caller's values put in, and the name that says so.
+
+    Values of ``None`` keep the protocol's. A changed value becomes part of the name
+    (``"kim18 with votes=200"``), so that the same name never means two numbers.
+    """
+    if protocol not in protocols:
+        raise unknown("protocol", protocol, protocols)
+    preset = protocols[protocol]
+    changes = {
+        key: value for key, value in given.items() if value is not None and value != getattr(preset, key)
+    }
+    if not changes:
+        return preset, protocol
+    listed = ", ".join(f"{key}={value}" for key, value in changes.items())
+    return replace(preset, **changes), f"{protocol} with {listed}"

@@ -1,0 +1,181 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from distaff import Codes, DistaffError
+from distaff.metrics import factor_vae_score
+from distaff.metrics.groups import fixed_factor_rows, group_rows
+from distaff.metrics.inputs import as_factors
+from distaff.metrics.latents import active_latents, gini_variance, kl_to_prior
+from tests.metrics.toys import grid, noise_codes, perfect_codes, rotated
+
+CLASSES = grid()
+PROTOCOLS = ["kim18", "locatello19"]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_perfect_codes_score_one_for_every_factor(protocol):
+    score = factor_vae_score(perfect_codes(CLASSES, 10), CLASSES, protocol=protocol)
+    assert score.value == 1.0
+    assert score.per_factor is not None
+    assert set(score.per_factor.values()) == {1.0}
+    assert score.protocol == protocol
+
+
+def test_noise_scores_chance():
+    codes = noise_codes(CLASSES, 10)
+    own = [factor_vae_score(codes, CLASSES, seed=seed).value for seed in range(10)]
+    assert np.mean(own) == pytest.approx(0.26, abs=0.015)
+    assert factor_vae_score(codes, CLASSES, protocol="locatello19").value == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_permuting_flipping_and_rescaling_latents_change_nothing(protocol):
+    codes = rotated(perfect_codes(CLASSES, 7))
+    changed = codes[:, np.random.default_rng(1).permutation(7)] * [3, -1, 1e-6, 1e6, -2, 1, 0.1] + 5
+    before, after = (factor_vae_score(z, CLASSES, protocol=protocol).value for z in (codes, changed))
+    assert before == after
+    assert before < 0.9
+
+
+def test_rotating_two_latents_into_each_other_confuses_their_factors():
+    codes = perfect_codes(CLASSES)
+    codes[:, [3, 4]] = codes[:, [3, 4]] @ np.array([[1, -1], [1, 1]]) / np.sqrt(2)
+    score = factor_vae_score(codes, CLASSES)
+    assert score.value < 0.9
+    assert score.per_factor is not None
+    assert score.per_factor["factor0"] == 1.0
+
+
+def test_missing_one_of_k_factors_costs_its_share():
+    """Where Higgins' metric gives 100% (FactorVAE Fig. 3)."""
+    codes = perfect_codes(CLASSES)[:, :4]
+    assert factor_vae_score(codes, CLASSES).value == pytest.approx(0.8, abs=0.05)
+
+
+def test_the_vote_table_keeps_the_index_in_the_full_space():
+    codes = perfect_codes(CLASSES)
+    z = np.concatenate([np.zeros((len(codes), 2)), codes], axis=1)
+    logvars = np.full(z.shape, -3.0)
+    logvars[:, :2] = 0
+    score = factor_vae_score(Codes(z, logvars), CLASSES)
+    assert score.details["votes"].shape == (7, 5)
+    assert score.details["votes"][:2].sum() == 0
+    assert score.details["active"] == ["z2", "z3", "z4", "z5", "z6"]
+    assert score.value == 1.0
+
+
+def test_latents_collapsed_to_the_prior_do_not_vote():
+    """A collapsed latent's tiny means may follow a factor; only its KL tells that it says nothing."""
+    rng = np.random.default_rng(0)
+    z = np.concatenate([perfect_codes(CLASSES), 1e-3 * rng.normal(size=(len(CLASSES), 5))], axis=1)
+    logvars = np.concatenate([np.full((len(z), 5), -4.0), np.zeros((len(z), 5))], axis=1)
+    active, used, notes = active_latents(Codes(z, logvars))
+    assert active.tolist() == [True] * 5 + [False] * 5
+    assert used == {"prune": "kl", "threshold": 0.01}
+    assert "z5, z6, z7, z8, z9" in notes[0]
+    by_ratio, _, _ = active_latents(Codes(z, logvars), "ratio")
+    assert np.array_equal(by_ratio, active)
+    bare, used, _ = active_latents(Codes(z))
+    assert bare.all()
+    assert used == {"prune": "none"}
+    assert active_latents(Codes(z), "means", 0.05)[0].tolist() == active.tolist()
+
+
+def test_deterministic_latents_are_alive():
+    codes = Codes(perfect_codes(CLASSES), np.full((len(CLASSES), 5), -np.inf))
+    assert factor_vae_score(codes, CLASSES).value == 1.0
+
+
+def test_kl_to_the_prior_is_the_closed_form():
+    rng = np.random.default_rng(0)
+    means, logvars = rng.normal(size=(50, 3)), rng.normal(size=(50, 3))
+    q = torch.distributions.Normal(torch.tensor(means), torch.tensor(np.exp(logvars / 2)))
+    p = torch.distributions.Normal(torch.zeros(50, 3), torch.ones(50, 3))
+    kl = torch.distributions.kl_divergence(q, p).mean(0).numpy()
+    c = np.array([[0.5, 0.5, 0, 0]] * 50)
+    codes = Codes(means, logvars, {"c": c})
+    np.testing.assert_allclose(kl_to_prior(codes), [*kl, np.log(2)], rtol=1e-6)
+
+
+def test_gini_variance_is_the_papers_double_sum():
+    x = np.random.default_rng(0).integers(0, 3, 40)
+    double_sum = (x[:, None] != x).sum() / (2 * 40 * 39)
+    assert gini_variance(np.bincount(x) / 40) * 40 / 39 == pytest.approx(double_sum)
+
+
+def test_categorical_groups_vote_by_gini_variance():
+    shape, rest = CLASSES[:, 0], perfect_codes(CLASSES)[:, 1:]
+    codes = Codes(rest, categories={"shape": np.eye(3)[shape]})
+    score = factor_vae_score(codes, CLASSES)
+    assert score.value == 1.0
+    assert score.details["votes"][4, 0] > 100
+    only = factor_vae_score(Codes(np.zeros((len(shape), 0)), categories={"shape": np.eye(3)[shape]}), CLASSES)
+    assert only.value < 0.4
+
+
+def test_rows_of_a_draw_share_the_fixed_factor_and_spread_over_the_others():
+    factors = as_factors(CLASSES)
+    fixed = np.repeat(np.arange(5), 40)
+    rows = fixed_factor_rows(group_rows(factors), fixed, 100, np.random.default_rng(0))
+    for k in range(5):
+        drawn = CLASSES[rows[fixed == k]]
+        assert (drawn[:, :, k] == drawn[:, :1, k]).all()
+        for other in set(range(5)) - {k}:
+            shares = np.bincount(drawn[:, :, other].ravel()) / drawn[:, :, other].size
+            np.testing.assert_allclose(shares, 1 / factors.sizes[other], rtol=0.15)
+
+
+def test_row_order_and_incomplete_grids_do_not_matter():
+    rng = np.random.default_rng(0)
+    kept = rng.permutation(len(CLASSES))[:1500]
+    codes = perfect_codes(CLASSES, 8)
+    assert factor_vae_score(codes[kept], CLASSES[kept]).value == 1.0
+
+
+def test_intervals_hold_the_value_and_shrink_with_votes():
+    codes = rotated(perfect_codes(CLASSES))
+    few, many = (factor_vae_score(codes, CLASSES, votes=v, bootstrap=500) for v in (400, 6400))
+    assert few.interval is not None
+    assert many.interval is not None
+    assert few.interval[0] < few.value < few.interval[1]
+    width_few, width_many = (s.interval[1] - s.interval[0] for s in (few, many))
+    assert width_few / width_many == pytest.approx(4, rel=0.25)
+    assert few.protocol == "kim18 with votes=400"
+
+
+def test_frames_and_tensors_are_read():
+    frame = pd.DataFrame(CLASSES, columns=["shape", "scale", "angle", "x", "y"])
+    score = factor_vae_score(torch.tensor(perfect_codes(CLASSES)), frame)
+    assert list(score.per_factor or {}) == ["shape", "scale", "angle", "x", "y"]
+
+
+def test_no_active_latent_scores_a_constant_guess_and_says_so():
+    score = factor_vae_score(Codes(np.zeros((len(CLASSES), 3))), CLASSES)
+    assert score.value == pytest.approx(0.2, abs=0.05)
+    assert "no latent is active" in score.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"votes": 0}, "votes >= 1"),
+        ({"protocol": "kim"}, "did you mean 'kim18'"),
+        ({"prune": "kl"}, "needs log-variances"),
+        ({"prune": "means"}, "needs a threshold"),
+        ({"prune": "all"}, "unknown prune"),
+        ({"bootstrap": 5}, "20 draws"),
+    ],
+)
+def test_bad_options_are_refused(change, message):
+    with pytest.raises(DistaffError, match=message):
+        factor_vae_score(perfect_codes(CLASSES), CLASSES, **change)
+
+
+def test_a_factor_that_cannot_be_held_fixed_is_named():
+    values = {"a": np.arange(20), "b": np.arange(20) % 2}
+    with pytest.raises(DistaffError, match="factor 'a'"):
+        factor_vae_score(np.random.default_rng(0).normal(size=(20, 2)), values)
+    with pytest.raises(DistaffError, match="'b' has one value only"):
+        factor_vae_score(np.zeros((4, 2)), {"a": [0, 1, 0, 1], "b": [2, 2, 2, 2]})
