@@ -1,0 +1,106 @@
+"""Bars: KL and informativeness per latent, scores per factor."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from distaff.figures import style
+from distaff.figures.arrays import filled, named, numbers, same_length
+from distaff.figures.style import label, panels, small_multiples
+
+
+def kl_bars(
+    kl: Any, names: Sequence[str] | None = None, *, sort: bool = True, title: str | None = None
+) -> Figure:
+    """KL(q(z_j|x) ‖ p(z_j)) of each latent, averaged over the data: what orders the FactorVAE paper's Fig. 6.
+
+    Args:
+        kl: (D,) in nats.
+        names: D names; z0 … by default.
+        sort: from the largest down.
+        title: written above.
+    """
+    kl = numbers("kl", kl, "D")
+    names = named("names", names, len(kl))
+    figure, axes = panels(width=_width(len(kl)), height=1.8)
+    _bars(axes[0][0], kl, names, sort)
+    label(axes[0][0], x="latent", y="KL to the prior (nats)", title=title)
+    return figure
+
+
+def informativeness_bars(
+    informativeness: Mapping[str, Any],
+    names: Sequence[str] | None = None,
+    *,
+    normalised: bool = True,
+    sort: bool = True,
+) -> Figure:
+    """I(x; z_i) of all latents, the largest first, one panel a model: Do & Tran's Fig. 9 and 14.
+
+    Args:
+        informativeness: model → (D,).
+        names: D names for all models; z0 … by default.
+        normalised: whether the values are divided by log(#bins); otherwise they are in nats.
+        sort: from the largest down.
+    """
+    filled("informativeness", informativeness)
+    models = {model: numbers(model, values, "D") for model, values in informativeness.items()}
+    figure, axes = small_multiples(len(models), 3, height=1.7)
+    top = max(float(np.nanmax(values)) for values in models.values())
+    for i, (one, (model, values)) in enumerate(zip(axes, models.items(), strict=True)):
+        _bars(one, values, named("names", names, len(values)), sort)
+        one.set_ylim(0, 1.05 * top if top > 0 else 1)
+        unit = "I(x; zᵢ) / log #bins" if normalised else "I(x; zᵢ) (nats)"
+        label(one, x="latent", y=None if i % 3 else unit, title=model)
+    return figure
+
+
+def scores_by_factor(
+    scores: Mapping[str, Any], factors: Sequence[str], *, score: str, title: str | None = None
+) -> Figure:
+    """A score's value for each factor, models side by side: Do & Tran's Fig. 13, Tables 8 and 9.
+
+    Args:
+        scores: model → (K,).
+        factors: K names.
+        score: what is drawn, such as "RMIG (normalised)".
+        title: written above.
+    """
+    filled("scores", scores)
+    heights = {model: numbers(model, values, "K") for model, values in scores.items()}
+    same_length(factors=factors, **heights)
+    bars = len(heights) * len(factors)
+    figure, axes = panels(width=style.COLUMN if bars <= 18 else style.PAGE)
+    one = axes[0][0]
+    width = 0.8 / len(heights)
+    colours = style.categorical_colours(len(heights))
+    for i, (model, values) in enumerate(heights.items()):
+        offset = (i - (len(heights) - 1) / 2) * width
+        one.bar(np.arange(len(factors)) + offset, values, width, color=colours[i], label=model)
+    _name_ticks(one, factors)
+    label(one, y=score, title=title)
+    if len(heights) > 1:
+        style.legend_beside(figure, one, columns=3)
+    return figure
+
+
+def _bars(axes: Axes, values: Any, names: Sequence[str], sort: bool) -> None:
+    order = np.argsort(-values, kind="stable") if sort else np.arange(len(values))
+    axes.bar(np.arange(len(values)), values[order], color=style.PALETTE[0], width=0.7)
+    _name_ticks(axes, [names[i] for i in order])
+
+
+def _name_ticks(axes: Axes, names: Sequence[str]) -> None:
+    """Names below the bars: upright where short and few, turned where long, left out where too many."""
+    if len(names) > 40:
+        axes.set_xticks([])
+        return
+    turned = len(names) > 12 or max(map(len, names)) * len(names) > 45
+    axes.set_xticks(np.arange(len(names)), names, rotation=90 if turned else 0)
+
+
+def _width(bars: int) -> float:
+    return style.COLUMN if bars <= 20 else style.PAGE

@@ -1,0 +1,76 @@
+"""Many small images as one picture: far fewer artists than one axes an image, and even gaps."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from distaff.figures.arrays import Array
+from distaff.figures.style import COLUMN, DPI, INK, PAGE, SMALL
+
+GAP = 0.06
+"""White space between images, as a part of an image's side."""
+
+TALLEST = 9.0
+"""The height of a paper's page in inches: no grid grows beyond it."""
+
+
+def montage(images: Array, breaks: Collection[int] = ()) -> Array:
+    """Images (R, C, channels, H, W) as one picture (height, width, 3) on white; ``breaks`` are wide gaps."""
+    high, wide = images.shape[-2:]
+    tops, lefts = _offsets(len(images), high, wide, breaks), _offsets(images.shape[1], wide, wide)
+    canvas = np.ones((tops[-1] + high, lefts[-1] + wide, 3))
+    for row, top in zip(images, tops, strict=True):
+        for image, left in zip(row, lefts, strict=True):
+            canvas[top : top + high, left : left + wide] = image.transpose(1, 2, 0)
+    return canvas
+
+
+def show(
+    axes: Axes,
+    images: Array,
+    row_labels: Sequence[str] | None = None,
+    column_labels: Sequence[str] | None = None,
+    breaks: Collection[int] = (),
+) -> None:
+    """Draw images (R, C, channels, H, W) on bare axes, with labels at the left and below."""
+    high, wide = images.shape[-2:]
+    axes.imshow(montage(images, breaks), vmin=0, vmax=1)
+    axes.spines[:].set_visible(False)
+    axes.grid(False)
+    axes.tick_params(length=0, labelsize=SMALL, colors=INK)
+    axes.set_yticks([])
+    axes.set_xticks([])
+    if row_labels is not None:
+        tops = _offsets(len(images), high, wide, breaks)
+        axes.set_yticks([top + (high - 1) / 2 for top in tops], row_labels)
+    if column_labels is not None:
+        lefts = _offsets(images.shape[1], wide, wide)
+        axes.set_xticks([left + (wide - 1) / 2 for left in lefts], column_labels)
+
+
+def _offsets(count: int, side: int, wide: int, breaks: Collection[int] = ()) -> list[int]:
+    """Where each of ``count`` images of length ``side`` starts, in pixels."""
+    gap = max(1, round(GAP * wide))
+    return [i * (side + gap) + 2 * gap * sum(at <= i for at in breaks) for i in range(count)]
+
+
+def bare_figure(width: float, height: float) -> Figure:
+    """An empty figure with the shared resolution and layout."""
+    return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
+
+
+def fitting_size(rows: int, columns: int, shape: Sequence[int], beside: float = 0.0) -> tuple[float, float]:
+    """Width and height in inches of a grid of images ``shape`` (…, H, W), with ``beside`` inches of labels.
+
+    An image is 0.6 inches wide where there is room; a grid keeps to one column, or both, or a page's height.
+    """
+    high, wide = shape[-2:]
+    wanted = columns * 0.6 * (1 + GAP) + beside
+    width = COLUMN if wanted <= COLUMN else PAGE
+    side = min((width - beside) / columns, 0.65)
+    height = side * high / wide * rows
+    if height > TALLEST:
+        side, height = side * TALLEST / height, TALLEST
+    return max(side * columns + beside, 1.0), height

@@ -1,0 +1,167 @@
+"""One look for every figure: the sizes of a paper's columns, colours safe for all, legible text.
+
+Everything is set on the artists themselves and never through matplotlib's global ``rcParams`` or ``pyplot``,
+so figures can be drawn in several threads and nothing stays behind.
+"""
+
+import threading
+from io import BytesIO
+from pathlib import Path
+from typing import Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, MaxNLocator
+
+from distaff.errors import unknown
+from distaff.files import atomic_file
+
+COLUMN, PAGE = 3.25, 6.75
+"""Widths in inches: one column of a two-column paper, and both."""
+
+TEXT, SMALL, TITLE = 8.0, 7.0, 8.5
+"""Font sizes in points: axis labels; ticks, legends and notes; titles."""
+
+INK, MUTED, FAINT = "#222222", "#666666", "#dddddd"
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's colours, told apart with any colour vision; their yellow is too faint on white."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES = ("-", "--", "-.", ":")
+SEQUENTIAL, DIVERGING = "cividis", "PuOr"
+DPI = 200
+FORMATS = ("png", "pdf", "svg")
+
+_saving = threading.Lock()
+
+
+def panels(
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    width: float = COLUMN,
+    height: float = 2.1,
+    share_x: bool = False,
+    share_y: bool | Literal["row", "col"] = False,
+) -> tuple[Figure, list[list[Axes]]]:
+    """A figure ``width`` inches wide with rows × columns of styled axes, each row ``height`` inches high."""
+    figure = Figure(figsize=(width, height * rows), dpi=DPI, layout="constrained", facecolor="white")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
+    for one in axes.flat:
+        dress(one)
+    return figure, axes.tolist()
+
+
+def small_multiples(
+    count: int, columns: int, *, width: float = PAGE, height: float
+) -> tuple[Figure, list[Axes]]:
+    """A figure with ``count`` styled axes, at most ``columns`` a row; one alone is a column wide."""
+    columns = min(columns, count)
+    figure, grid = panels(
+        -(-count // columns), columns, width=width if columns > 1 else COLUMN, height=height
+    )
+    axes = [one for row in grid for one in row]
+    for unused in axes[count:]:
+        unused.remove()
+    return figure, axes[:count]
+
+
+def dress(axes: Axes) -> None:
+    """Give axes the shared look."""
+    axes.set_facecolor("white")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(MUTED)
+    axes.tick_params(labelsize=SMALL, colors=INK, color=MUTED, length=2.5)
+    axes.grid(axis="y", color=FAINT, linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def label(axes: Axes, x: str | None = None, y: str | None = None, title: str | None = None) -> None:
+    """Write the axes' labels and title in the shared sizes."""
+    if x is not None:
+        axes.set_xlabel(x, fontsize=TEXT, color=INK)
+    if y is not None:
+        axes.set_ylabel(y, fontsize=TEXT, color=INK)
+    if title is not None:
+        axes.set_title(title, fontsize=TITLE, color=INK)
+
+
+def heading(figure: Figure, title: str | None) -> None:
+    """Write a title over the whole figure, if there is one."""
+    if title is not None:
+        figure.suptitle(title, fontsize=TITLE, color=INK)
+
+
+def legend(axes: Axes, title: str | None = None, columns: int = 1) -> None:
+    """A legend of the labelled artists, where it hides least."""
+    drawn = axes.legend(
+        title=title,
+        title_fontsize=SMALL,
+        fontsize=SMALL,
+        ncols=columns,
+        labelcolor=INK,
+        facecolor="white",
+        edgecolor="none",
+        framealpha=0.8,
+        handlelength=1.4,
+        columnspacing=1.0,
+        borderaxespad=0.2,
+    )
+    drawn.get_title().set_color(INK)
+
+
+def legend_beside(figure: Figure, axes: Axes, title: str | None = None, columns: int = 1) -> None:
+    """A legend of one panel's artists for the whole figure, outside the panels: below, ``columns`` wide."""
+    handles, names = axes.get_legend_handles_labels()
+    drawn = figure.legend(
+        handles,
+        names,
+        loc="outside lower center",
+        title=title,
+        title_fontsize=SMALL,
+        fontsize=SMALL,
+        ncols=columns,
+        labelcolor=INK,
+        frameon=False,
+        handlelength=1.4,
+        columnspacing=1.2,
+    )
+    drawn.get_title().set_color(INK)
+
+
+def count_axis(axes: Axes) -> None:
+    """Write a horizontal axis of step or sample counts as 50 k, 0.3 M."""
+    axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4, min_n_ticks=2))
+
+
+def categorical_colours(count: int) -> list[str]:
+    """Colours for unordered things such as objectives; they repeat after seven (pair them with MARKERS)."""
+    return [PALETTE[i % len(PALETTE)] for i in range(count)]
+
+
+def ordered_colours(count: int) -> list[tuple[float, float, float, float]]:
+    """Dark to light colours for the ordered values of a setting such as β."""
+    return [mpl.colormaps[SEQUENTIAL](x) for x in np.linspace(0, 0.85, count)]
+
+
+def render(figure: Figure, kind: str) -> bytes:
+    """The figure as the bytes of a ``"png"``, ``"pdf"`` or ``"svg"`` file, the same bytes every time."""
+    if kind not in FORMATS:
+        raise unknown("figure format", kind, FORMATS)
+    dates = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    # Type 42 keeps text selectable and is what publishers accept; rcParams are global, hence the lock.
+    with _saving, mpl.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "distaff"}), BytesIO() as buffer:
+        figure.savefig(buffer, format=kind, dpi=DPI, metadata=dates[kind])
+        return buffer.getvalue()
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write the figure to ``path``, whole or not at all, in the format its suffix names (png, pdf, svg)."""
+    path = Path(path)
+    content = render(figure, path.suffix.removeprefix(".").lower())
+    with atomic_file(path) as temporary:
+        temporary.write_bytes(content)
+    return path

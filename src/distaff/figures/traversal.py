@@ -1,0 +1,178 @@
+"""Latent traversals: what the decoder makes of one latent moved while the others stay."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from distaff.errors import DistaffError
+from distaff.figures.arrays import Array, filled, named, numbers, pictures, short
+from distaff.figures.images import label_width, paired
+from distaff.figures.montage import bare_figure, fitting_size, show
+from distaff.figures.style import PAGE, dress, heading, label
+
+SPACE = 0.12
+"""Inches between panels."""
+
+
+def traversals(
+    images: Any,
+    labels: Sequence[str],
+    values: Sequence[float] | None = None,
+    originals: Any = None,
+    reconstructions: Any = None,
+    *,
+    sort_by: Any = None,
+    top: int | None = None,
+    title: str | None = None,
+) -> Figure:
+    """One row a latent, originals and reconstructions on top: the FactorVAE paper's Fig. 3, 6, 9, 11, 13.
+
+    Args:
+        images: (D, steps, C, H, W), the decoded images of each latent's traversal.
+        labels: D texts at the rows' left, such as ``"z3 · KL 2.31"``.
+        values: the ``steps`` values the latent takes, written below.
+        originals: (n, C, H, W), shown above; as many as fit in the columns.
+        reconstructions: (n, C, H, W), theirs.
+        sort_by: (D,) numbers (KL, informativeness, MI with a factor): rows go from the largest down.
+        top: how many rows to keep after sorting.
+        title: written above.
+    """
+    rows = pictures("traversal images", images, "D steps")
+    labels = named("labels", labels, len(rows))
+    if sort_by is not None:
+        order = ranked(sort_by, len(rows))
+        rows, labels = rows[order], [labels[i] for i in order]
+    rows, labels = rows[:top], labels[:top]
+    ticks = None if values is None else value_labels(values, rows.shape[1])
+
+    if originals is None and reconstructions is None:
+        return _figure(rows, labels, ticks, (), title)
+    if originals is None or reconstructions is None:
+        raise DistaffError("give originals and reconstructions together, or neither.")
+    above = _stretched(np.stack(paired(originals, reconstructions))[:, : rows.shape[1]], rows)
+    return _figure(
+        np.concatenate([above, rows]), ["original", "reconstruction", *labels], ticks, [len(above)], title
+    )
+
+
+def top_latents(
+    images: Mapping[str, Any],
+    labels: Mapping[str, Sequence[str]],
+    values: Sequence[float] | None = None,
+    *,
+    title: str | None = None,
+) -> Figure:
+    """For each factor the traversals of the latents that know most about it: Do & Tran's Fig. 12 and 16.
+
+    Args:
+        images: factor → (k, steps, C, H, W), best latent first.
+        labels: factor → k texts such as ``"z3 · 1.21 nats"``.
+        values: the ``steps`` values the latents take.
+        title: written above.
+    """
+    filled("images", images)
+    if images.keys() != labels.keys():
+        raise DistaffError(f"images are for {sorted(images)} but labels for {sorted(labels)}.")
+    blocks = [pictures(f"images of {factor!r}", block, "k steps") for factor, block in images.items()]
+    texts: list[str] = []
+    for factor, block in zip(images, blocks, strict=True):
+        first, *others = named(f"labels of {factor!r}", labels[factor], len(block))
+        texts += [f"{factor}: {first}", *others]
+    widest = max(blocks, key=lambda block: block.shape[1])
+    ticks = None if values is None else value_labels(values, widest.shape[1])
+    breaks = np.cumsum([len(block) for block in blocks])[:-1].tolist()
+    return _figure(
+        np.concatenate([_stretched(block, widest) for block in blocks]), texts, ticks, breaks, title
+    )
+
+
+def side_by_side(
+    images: Mapping[str, Any],
+    labels: Sequence[str] | Mapping[str, Sequence[str]],
+    values: Sequence[float] | None = None,
+    *,
+    title: str | None = None,
+) -> Figure:
+    """The same traversal rows for several models or runs, one panel each.
+
+    With rows put in matching order it shows latents found again across runs (Do & Tran's A.18, Fig. 27, 28);
+    with one observation a row and the same latent moved in all, whether the rest is kept, such as a digit's
+    identity while its thickness changes (HFVAE Fig. 7).
+
+    Args:
+        images: panel's title → (R, steps, C, H, W).
+        labels: R texts for all panels, written once, or title → R texts.
+        values: the ``steps`` values the latent takes.
+        title: written above.
+    """
+    filled("images", images)
+    grids = {name: pictures(f"images of {name!r}", rows, "R steps") for name, rows in images.items()}
+    rows, steps = (max(grid.shape[axis] for grid in grids.values()) for axis in (0, 1))
+    shared = not isinstance(labels, Mapping)
+    texts = {
+        name: named("labels", labels[name] if isinstance(labels, Mapping) else labels, len(grid))
+        for name, grid in grids.items()
+    }
+    beside = sum(label_width(text) for text in texts.values()) / (len(grids) if shared else 1)
+    side = min((PAGE - beside - SPACE * len(grids)) / (len(grids) * steps), 0.6)
+    shape = next(iter(grids.values())).shape
+    figure = bare_figure(
+        side * steps * len(grids) + beside + SPACE * len(grids), side * rows * shape[-2] / shape[-1] + 0.4
+    )
+    axes = figure.subplots(1, len(grids), squeeze=False)[0]
+    for i, (one, (name, grid)) in enumerate(zip(axes, grids.items(), strict=True)):
+        dress(one)
+        ticks = None if values is None else value_labels(values, grid.shape[1])
+        show(one, grid, None if shared and i else texts[name], ticks)
+        label(one, title=name)
+    heading(figure, title)
+    return figure
+
+
+def ranked(scores: Any, count: int) -> list[int]:
+    """The indices of ``scores`` (count,), largest first; NaN goes last."""
+    array = numbers("sort_by", scores, "D")
+    if len(array) != count:
+        raise DistaffError(f"sort_by has {len(array)} numbers for {count} rows.")
+    order = np.argsort(-np.nan_to_num(array, nan=-np.inf), kind="stable")
+    return [int(i) for i in order]
+
+
+def value_labels(values: Sequence[float], steps: int) -> list[str]:
+    """The steps' values as short texts, thinned out so that they do not touch."""
+    array = numbers("values", values, "steps")
+    if len(array) != steps:
+        raise DistaffError(f"values: {len(array)} of them for {steps} steps of traversal.")
+    every = 1 if steps <= 13 else 2
+    return [short(value) if i % every == 0 else "" for i, value in enumerate(array)]
+
+
+def _stretched(rows: Array, like: Array) -> Array:
+    """Rows of images with as many columns and channels as ``like``, filled up with white at the right."""
+    if rows.shape[-2:] != like.shape[-2:]:
+        raise DistaffError(
+            f"some images are {rows.shape[-2:]} pixels and others {like.shape[-2:]}: all must have one size."
+        )
+    whole = np.ones((len(rows), *like.shape[1:]))
+    whole[:, : rows.shape[1]] = rows
+    return whole
+
+
+def _figure(
+    rows: Array,
+    labels: Sequence[str],
+    ticks: Sequence[str] | None,
+    breaks: Sequence[int],
+    title: str | None,
+) -> Figure:
+    width, height = fitting_size(len(rows), rows.shape[1], rows.shape, label_width(labels))
+    figure = bare_figure(width, height + 0.22 * (title is not None) + 0.3 * (ticks is not None))
+    axes = figure.subplots()
+    dress(axes)
+    show(axes, rows, labels, ticks, breaks)
+    if ticks is not None:
+        label(axes, x="value of the latent")
+    heading(figure, title)
+    return figure

@@ -1,0 +1,98 @@
+import numpy as np
+import pytest
+
+from distaff.errors import DistaffError
+from distaff.figures import curves
+from distaff.figures.arrays import mean_interval
+from tests.figures.drawings import texts
+
+STEPS = np.arange(0, 5000, 1000)
+
+
+def test_training_curves_have_a_panel_a_term_with_its_unit():
+    nll, accuracy = np.linspace(500, 60, 5), np.linspace(0.8, 0.5, 5)
+    figure = curves.training_curves(STEPS, {"nll": nll, "critic_accuracy": accuracy})
+    first, second = figure.axes
+    np.testing.assert_array_equal(first.lines[0].get_xydata(), np.stack([STEPS, nll], 1))
+    assert (first.get_title(), first.get_ylabel(), first.get_xlabel()) == ("nll", "nats", "training step")
+    assert (second.get_title(), second.get_ylabel()) == ("critic accuracy", "")
+    labelled = curves.training_curves(STEPS, {"mmd": nll}, units={"mmd": "squared distance"})
+    assert labelled.axes[0].get_ylabel() == "squared distance"
+
+
+def test_training_curves_of_seeds_show_mean_and_interval():
+    runs = np.stack([np.arange(5.0), np.arange(5.0) + 2, np.arange(5.0) + 4])
+    (axes,) = curves.training_curves(STEPS, {"kl": runs}).axes
+    mean, low, high = mean_interval(runs)
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), mean)
+    corners = axes.collections[0].get_paths()[0].get_extents()
+    assert (corners.ymin, corners.ymax) == pytest.approx((low.min(), high.max()))
+
+
+def test_training_curves_leave_out_steps_without_a_value_and_empty_cells():
+    values = np.array([1.0, np.nan, 3.0, np.nan, 5.0])
+    figure = curves.training_curves(STEPS, dict.fromkeys(["a", "b", "c", "d"], values), columns=3)
+    assert len(figure.axes) == 4
+    np.testing.assert_array_equal(figure.axes[0].lines[0].get_xdata(), [0, 2000, 4000])
+
+
+def test_one_logged_point_is_still_seen():
+    (axes,) = curves.training_curves([10], {"nll": [3.0]}).axes
+    assert axes.lines[0].get_marker() == "o"
+
+
+def test_curves_by_setting_are_rows_of_quantities_and_columns_of_objectives():
+    settings = {1: np.ones((2, 5)), 4: np.full((2, 5), 2.0)}
+    grid = {
+        "reconstruction error (nats)": {"β-VAE": settings, "FactorVAE": settings},
+        "FactorVAE score": {"β-VAE": settings, "FactorVAE": settings},
+    }
+    figure = curves.curves_by_setting(STEPS, grid, setting="β or γ")
+    assert len(figure.axes) == 4
+    assert [one.get_title() for one in figure.axes] == ["β-VAE", "FactorVAE", "", ""]
+    assert figure.axes[2].get_ylabel() == "FactorVAE score"
+    assert figure.axes[0].get_legend().get_title().get_text() == "β or γ"
+    assert texts(figure.axes[0].get_legend().get_texts()) == ["1", "4"]
+    np.testing.assert_array_equal(figure.axes[3].lines[1].get_ydata(), np.full(5, 2.0))
+
+
+def test_critic_accuracy_shows_chance():
+    (axes,) = curves.critic_accuracy(STEPS, {"seed 0": np.full(5, 0.7), "seed 1": np.full(5, 0.6)}).axes
+    assert [set(line.get_ydata()) for line in axes.lines] == [{0.7}, {0.6}, {0.5}]
+    assert axes.get_ylabel() == "critic's accuracy"
+    assert texts(axes.texts) == ["chance"]
+
+
+def test_total_correlation_gives_a_setting_one_colour_in_both_panels():
+    true = {10: np.full(5, 3.0), 40: np.full((2, 5), 1.0)}
+    figure = curves.total_correlation(STEPS, true, {40: np.full(5, 0.4)})
+    left, right = figure.axes
+    assert [line.get_label() for line in left.lines] == ["γ = 10", "γ = 40"]
+    assert right.lines[0].get_color() == left.lines[1].get_color() != left.lines[0].get_color()
+    assert left.get_ylabel() == right.get_ylabel() == "total correlation (nats)"
+    np.testing.assert_array_equal(right.lines[0].get_ydata(), np.full(5, 0.4))
+
+
+def test_information_per_latent_parts_the_kept_from_the_pruned():
+    information = np.stack([np.linspace(0, 2, 5), np.linspace(2, 0, 5), np.linspace(0, 1, 5)], axis=1)
+    figure = curves.information_per_latent(STEPS, information)
+    kept, pruned = figure.axes
+    assert [line.get_label() for line in kept.lines] == ["z0", "z2"]
+    assert [line.get_label() for line in pruned.lines] == ["z1"]
+    np.testing.assert_array_equal(kept.lines[1].get_ydata(), information[:, 2])
+    assert kept.get_title() == "2 informative latents"
+    assert "nats" in kept.get_ylabel()
+    assert kept.get_ylim() == pruned.get_ylim()
+
+
+def test_wrong_shapes_are_refused():
+    with pytest.raises(DistaffError, match="nll has 4 values a seed, but there are 5 points"):
+        curves.training_curves(STEPS, {"nll": np.ones(4)})
+    with pytest.raises(DistaffError, match="terms is empty"):
+        curves.training_curves(STEPS, {})
+    with pytest.raises(DistaffError, match="5 points"):
+        curves.information_per_latent(STEPS, np.ones((4, 3)))
+    with pytest.raises(DistaffError, match="true is empty"):
+        curves.total_correlation(STEPS, {}, {1: np.ones(5)})
+    with pytest.raises(DistaffError, match=r"shape \(S, P\)"):
+        curves.critic_accuracy(STEPS, {"a": np.ones((2, 2, 5))})

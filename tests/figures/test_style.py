@@ -1,0 +1,91 @@
+import threading
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+from distaff.errors import DistaffError
+from distaff.figures import style
+from distaff.figures.arrays import mean_interval, named, numbers, pictures, seeds
+from distaff.figures.bars import kl_bars
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml"), ("PNG", b"\x89PNG")]
+)
+def test_save_writes_the_format_of_the_suffix(tmp_path, suffix, start):
+    path = style.save(kl_bars([1.0, 2.0]), tmp_path / "new" / f"figure.{suffix}")
+    assert path.read_bytes().startswith(start)
+    assert [file.name for file in path.parent.iterdir()] == [f"figure.{suffix}"]
+
+
+def test_save_of_an_unknown_format_names_the_known_ones(tmp_path):
+    with pytest.raises(DistaffError, match=r"svgz.*did you mean 'svg'.*pdf, png, svg"):
+        style.save(kl_bars([1.0]), tmp_path / "figure.svgz")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["png", "pdf", "svg"])
+def test_rendering_twice_gives_the_same_bytes(kind):
+    figure = kl_bars([1.0, 2.0])
+    assert style.render(figure, kind) == style.render(figure, kind) == style.render(kl_bars([1.0, 2.0]), kind)
+
+
+def test_pdf_embeds_truetype_fonts_which_publishers_accept():
+    assert b"/Type3" not in style.render(kl_bars([1.0]), "pdf")
+
+
+def test_figures_leave_no_global_state_and_draw_in_threads():
+    before = dict(mpl.rcParams)
+    results = {}
+
+    def draw(i):
+        results[i] = style.render(kl_bars([1.0, 2.0]), "svg")
+
+    threads = [threading.Thread(target=draw, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4
+    assert len(set(results.values())) == 1
+    assert dict(mpl.rcParams) == before
+
+
+def test_palette_stays_distinct_in_grey():
+    # Luminance alone must order the sequential colours, and no two palette colours may coincide.
+    luminance = [np.dot(to_rgb(colour), (0.2126, 0.7152, 0.0722)) for colour in style.ordered_colours(6)]
+    assert np.all(np.diff(luminance) > 0.05)
+    assert len(set(style.categorical_colours(7))) == 7
+    assert style.categorical_colours(8)[7] == style.PALETTE[0]
+
+
+def test_mean_interval_is_students():
+    values = np.array([[1.0, 5.0], [3.0, np.nan]])
+    mean, low, high = mean_interval(values)
+    # Two values 1 and 3: standard error 1, and t with one degree of freedom at 97.5% is tan(0.475 π).
+    reach = np.tan(0.475 * np.pi)
+    np.testing.assert_allclose(mean, [2.0, 5.0])
+    np.testing.assert_allclose([low[0], high[0]], [2 - reach, 2 + reach])
+    assert np.isnan(low[1])
+    assert np.isnan(high[1])
+
+
+def test_wrong_arrays_are_refused_in_one_sentence():
+    with pytest.raises(DistaffError, match=r"kl must have the shape \(D,\) .* not \(2, 2\)"):
+        numbers("kl", np.ones((2, 2)), "D")
+    with pytest.raises(DistaffError, match="array of numbers"):
+        numbers("kl", ["a"], "D")
+    with pytest.raises(DistaffError, match="nothing empty"):
+        numbers("kl", [], "D")
+    with pytest.raises(DistaffError, match="3 values a seed, but there are 4 points"):
+        seeds("nll", np.ones((2, 3)), 4)
+    with pytest.raises(DistaffError, match="1 or 3 channels"):
+        pictures("images", np.ones((2, 8, 8, 3)), "N")
+    with pytest.raises(DistaffError, match=r"in \[0, 1\], not \[0, 255\]"):
+        pictures("images", 255 * np.eye(8)[None, None], "N")
+    with pytest.raises(DistaffError, match=r"in \[0, 1\]"):
+        pictures("images", np.full((1, 1, 2, 2), np.nan), "N")
+    with pytest.raises(DistaffError, match="1 names for 2 rows"):
+        named("labels", ["z0"], 2)
