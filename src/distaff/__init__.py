@@ -1,7 +1,48 @@
 """distaff: train, measure and explore disentangled representations."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from distaff._version import __version__
 from distaff.codes import Codes
 from distaff.errors import DistaffError
 
-__all__ = ["Codes", "DistaffError", "__version__"]
+if TYPE_CHECKING:
+    from distaff import data, figures, metrics
+    from distaff.data.dataset import Dataset
+    from distaff.evaluation import evaluate_run
+    from distaff.models.representation import Representation
+    from distaff.training.train import load, resume, train
+
+__all__ = [
+    "Codes",
+    "Dataset",
+    "DistaffError",
+    "Representation",
+    "__version__",
+    "data",
+    "evaluate_run",
+    "figures",
+    "load",
+    "metrics",
+    "resume",
+    "train",
+]
+
+_HOMES = {
+    "Dataset": "distaff.data.dataset",
+    "Representation": "distaff.models.representation",
+    "evaluate_run": "distaff.evaluation",
+    "load": "distaff.training.train",
+    "resume": "distaff.training.train",
+    "train": "distaff.training.train",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import torch and the rooms that need it only when something of theirs is asked for."""
+    if name in ("data", "figures", "metrics"):
+        return importlib.import_module(f"distaff.{name}")
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'distaff' has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""``python -m distaff``."""
+
+from distaff.cli import main
+
+main()

@@ -1,0 +1,119 @@
+"""The command line: thin, each command calls one public function; torch is imported where it is needed."""
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from distaff._version import __version__
+from distaff.errors import DistaffError, unknown
+from distaff.flags import parse
+
+BAD_INPUT = 2
+
+
+def train(arguments: Sequence[str]) -> None:
+    """Train a recipe: distaff train factor_vae --data dsprites --gamma 35 --out runs/f35."""
+    from distaff.calls import find_function
+    from distaff.objectives import recipes
+    from distaff.training import train as training
+
+    name = next(iter(arguments), "--help")
+    if name in ("-h", "--help"):
+        print("Usage: distaff train RECIPE [flags]. Recipes, each with flags of its own (add --help):\n")
+        return _list_recipes()
+    recipe = find_function("recipe", name, recipes)
+    call = parse(f"distaff train {name}", arguments[1:], recipe, training.train, leave_out=["recipe"])
+    out = call.pop("out") or f"runs/{name.replace(':', '.')}-{Path(call['data']).stem}-{call['seed']}"
+    training.train(name, out=out, **call)
+    _say(f"trained: {out}\nscore it with: distaff evaluate {out}")
+    return None
+
+
+def resume(arguments: Sequence[str]) -> None:
+    """Go on with an interrupted run, exactly where it stopped: distaff resume RUN."""
+    from distaff.training.train import resume as function
+
+    call = parse("distaff resume", arguments, function, leave_out=["data"])
+    function(**call)
+    _say(f"trained: {call['folder']}")
+
+
+def evaluate(arguments: Sequence[str]) -> None:
+    """Encode the whole data set once and score it: distaff evaluate RUN."""
+    from distaff.evaluation import evaluate_run
+
+    call = parse("distaff evaluate", arguments, evaluate_run)
+    for score in evaluate_run(**call):
+        print(score)
+
+
+def traverse(arguments: Sequence[str]) -> None:
+    """Draw latent traversals: distaff traverse RUN --out t.png."""
+    from distaff.evaluation import traverse_run
+
+    call = parse("distaff traverse", arguments, traverse_run)
+    _say(f"drawn: {traverse_run(**call)}")
+
+
+def recipes(arguments: Sequence[str]) -> None:
+    """List the recipes with their terms."""
+    parse("distaff recipes", arguments, _list_recipes)
+    _list_recipes()
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
+    function.__name__: function for function in (train, resume, evaluate, traverse, recipes)
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command; bad input is one sentence and exit code 2."""
+    name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if name in ("-h", "--help"):
+        return print(_help())
+    if name == "--version":
+        return print(f"distaff {__version__}")
+    warnings.showwarning = _show_warning
+    sys.path.insert(0, "")  # so that module:function finds a user's own file in the folder she works in
+    try:
+        if name not in COMMANDS:
+            raise unknown("command", name, COMMANDS)
+        return COMMANDS[name](rest)
+    except (DistaffError, OSError) as error:
+        _say(f"distaff: {error}")
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt as stop:
+        _say(f"distaff: {stop or 'interrupted'}")
+        sys.exit(128 + getattr(stop, "signal_number", 2))
+
+
+def _help() -> str:
+    lines = [
+        f"distaff {__version__}: train, measure and explore disentangled representations.",
+        "",
+        "usage: distaff COMMAND [flags]; distaff COMMAND --help says more.",
+        "",
+        *(f"  {name:10}{inspect.getdoc(command)}" for name, command in COMMANDS.items()),
+    ]
+    return "\n".join(lines)
+
+
+def _list_recipes() -> None:
+    """List the recipes with their terms."""
+    from distaff.calls import public_functions
+    from distaff.objectives import recipes as module
+
+    for name, recipe in public_functions(module).items():
+        print(f"{name:22}{(inspect.getdoc(recipe) or '').splitlines()[0]}")
+        print(f"{'':22}loss = {recipe()}\n")
+
+
+def _say(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    _say(f"distaff: {message}")

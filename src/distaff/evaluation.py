@@ -1,0 +1,160 @@
+"""What a run has learnt: its codes over the whole data set, its scores, its traversals."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+from distaff import figures
+from distaff.codes import Codes, FloatArray
+from distaff.data.dataset import Dataset
+from distaff.files import atomic_file, write_json
+from distaff.metrics import Score, as_factors, factor_vae_score
+from distaff.models.representation import Representation, gaussian_parameters
+from distaff.training.checkpoint import find
+from distaff.training.progress import Progress
+from distaff.training.run import RunFolder, warn
+from distaff.training.train import load, open_data
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One pass over a data set: its codes, and the two halves of the ELBO an observation.
+
+    Args:
+        codes: q(z|x) of all N observations.
+        nll: (N,) −log p(x|z) at one sample of q(z|x).
+        kl: (N, D) KL(q(z_d|x) ‖ p(z_d)).
+    """
+
+    codes: Codes
+    nll: FloatArray
+    kl: FloatArray
+
+
+def evaluate_run(run: str | Path, *, seed: int = 0, progress: bool = True) -> list[Score]:
+    """Score a run over its whole data set and write ``scores.json``.
+
+    Args:
+        run: the run folder.
+        seed: of the votes.
+        progress: show a progress bar.
+    """
+    folder = RunFolder(Path(run))
+    data = open_data(folder)
+    encoded = encode_run(folder, data, progress)
+    scores = scores_of(encoded, data, seed)
+    write_json(
+        folder.scores, {"step": trained_steps(folder), "scores": [score.to_dict() for score in scores]}
+    )
+    return scores
+
+
+def scores_of(encoded: Encoded, data: Dataset, seed: int = 0) -> list[Score]:
+    """Reconstruction error and KL over the whole set; the FactorVAE score where factors are known."""
+    names = encoded.codes.names
+    kl = encoded.kl.mean(0, dtype=np.float64)
+    scores = [
+        Score(
+            "reconstruction_error", float(encoded.nll.mean(dtype=np.float64)), "−E log p(x|z), nats", "lower"
+        ),
+        Score(
+            "kl",
+            float(kl.sum()),
+            "E KL(q(z|x) ‖ p(z)), nats",
+            "lower",
+            per_latent=dict(zip(names, kl.tolist(), strict=True)),
+        ),
+    ]
+    if data.factors is not None:
+        scores.append(factor_vae_score(encoded.codes, as_factors(data.factors, names=data.names), seed=seed))
+    return scores
+
+
+def encode_run(folder: RunFolder, data: Dataset, progress: bool = True) -> Encoded:
+    """Encode a run's data set, or read what an earlier call left for the same checkpoint."""
+    key = {"step": str(trained_steps(folder)), "data": data.fingerprint}
+    if folder.codes.exists():
+        with safe_open(folder.codes, "numpy") as file:
+            if file.metadata() == key:
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                return Encoded(Codes(arrays["means"], arrays["logvars"]), arrays["nll"], arrays["kl"])
+    encoded = encode(load(folder.path), data, progress)
+    assert encoded.codes.logvars is not None
+    arrays = {
+        "means": encoded.codes.means,
+        "logvars": encoded.codes.logvars,
+        "nll": encoded.nll,
+        "kl": encoded.kl,
+    }
+    with atomic_file(folder.codes) as temporary:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, key)
+    return encoded
+
+
+def encode(model: Representation, data: Dataset, progress: bool = True) -> Encoded:
+    """Run every observation through the model once, in blocks."""
+    blocks: dict[str, list[FloatArray]] = {"mu": [], "logvar": [], "nll": [], "kl": []}
+    done = 0
+    with Progress("encoding", len(data), visible=progress) as bar, torch.random.fork_rng():
+        torch.manual_seed(0)
+        for block in _pass(model, data):
+            for name, values in block.items():
+                blocks[name].append(values)
+            done += len(block["nll"])
+            bar.update({"step": done})
+    arrays = {name: np.concatenate(parts) for name, parts in blocks.items()}
+    return Encoded(Codes(arrays["mu"], arrays["logvar"]), arrays["nll"], arrays["kl"])
+
+
+def trained_steps(folder: RunFolder) -> int:
+    """The step of the run's newest good checkpoint."""
+    return int(find(folder.checkpoints, warn)[1].get("step", 0))
+
+
+def traverse_run(
+    run: str | Path, *, out: str | Path | None = None, index: int | None = None, latents: int | None = None
+) -> Path:
+    """Draw a run's latent traversals, most informative first.
+
+    Args:
+        run: the run folder.
+        out: the picture, .png, .pdf or .svg; by default figures/traversals.png in the run folder.
+        index: the observation to start from; by default the middle of the data set.
+        latents: how many rows, at most; by default all.
+    """
+    folder = RunFolder(Path(run))
+    data = open_data(folder)
+    model = load(folder.path)
+    path = Path(out) if out is not None else folder.figures / "traversals.png"
+    kl = encode_run(folder, data).kl.mean(0, dtype=np.float64)
+    return figures.save(traversals(model, data, kl, index, latents), path)
+
+
+def traversals(
+    model: Representation, data: Dataset, kl: FloatArray, index: int | None = None, top: int | None = None
+) -> Figure:
+    """One row a latent sorted by KL, with some originals and reconstructions on top."""
+    start = data.images[len(data) // 2 if index is None else index]
+    values = np.linspace(-2, 2, 9).tolist()
+    some = data.images[np.linspace(0, len(data) - 1, len(values)).astype(np.int64)].numpy()
+    labels = [f"{name} · KL {value:.2f}" for name, value in zip(model.names, kl, strict=True)]
+    images = model.traverse(start.numpy(), values=values)
+    return figures.traversals(
+        images, labels, values, originals=some, reconstructions=model.reconstruct(some), sort_by=kl, top=top
+    )
+
+
+@torch.inference_mode()
+def _pass(model: Representation, data: Dataset) -> Iterator[dict[str, FloatArray]]:
+    for x in model.batches(data.images):
+        output = model.model(x)
+        mu, logvar = gaussian_parameters(output.posterior)
+        kl = output.prior.kl_dims(output.posterior, output.z)
+        block = {"mu": mu, "logvar": logvar, "nll": -output.likelihood.log_prob(x), "kl": kl}
+        yield {name: values.cpu().numpy() for name, values in block.items()}

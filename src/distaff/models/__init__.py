@@ -1,0 +1,1 @@
+"""Networks, latents, priors and likelihoods, and the models that join them: all return distributions."""

@@ -1,0 +1,76 @@
+"""The variational auto-encoder: a batch goes in, an ``Output`` of distributions comes out."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from distaff.models.latents import LatentSpace
+from distaff.models.likelihoods import Bernoulli, Likelihood
+from distaff.models.networks import Networks
+from distaff.models.posteriors import Posterior
+from distaff.models.priors import Prior
+
+
+@dataclass(frozen=True)
+class Output:
+    """One batch through a VAE.
+
+    Args:
+        x: (B, *shape) observations.
+        posterior: q(z|x).
+        z: (B, width) one sample of it an observation.
+        likelihood: p(x|z) at that sample.
+        prior: p(z).
+    """
+
+    x: Tensor
+    posterior: Posterior
+    z: Tensor
+    likelihood: Likelihood
+    prior: Prior
+
+
+class VAE(nn.Module):
+    """Encoder, decoder and prior.
+
+    Args:
+        networks: the pair of networks.
+        latents: how encoder outputs are read.
+        prior: p(z); N(0, I) when not given.
+        likelihood: how decoder outputs are read.
+    """
+
+    def __init__(
+        self,
+        networks: Networks,
+        latents: LatentSpace,
+        prior: Prior | None = None,
+        likelihood: Callable[[Tensor], Likelihood] = Bernoulli,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.decoder = networks
+        self.latents = latents
+        self.prior = prior or Prior.standard(latents)
+        self.likelihood = likelihood
+
+    def forward(self, x: Tensor) -> Output:
+        """x (B, *shape) → q(z|x), z ~ q(z|x), p(x|z)."""
+        posterior = self.encode(x)
+        z = posterior.rsample()
+        return Output(x, posterior, z, self.decode(z), self.prior)
+
+    def encode(self, x: Tensor) -> Posterior:
+        """q(z|x)."""
+        return self.latents.posterior(self.encoder(x))
+
+    def decode(self, z: Tensor) -> Likelihood:
+        """p(x|z) of z (B, width)."""
+        return self.likelihood(self.decoder(z))
+
+    @torch.no_grad()
+    def draw(self, count: int) -> Tensor:
+        """E[x|z] of ``count`` latents drawn from the prior."""
+        like = next(self.parameters())
+        return self.decode(self.prior.sample(count, like)).mean

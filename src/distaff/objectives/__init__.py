@@ -1,0 +1,1 @@
+"""Objectives: weighted sums of shared terms, one recipe a paper."""

@@ -1,0 +1,1 @@
+"""Training: one visible loop, and a run folder that survives anything."""

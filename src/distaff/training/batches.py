@@ -1,0 +1,61 @@
+"""Batches by number: each is a function of the seed, its stream and its index, so nothing has to be saved."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError
+from distaff.models.layout import images_channels_last
+
+
+def seed_weights(seed: int) -> None:
+    """Seed torch for the making of networks."""
+    _seed(seed, 1)
+
+
+def seed_step(seed: int, index: int, rank: int) -> None:
+    """Seed torch for one step on one process: resuming there draws the same noise."""
+    _seed(seed, 2, index, rank)
+
+
+def _seed(*path: int) -> None:
+    torch.manual_seed(int(np.random.SeedSequence(path).generate_state(1, np.uint64)[0]))
+
+
+class Batches:
+    """Batches without replacement within an epoch; streams are independent of each other.
+
+    Args:
+        data: where the images come from.
+        size: images a batch, over all processes.
+        seed: of the order.
+        device: where batches go.
+        rank: which share of each batch this process takes.
+        world_size: how many processes share a batch.
+    """
+
+    def __init__(
+        self, data: Dataset, size: int, seed: int, device: torch.device, rank: int = 0, world_size: int = 1
+    ) -> None:
+        if size > len(data):
+            raise DistaffError(f"a batch of {size} does not fit a data set of {len(data)}: lower batch_size.")
+        if size % world_size:
+            raise DistaffError(f"a batch of {size} cannot be shared evenly by {world_size} processes.")
+        self.data, self.size, self.seed, self.device = data, size, seed, device
+        self.share = slice(rank, None, world_size)
+        self._orders: dict[int, tuple[int, NDArray[np.int64]]] = {}
+
+    def indices(self, index: int, stream: int = 0) -> NDArray[np.int64]:
+        """The rows of batch ``index``, those of all processes."""
+        epoch, place = divmod(index, len(self.data) // self.size)
+        if self._orders.get(stream, (None,))[0] != epoch:
+            order = np.random.default_rng((self.seed, stream, epoch)).permutation(len(self.data))
+            self._orders[stream] = (epoch, order)
+        return self._orders[stream][1][place * self.size : (place + 1) * self.size]
+
+    def __call__(self, index: int, stream: int = 0) -> Tensor:
+        """The process's share of batch ``index``, (B, *shape) float32."""
+        rows = self.indices(index, stream)[self.share]
+        return images_channels_last(self.data.images[rows].to(self.device, non_blocking=True))

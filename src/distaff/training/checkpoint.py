@@ -1,0 +1,105 @@
+"""Checkpoints: safetensors and JSON only, written whole or not at all, the last two kept, checked by hash."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from distaff.errors import DistaffError
+from distaff.files import atomic_folder, sha256, write_json
+from distaff.training.learner import Learner
+
+KEPT = 2
+
+
+def save(folder: Path, learner: Learner, step: int, facts: Mapping[str, Any]) -> None:
+    """Write ``folder/step-…`` with all weights, optimiser states and the step, then drop older ones."""
+    weights = learner.modules["model"].state_dict()
+    others = {name: module for name, module in learner.modules.items() if name != "model"}
+    training = {f"{name}/{key}": v for name, m in others.items() for key, v in m.state_dict().items()}
+    for name, optimiser in learner.optimisers.items():
+        training |= {f"optimiser/{name}/{key}": v for key, v in _optimiser_tensors(optimiser).items()}
+    with atomic_folder(folder / f"step-{step:09d}") as new:
+        _save_tensors(weights, new / "model.safetensors")
+        _save_tensors(training, new / "training.safetensors")
+        hashes = {file.name: sha256(file) for file in new.iterdir()}
+        write_json(new / "checkpoint.json", {"step": step, **facts, "sha256": hashes})
+    for old in _folders(folder)[KEPT:]:
+        shutil.rmtree(old)
+
+
+def restore(folder: Path, learner: Learner, warn: Callable[[str], None]) -> dict[str, Any] | None:
+    """Put the newest undamaged checkpoint into the learner; its facts, or None if there is none."""
+    newest, facts = find(folder, warn)
+    if newest is None:
+        return None
+    learner.modules["model"].load_state_dict(load_file(newest / "model.safetensors"))
+    training = load_file(newest / "training.safetensors")
+    for name, module in learner.modules.items():
+        if name != "model":
+            module.load_state_dict(_below(f"{name}/", training))
+    for name, optimiser in learner.optimisers.items():
+        _restore_optimiser(optimiser, _below(f"optimiser/{name}/", training))
+    return facts
+
+
+def restore_model(folder: Path, model: nn.Module, warn: Callable[[str], None]) -> dict[str, Any]:
+    """Put the newest undamaged weights into a model alone; the checkpoint's facts."""
+    newest, facts = find(folder, warn)
+    if newest is None:
+        raise DistaffError(f"{folder.parent} holds no checkpoint yet: train or resume it first.")
+    model.load_state_dict(load_file(newest / "model.safetensors"))
+    return facts
+
+
+def find(folder: Path, warn: Callable[[str], None]) -> tuple[Path | None, dict[str, Any]]:
+    """The newest checkpoint whose files match their hashes, and its facts; damaged ones are named."""
+    candidates = _folders(folder)
+    for candidate in candidates:
+        try:
+            facts = json.loads((candidate / "checkpoint.json").read_text())
+            damaged = [name for name, digest in facts["sha256"].items() if sha256(candidate / name) != digest]
+        except (OSError, ValueError, KeyError, AttributeError, TypeError):
+            damaged = ["checkpoint.json"]
+        if not damaged:
+            return candidate, facts
+        warn(
+            f"the checkpoint {candidate} is damaged ({', '.join(damaged)}): falling back to the one before it"
+        )
+    if candidates:
+        raise DistaffError(f"every checkpoint in {folder} is damaged: train again into another folder.")
+    return None, {}
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(folder.glob("step-*"), reverse=True)
+
+
+def _save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+
+
+def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {key.removeprefix(prefix): v for key, v in tensors.items() if key.startswith(prefix)}
+
+
+def _optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
+    state = optimiser.state_dict()["state"]
+    return {f"{place}/{key}": value for place, entry in state.items() for key, value in entry.items()}
+
+
+def _restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    parameters = [p for group in optimiser.param_groups for p in group["params"]]
+    for key, value in tensors.items():
+        place, name = key.split("/")
+        parameter = parameters[int(place)]
+        if value.shape == parameter.shape and value.ndim:
+            # The fused kernel walks weights and moments side by side: they must share one memory layout.
+            value = torch.empty_like(parameter).copy_(value)
+        optimiser.state[parameter][name] = value.to(parameter.device)

@@ -1,0 +1,118 @@
+"""A learner owns what is trained and knows one update; the loop knows neither models nor objectives."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+from torch.optim import Adam, Optimizer
+
+from distaff.models.vae import VAE
+from distaff.objectives.critics import DensityRatio
+from distaff.objectives.objective import Objective
+from distaff.objectives.step import Step
+from distaff.training.batches import Batches
+
+
+class Learner(Protocol):
+    """What the loop trains and a checkpoint holds."""
+
+    @property
+    def modules(self) -> Mapping[str, nn.Module]:
+        """What is saved; ``"model"`` is what a user wants back."""
+
+    @property
+    def optimisers(self) -> Mapping[str, Optimizer]:
+        """What moves them."""
+
+    def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
+        """Take step ``index`` and return its values, detached scalars on the device."""
+
+
+class VAELearner:
+    """A VAE under any objective, with the critics of the terms that own one.
+
+    Args:
+        model: the VAE.
+        objective: what is minimised.
+        optimiser: the VAE's, over ``model.parameters()``.
+        data_size: N.
+        fabric: devices, precision and processes.
+    """
+
+    def __init__(
+        self, model: VAE, objective: Objective, optimiser: Optimizer, data_size: int, fabric: Fabric
+    ) -> None:
+        self.model, self.objective, self.data_size, self.fabric = model, objective, data_size, fabric
+        self.ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
+        self.critics = {ratio.name: fabric.to_device(ratio.network(model.latents)) for ratio in self.ratios}
+        self.modules: Mapping[str, nn.Module] = {
+            "model": model,
+            **{f"critic.{name}": m for name, m in self.critics.items()},
+        }
+        self.optimisers: dict[str, Optimizer] = {"model": optimiser}
+        for ratio in self.ratios:
+            settings = ratio.settings
+            critic = self.critics[ratio.name]
+            adam = make_adam(critic.parameters(), settings.learning_rate, settings.betas)
+            self.optimisers[f"critic.{ratio.name}"] = adam
+            critic.requires_grad_(False)
+
+    def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
+        """FactorVAE's Algorithm 2, and with no critics the plain VAE step."""
+        with self.fabric.autocast():
+            step = Step(self.model(batches(index)), index, self.data_size, self.critics)
+            values = self.objective(step)
+        self._descend("model", self.model, values["loss"])
+        for ratio in self.ratios:
+            values |= self._teach(ratio, step.z.detach(), batches(index, stream=1))
+        return {name: value.detach() for name, value in values.items()}
+
+    def _teach(self, ratio: DensityRatio, z: Tensor, second_batch: Tensor) -> dict[str, Tensor]:
+        """One step of a critic: z of the first batch against a reference made from a second one."""
+        critic = self.critics[ratio.name]
+        with self.fabric.autocast(), trainable(critic):
+            with torch.no_grad():
+                reference = ratio.reference(self.model, second_batch)
+            loss, accuracy = ratio.critic_loss(critic, z, reference)
+            self._descend(f"critic.{ratio.name}", critic, loss)
+        return {f"{ratio.name}.critic_loss": loss, f"{ratio.name}.critic_accuracy": accuracy}
+
+    def _descend(self, name: str, module: nn.Module, loss: Tensor) -> None:
+        self.fabric.backward(loss)
+        average_gradients(self.fabric, module)
+        self.optimisers[name].step()
+        self.optimisers[name].zero_grad()
+
+
+def make_adam(
+    parameters: Iterable[nn.Parameter],
+    learning_rate: float,
+    betas: tuple[float, float],
+    amsgrad: bool = False,
+) -> Adam:
+    """Adam in one fused kernel: for a critic of five million weights 2 ms instead of 11."""
+    return Adam(parameters, learning_rate, betas, amsgrad=amsgrad, fused=True)
+
+
+@contextmanager
+def trainable(module: nn.Module) -> Iterator[None]:
+    """Let a critic's weights take gradients only here: elsewhere they are constants of the VAE's loss."""
+    module.requires_grad_(True)
+    try:
+        yield
+    finally:
+        module.requires_grad_(False)
+
+
+def average_gradients(fabric: Fabric, module: nn.Module) -> None:
+    """Average gradients over processes, as one message; modules need no wrapper for it."""
+    if fabric.world_size == 1:
+        return
+    gradients = [p.grad for p in module.parameters() if p.grad is not None]
+    mean = fabric.all_reduce(torch.cat([g.flatten() for g in gradients]), reduce_op="mean")
+    assert isinstance(mean, Tensor)
+    for gradient, share in zip(gradients, torch.split(mean, [g.numel() for g in gradients]), strict=True):
+        gradient.copy_(share.view(gradient.shape))

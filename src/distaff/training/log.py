@@ -1,0 +1,26 @@
+"""``log.jsonl``: one JSON object a line, each the mean of the values since the line before."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from distaff.files import write_text
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The lines of a log; a last line cut short by a kill is left out."""
+    lines: list[dict[str, Any]] = []
+    if path.exists():
+        for text in path.read_text().splitlines():
+            try:
+                lines.append(json.loads(text))
+            except json.JSONDecodeError:
+                break
+    return lines
+
+
+def truncate_log(path: Path, start: int) -> None:
+    """Drop lines past step ``start``: those steps will be taken again."""
+    if path.exists():
+        kept = [line for line in read_log(path) if line["step"] <= start]
+        write_text(path, "".join(json.dumps(line) + "\n" for line in kept))

@@ -1,0 +1,22 @@
+"""The loop: it knows neither models nor objectives, and fits one screen."""
+
+from distaff.training.batches import Batches, seed_step
+from distaff.training.learner import Learner
+from distaff.training.recorder import Recorder
+
+
+def fit(learner: Learner, batches: Batches, start: int, steps: int, recorder: Recorder) -> None:
+    """Train from step ``start`` up to ``steps``; whatever happens, the last checkpoint is good.
+
+    The noise of a step is a function of the seed, the step and the process, so that a run killed
+    anywhere and resumed from its checkpoint ends with the very weights of a run never interrupted.
+    """
+    for index in range(start, steps):
+        seed_step(batches.seed, index, batches.share.start)
+        recorder.add(index, learner.update(batches, index))
+        stop = recorder.asked_to_stop(index + 1)
+        if stop or recorder.checkpoint_due(index + 1):
+            recorder.checkpoint(learner, index + 1)
+        if stop:
+            return
+    recorder.checkpoint(learner, max(start, steps))

@@ -1,0 +1,126 @@
+"""What a run leaves behind while it trains: log lines, TensorBoard, checkpoints, progress."""
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+from torch.utils.tensorboard import SummaryWriter
+
+from distaff.errors import DistaffError
+from distaff.training import checkpoint
+from distaff.training.learner import Learner
+from distaff.training.log import truncate_log
+from distaff.training.progress import Progress
+from distaff.training.run import RunFolder
+from distaff.training.signals import StopSignal
+
+
+class Recorder:
+    """Collects the values of steps, writes them every ``log_every``, checkpoints, and watches for trouble.
+
+    Values stay on the device between logs: a step costs no synchronisation.
+
+    Args:
+        folder: the run folder; None keeps nothing on disk.
+        fabric: only its first process writes.
+        log_every: steps between log lines; each holds the mean over those steps.
+        checkpoint_every: steps between checkpoints.
+        progress: what the user sees.
+        seconds: training time spent before this process.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder | None,
+        fabric: Fabric,
+        log_every: int,
+        checkpoint_every: int,
+        progress: Progress,
+        start: int = 0,
+        seconds: float = 0.0,
+    ) -> None:
+        self.folder = folder if fabric.is_global_zero else None
+        self.fabric, self.log_every, self.checkpoint_every = fabric, log_every, checkpoint_every
+        self.progress = progress
+        self.stop = StopSignal()
+        self.saved = start
+        self._pending: list[tuple[int, Tensor]] = []
+        self._names: tuple[str, ...] = ()
+        self._started = time.monotonic() - seconds
+        self._board: SummaryWriter | None = None
+        if self.folder is not None:
+            truncate_log(self.folder.log, start)
+            self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=start)
+
+    def add(self, index: int, values: Mapping[str, Tensor]) -> None:
+        """Take in the values of a step."""
+        self._names = tuple(values)
+        self._pending.append((index, torch.stack([value.float() for value in values.values()])))
+        if (index + 1) % self.log_every == 0:
+            self.flush()
+
+    def asked_to_stop(self, steps: int) -> bool:
+        """Whether a signal asked the run to end here; the processes of a run agree on it at log steps."""
+        if self.fabric.world_size == 1:
+            return self.stop.heard is not None
+        if steps % self.log_every:
+            return False
+        return bool(self.fabric.all_reduce(torch.tensor(float(self.stop.heard is not None)), reduce_op="sum"))
+
+    def checkpoint_due(self, steps: int) -> bool:
+        """Whether a checkpoint belongs after so many steps."""
+        return steps % self.checkpoint_every == 0
+
+    def checkpoint(self, learner: Learner, step: int) -> None:
+        """Save a checkpoint, if all values and weights so far are finite."""
+        self.flush()
+        if step == self.saved:
+            return
+        for name, module in learner.modules.items():
+            for key, weight in module.state_dict().items():
+                if weight.is_floating_point() and not torch.isfinite(weight).all():
+                    raise self._diverged(f"the weight {name}.{key}", step - 1)
+        if self.folder is not None:
+            facts = {"seconds": round(time.monotonic() - self._started, 1)}
+            checkpoint.save(self.folder.checkpoints, learner, step, facts)
+        self.saved = step
+        self.fabric.barrier()
+
+    def flush(self) -> None:
+        """Write the mean of the pending steps; stop the run if any of their values is not finite."""
+        if not self._pending:
+            return
+        indices = [index for index, _ in self._pending]
+        table = torch.stack([values for _, values in self._pending]).double().cpu()
+        self._pending = []
+        bad = (~torch.isfinite(table)).nonzero()
+        if len(bad):
+            # The loss is bad whenever a term is: name the term.
+            first = bad[bad[:, 0] == bad[0, 0]]
+            row, column = first[-1] if self._names[int(first[0, 1])] == "loss" else first[0]
+            raise self._diverged(f"the term {self._names[int(column)]!r}", indices[int(row)])
+        line: dict[str, Any] = {"step": indices[-1] + 1}
+        line |= {name: float(f"{v:.6g}") for name, v in zip(self._names, table.mean(0).tolist(), strict=True)}
+        line["seconds"] = round(time.monotonic() - self._started, 2)
+        self.progress.update(line)
+        if self.folder is not None and self._board is not None:
+            with self.folder.log.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+            for name in self._names:
+                self._board.add_scalar(name, line[name], line["step"])
+
+    def close(self) -> None:
+        """Finish the TensorBoard file."""
+        if self._board is not None:
+            self._board.close()
+
+    def _diverged(self, what: str, index: int) -> DistaffError:
+        kept = f"the checkpoint of step {self.saved} is kept" if self.saved else "there is no checkpoint yet"
+        return DistaffError(
+            f"{what} became non-finite at step {index}: training stopped, {kept}; "
+            "try a lower learning rate or smaller weights."
+        )

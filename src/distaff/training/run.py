@@ -1,0 +1,120 @@
+"""The run folder: ``run.yaml`` holds the calls that made a run, so that it can be made again."""
+
+import platform
+import subprocess
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+from distaff._version import __version__
+from distaff.errors import DistaffError
+from distaff.files import write_text
+
+LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
+CALLS = ("recipe", "data", "model", "training")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder with ``run.yaml`` and what training and evaluation leave there."""
+
+    path: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where checkpoints are."""
+        return self.path / "checkpoint"
+
+    @property
+    def log(self) -> Path:
+        """The values of the terms through training."""
+        return self.path / "log.jsonl"
+
+    @property
+    def codes(self) -> Path:
+        """The encoded data set."""
+        return self.path / "codes.safetensors"
+
+    @property
+    def scores(self) -> Path:
+        """What evaluation found."""
+        return self.path / "scores.json"
+
+    @property
+    def figures(self) -> Path:
+        """Pictures."""
+        return self.path / "figures"
+
+    def read(self) -> dict[str, Any]:
+        """The content of ``run.yaml``."""
+        file = self.path / "run.yaml"
+        if not file.is_file():
+            raise DistaffError(f"{self.path} is not a run folder: it has no run.yaml.")
+        try:
+            content = yaml.safe_load(file.read_text())
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise DistaffError(f"{file} is not readable YAML: restore it or train again.") from error
+        missing = [key for key in CALLS if not isinstance(content, dict) or key not in content]
+        if missing:
+            raise DistaffError(f"{file} lacks {', '.join(missing)}: restore it or train again.")
+        return dict(content)
+
+    def claim(self, calls: Mapping[str, Any]) -> None:
+        """Make the folder this run's own; one of the same run is kept, one of another run is refused."""
+        if (self.path / "run.yaml").exists():
+            held = self.read()
+            differing = [
+                difference for key in CALLS for difference in _differences(key, held[key], calls[key])
+            ]
+            if differing:
+                raise DistaffError(
+                    f"{self.path} holds another run ({'; '.join(differing)}): choose another folder, "
+                    "or use `distaff resume` to go on with that one."
+                )
+            return
+        if self.path.exists() and any(self.path.iterdir()):
+            raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
+        self.write(calls)
+
+    def write(self, calls: Mapping[str, Any]) -> None:
+        """Write ``run.yaml``, with what it was made with."""
+        content = {**{key: calls[key] for key in CALLS}, "made_with": _surroundings()}
+        write_text(self.path / "run.yaml", yaml.safe_dump(content, sort_keys=False))
+
+
+def warn(message: str) -> None:
+    """Tell the user something that does not stop the work."""
+    warnings.warn(message, stacklevel=3)
+
+
+def _differences(prefix: str, held: Any, asked: Any) -> list[str]:
+    if isinstance(held, dict) and isinstance(asked, dict):
+        keys = [*held, *(key for key in asked if key not in held)]
+        return [d for key in keys for d in _differences(str(key), held.get(key), asked.get(key))]
+    return [] if held == asked else [f"{prefix} is {held} there, not {asked}"]
+
+
+def _surroundings() -> dict[str, Any]:
+    libraries = {library: version(library) for library in LIBRARIES}
+    return {
+        "distaff": __version__,
+        "python": platform.python_version(),
+        **libraries,
+        "threads": torch.get_num_threads(),
+        "git": _commit(),
+    }
+
+
+def _commit() -> str | None:
+    command = ["git", "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() or None

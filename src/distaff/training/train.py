@@ -1,0 +1,285 @@
+"""``train``, ``resume`` and ``load``: from a call to a trained model in a run folder, and back."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+
+from distaff.calls import bind, find_function, to_plain
+from distaff.data import open_dataset
+from distaff.data.arrays import from_array
+from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError
+from distaff.memory import keep_freed_memory
+from distaff.models import networks
+from distaff.models.latents import LatentSpace
+from distaff.models.layout import channels_last
+from distaff.models.representation import Representation
+from distaff.models.vae import VAE
+from distaff.objectives import recipes
+from distaff.objectives.objective import Objective
+from distaff.training import checkpoint
+from distaff.training.batches import Batches, seed_weights
+from distaff.training.learner import VAELearner, make_adam
+from distaff.training.loop import fit
+from distaff.training.progress import Progress
+from distaff.training.recorder import Recorder
+from distaff.training.run import RunFolder, warn
+
+Calls = dict[str, Any]
+Precision = Literal["32-true", "bf16-mixed", "16-mixed"]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Training was asked to stop by a signal, and did after a checkpoint."""
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
+
+
+def train(
+    recipe: str | Callable[..., Objective],
+    data: str | Dataset | np.ndarray[Any, Any] = "dsprites",
+    *,
+    out: str | Path | None = None,
+    file: str | Path | None = None,
+    steps: int = 300_000,
+    batch_size: int = 64,
+    seed: int = 0,
+    latents: int | str = 10,
+    network: str = "kim_mnih",
+    learning_rate: float = 1e-4,
+    betas: tuple[float, float] = (0.9, 0.999),
+    amsgrad: bool = False,
+    precision: Precision = "32-true",
+    log_every: int = 100,
+    checkpoint_every: int = 1000,
+    accelerator: str = "auto",
+    devices: int = 1,
+    strategy: str = "auto",
+    progress: bool = True,
+    **recipe_arguments: Any,
+) -> Representation:
+    """Train a recipe on a data set; a run that is already in ``out`` is gone on with.
+
+    Args:
+        recipe: a name from ``distaff recipes``, ``module:function``, or the function itself.
+        data: a data set's name, an npz file, a folder of images, an array or a Dataset.
+        out: the run folder; without one, nothing is written and nothing can be resumed.
+        file: the official file of a named data set, instead of the built-in one.
+        steps: training steps in all.
+        batch_size: images a step, over all devices.
+        seed: of weights, noise and the order of data.
+        latents: how many Gaussian latents, or groups such as style=gaussian:10.
+        network: the encoder and decoder, a name from distaff.models.networks or module:function.
+        learning_rate: Adam's step size.
+        betas: Adam's decay rates.
+        amsgrad: use Adam's AMSGrad variant.
+        precision: of the forward pass.
+        log_every: steps between log lines.
+        checkpoint_every: steps between checkpoints.
+        accelerator: cpu, cuda, or auto for the best there is.
+        devices: how many of them.
+        strategy: ddp for several devices.
+        progress: show a progress bar.
+        **recipe_arguments: the recipe's own weights and settings.
+
+    Returns:
+        The trained model.
+    """
+    name, function = _find_recipe(recipe)
+    bound = bind(function, recipe_arguments)
+    calls: Calls = {
+        "recipe": {"name": name, "arguments": to_plain(bound)},
+        "data": {},
+        "model": {"latents": str(LatentSpace.parse(latents)), "network": network},
+        "training": {
+            "steps": steps,
+            "batch_size": batch_size,
+            "seed": seed,
+            "learning_rate": learning_rate,
+            "betas": list(betas),
+            "amsgrad": amsgrad,
+            "precision": precision,
+            "log_every": log_every,
+            "checkpoint_every": checkpoint_every,
+        },
+    }
+    _check_training(calls["training"])
+    dataset = _open(data, file)
+    calls["data"] = _describe(dataset, data if isinstance(data, str) else None, file)
+    folder = None if out is None else RunFolder(Path(out))
+    fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
+    return _launch(fabric, calls, _objective(name, function, bound), dataset, folder, progress)
+
+
+def resume(
+    folder: str | Path,
+    data: Dataset | np.ndarray[Any, Any] | None = None,
+    *,
+    steps: int | None = None,
+    accelerator: str = "auto",
+    devices: int = 1,
+    strategy: str = "auto",
+    progress: bool = True,
+) -> Representation:
+    """Go on with the run in a folder, exactly where its last checkpoint is.
+
+    Args:
+        folder: the run folder.
+        data: the data set, for runs that were started on one given in Python.
+        steps: a new number of steps in all, to train longer than first planned.
+        accelerator: cpu, cuda, or auto.
+        devices: how many of them.
+        strategy: ddp for several devices.
+        progress: show a progress bar.
+
+    Returns:
+        The trained model.
+    """
+    run = RunFolder(Path(folder))
+    calls = run.read()
+    dataset = open_data(run, data)
+    if steps is not None and steps != calls["training"]["steps"]:
+        calls["training"]["steps"] = steps
+        _check_training(calls["training"])
+        run.write(calls)
+    precision = calls["training"]["precision"]
+    fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
+    return _launch(fabric, calls, build_objective(calls), dataset, run, progress)
+
+
+def load(folder: str | Path, device: str = "cpu") -> Representation:
+    """The trained model in a run folder, at its last checkpoint."""
+    run = RunFolder(Path(folder))
+    calls = run.read()
+    model = build_model(calls)
+    checkpoint.restore_model(run.checkpoints, model, warn)
+    return Representation(model.to(device), tuple(calls["data"]["shape"]))
+
+
+def open_data(run: RunFolder, data: Dataset | np.ndarray[Any, Any] | None = None) -> Dataset:
+    """The data set that a run was trained on; what is found must be the same data."""
+    call = run.read()["data"]
+    if data is None and call["spec"] is None:
+        raise DistaffError(f"{run.path} was trained on data given in Python: pass the same data again.")
+    dataset = _open(call["spec"] if data is None else data, call["file"])
+    if dataset.fingerprint != call["fingerprint"]:
+        raise DistaffError(f"the data found is not what {run.path} was trained on: its content has changed.")
+    return dataset
+
+
+def build_objective(calls: Calls) -> Objective:
+    """The objective that a run's calls name."""
+    name, function = _find_recipe(calls["recipe"]["name"])
+    return _objective(name, function, bind(function, calls["recipe"]["arguments"]))
+
+
+def build_model(calls: Calls) -> VAE:
+    """A new model as a run's calls describe it."""
+    latents = LatentSpace.parse(calls["model"]["latents"])
+    make = find_function("network", calls["model"]["network"], networks)
+    return VAE(make(tuple(calls["data"]["shape"]), latents.parameters, latents.width), latents)
+
+
+def _launch(
+    fabric: Fabric,
+    calls: Calls,
+    objective: Objective,
+    data: Dataset,
+    folder: RunFolder | None,
+    progress: bool,
+) -> Representation:
+    keep_freed_memory()
+    with torch.random.fork_rng():
+        work: Callable[..., VAE] = _work
+        model: VAE = fabric.launch(work, calls, objective, data, folder, progress)
+    return Representation(model, data.shape)
+
+
+def _work(
+    fabric: Fabric,
+    calls: Calls,
+    objective: Objective,
+    data: Dataset,
+    folder: RunFolder | None,
+    progress: bool,
+) -> VAE:
+    settings = calls["training"]
+    if folder is not None and fabric.is_global_zero:
+        folder.claim(calls)
+    fabric.barrier()
+    seed_weights(settings["seed"])
+    model = channels_last(build_model(calls)).to(fabric.device)
+    betas = (settings["betas"][0], settings["betas"][1])
+    optimiser = make_adam(model.parameters(), settings["learning_rate"], betas, settings["amsgrad"])
+    learner = VAELearner(model, objective, optimiser, len(data), fabric)
+    batches = Batches(
+        data, settings["batch_size"], settings["seed"], fabric.device, fabric.global_rank, fabric.world_size
+    )
+    saved = folder and checkpoint.restore(folder.checkpoints, learner, warn)
+    start, seconds = (saved["step"], saved["seconds"]) if saved else (0, 0.0)
+    steps = settings["steps"]
+    visible = progress and fabric.is_global_zero
+    with Progress(calls["recipe"]["name"], steps, start, visible) as bar:
+        recorder = Recorder(
+            folder,
+            fabric,
+            settings["log_every"],
+            settings["checkpoint_every"],
+            bar,
+            start,
+            seconds,
+        )
+        with recorder.stop.listening():
+            fit(learner, batches, start, steps, recorder)
+        recorder.close()
+    if recorder.stop.heard is not None and recorder.saved < steps:
+        where = f"; go on with: distaff resume {folder.path}" if folder else ""
+        message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
+        raise Interrupted(message, recorder.stop.heard)
+    return model
+
+
+def _find_recipe(recipe: str | Callable[..., Objective]) -> tuple[str, Callable[..., Objective]]:
+    if isinstance(recipe, str):
+        return recipe, find_function("recipe", recipe, recipes)
+    return f"{recipe.__module__}:{recipe.__qualname__}", recipe
+
+
+def _objective(name: str, function: Callable[..., Objective], arguments: Calls) -> Objective:
+    objective = function(**arguments)
+    if not isinstance(objective, Objective):
+        raise DistaffError(f"the recipe {name} returns {type(objective).__name__}, not an Objective.")
+    return objective
+
+
+def _open(data: str | Dataset | np.ndarray[Any, Any], file: str | Path | None) -> Dataset:
+    if isinstance(data, Dataset):
+        return data
+    return open_dataset(data, file and Path(file)) if isinstance(data, str) else from_array(data)
+
+
+def _describe(data: Dataset, spec: str | None, file: str | Path | None) -> Calls:
+    return {
+        "spec": spec,
+        "file": file and str(file),
+        "name": data.name,
+        "size": len(data),
+        "shape": list(data.shape),
+        "fingerprint": data.fingerprint,
+    }
+
+
+def _check_training(settings: Calls) -> None:
+    for name in ("steps", "batch_size", "log_every", "checkpoint_every"):
+        if settings[name] < 1:
+            raise DistaffError(f"{name} must be at least 1, not {settings[name]}.")
+    if settings["seed"] < 0:
+        raise DistaffError(f"seed must not be negative, not {settings['seed']}.")
+    if not settings["learning_rate"] > 0:
+        raise DistaffError(f"learning_rate must be positive, not {settings['learning_rate']}.")

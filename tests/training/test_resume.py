@@ -1,0 +1,201 @@
+"""A run that is killed, or asked to stop, and resumed ends as if nothing had happened."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from distaff.errors import DistaffError
+from distaff.training.log import read_log
+from distaff.training.train import load, resume, train
+from tests import toys
+
+STEPS = 60
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "tiny.npz"
+    np.savez(path, images=toys.tiny_images().images[:].numpy())
+    return path
+
+
+def command(images: Path, out: Path, steps: int = STEPS) -> list[str]:
+    flags = {
+        "--data": images,
+        "--out": out,
+        "--steps": steps,
+        "--batch-size": 16,
+        "--log-every": 5,
+        "--checkpoint-every": 4,
+        "--critic.hidden": 32,
+        "--critic.layers": 2,
+        "--accelerator": "cpu",
+    }
+    return [
+        sys.executable,
+        "-m",
+        "distaff",
+        "train",
+        "factor_vae",
+        *(str(x) for f in flags.items() for x in f),
+    ]
+
+
+def run(arguments: list[str], **options) -> subprocess.CompletedProcess:
+    return subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, timeout=300, **options)
+
+
+def weights(folder: Path) -> dict[str, np.ndarray]:
+    newest = max((folder / "checkpoint").glob("step-*"))
+    assert json.loads((newest / "checkpoint.json").read_text())["step"] == STEPS
+    return {**load_file(newest / "model.safetensors"), **load_file(newest / "training.safetensors")}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(images, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("runs") / "whole"
+    done = run(command(images, out))
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def assert_same_end(interrupted: Path, uninterrupted: Path) -> None:
+    ours, theirs = weights(interrupted), weights(uninterrupted)
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        assert np.array_equal(ours[name], theirs[name]), name
+    logs = [
+        [{k: v for k, v in line.items() if k != "seconds"} for line in read_log(folder / "log.jsonl")]
+        for folder in (interrupted, uninterrupted)
+    ]
+    assert [line["step"] for line in logs[0]][-1] == STEPS
+    assert {line["step"] for line in logs[0]} >= {line["step"] for line in logs[1] if line["step"] % 20 == 0}
+
+
+def test_a_run_killed_at_random_moments_ends_with_identical_weights(images, uninterrupted, tmp_path):
+    out = tmp_path / "killed"
+    rng = random.Random(time.time_ns())
+    for _ in range(3):
+        process = subprocess.Popen(command(images, out), cwd=ROOT, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        before = set((out / "checkpoint").glob("step-*"))
+        while not set((out / "checkpoint").glob("step-*")) - before and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.3))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = run([sys.executable, "-m", "distaff", "resume", str(out)])
+    assert done.returncode == 0, done.stderr
+    assert_same_end(out, uninterrupted)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_checkpoints_and_leaves_with_a_message(images, uninterrupted, tmp_path, number):
+    out = tmp_path / "asked"
+    process = subprocess.Popen(command(images, out), cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    while not (out / "log.jsonl").exists() and process.poll() is None:
+        time.sleep(0.002)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+    if process.returncode == 0:
+        pytest.fail("the run ended before the signal came: give it more steps")
+    assert process.returncode == 128 + number
+    assert f"stopped by {number.name} after step" in errors
+    assert f"distaff resume {out}" in errors
+    assert "Traceback" not in errors
+    assert run(command(images, out)).returncode == 0
+    assert_same_end(out, uninterrupted)
+
+
+@pytest.fixture
+def short_run(tmp_path):
+    def make(**changes):
+        arguments = {"steps": 8, "batch_size": 16, "checkpoint_every": 4, "progress": False, **changes}
+        return train("beta_vae", toys.tiny_images(), out=tmp_path / "run", accelerator="cpu", **arguments)
+
+    return make
+
+
+def test_resume_can_lengthen_a_run(short_run, tmp_path):
+    short_run()
+    longer = resume(tmp_path / "run", toys.tiny_images(), steps=12, progress=False)
+    whole = train(
+        "beta_vae",
+        toys.tiny_images(),
+        steps=12,
+        batch_size=16,
+        checkpoint_every=4,
+        progress=False,
+        accelerator="cpu",
+    )
+    for ours, theirs in zip(longer.model.parameters(), whole.model.parameters(), strict=True):
+        assert ours.equal(theirs)
+
+
+def test_the_last_two_checkpoints_are_kept(short_run, tmp_path):
+    short_run(steps=12)
+    assert sorted(p.name for p in (tmp_path / "run/checkpoint").iterdir()) == [
+        "step-000000008",
+        "step-000000012",
+    ]
+
+
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(short_run, tmp_path):
+    whole = short_run(steps=12)
+    file = tmp_path / "run/checkpoint/step-000000012/model.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with pytest.warns(UserWarning, match="step-000000012 is damaged"):
+        again = resume(tmp_path / "run", toys.tiny_images(), progress=False)
+    for ours, theirs in zip(again.model.parameters(), whole.model.parameters(), strict=True):
+        assert ours.equal(theirs)
+
+
+def test_when_every_checkpoint_is_damaged_it_says_so(short_run, tmp_path):
+    short_run()
+    for file in (tmp_path / "run/checkpoint").glob("*/checkpoint.json"):
+        file.write_text("{")
+    with pytest.warns(UserWarning, match="damaged"), pytest.raises(DistaffError, match="every checkpoint"):
+        load(tmp_path / "run")
+
+
+def test_a_half_written_checkpoint_is_not_seen(short_run, tmp_path):
+    short_run()
+    (tmp_path / "run/checkpoint/.step-000000099.abc").mkdir()
+    assert load(tmp_path / "run").shape == (1, 16, 16)
+
+
+def test_another_run_in_the_folder_is_refused_and_left_alone(short_run, tmp_path):
+    short_run()
+    before = (tmp_path / "run/run.yaml").read_text()
+    with pytest.raises(DistaffError, match=r"holds another run .*beta is 4.0 there, not 8.0"):
+        short_run(beta=8)
+    assert (tmp_path / "run/run.yaml").read_text() == before
+
+
+def test_a_folder_of_other_files_is_refused(short_run, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/thesis.tex").write_text("mine")
+    with pytest.raises(DistaffError, match="not a run"):
+        short_run()
+    assert os.listdir(tmp_path / "run") == ["thesis.tex"]
+
+
+def test_a_run_on_data_given_in_python_asks_for_it_again(short_run, tmp_path):
+    short_run()
+    with pytest.raises(DistaffError, match="pass the same data"):
+        resume(tmp_path / "run")
+    with pytest.raises(DistaffError, match="content has changed"):
+        resume(tmp_path / "run", toys.tiny_images(seed=1))

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from distaff.errors import DistaffError
+from distaff.objectives.objective import term
+from distaff.objectives.terms import kl, nll
+from distaff.training.log import read_log
+from distaff.training.train import load, train
+from tests import toys
+
+QUICK = {"steps": 10, "batch_size": 16, "log_every": 5, "progress": False, "accelerator": "cpu"}
+
+
+def test_the_run_folder_describes_itself(tmp_path):
+    trained = train("beta_vae", toys.tiny_images(), beta=2, out=tmp_path / "run", **QUICK)
+    content = yaml.safe_load((tmp_path / "run/run.yaml").read_text())
+    assert content["recipe"] == {"name": "beta_vae", "arguments": {"beta": 2.0}}
+    assert content["training"]["steps"] == 10
+    assert content["data"]["shape"] == [1, 16, 16]
+    assert content["made_with"]["torch"] == torch.__version__.split("+")[0] or content["made_with"]["torch"]
+    lines = read_log(tmp_path / "run/log.jsonl")
+    assert [line["step"] for line in lines] == [5, 10]
+    assert lines[0]["loss"] == pytest.approx(lines[0]["nll"] + 2 * lines[0]["kl"], rel=1e-4)
+    again = load(tmp_path / "run")
+    images = toys.tiny_images().images[:5].numpy()
+    np.testing.assert_array_equal(again.encode(images).means, trained.encode(images).means)
+    assert any((tmp_path / "run/tensorboard").iterdir())
+
+
+def test_the_same_seed_gives_the_same_model_and_another_seed_another():
+    images = toys.tiny_images().images[:3].numpy()
+    codes = [train("vae", toys.tiny_images(), seed=s, **QUICK).encode(images).means for s in (0, 0, 1)]
+    np.testing.assert_array_equal(codes[0], codes[1])
+    assert not np.allclose(codes[0], codes[2])
+
+
+def test_training_leaves_the_callers_random_numbers_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    train("vae", toys.tiny_images(), **QUICK)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_recipe_of_ones_own_in_ten_lines():
+    @term
+    def half_kl(s):
+        return 0.5 * s.kl.mean()
+
+    def my_vae(weight: float = 2.0):
+        return nll + weight * half_kl
+
+    ours = train(my_vae, toys.tiny_images(), **QUICK)
+    theirs = train("vae", toys.tiny_images(), **QUICK)
+    for a, b in zip(ours.model.parameters(), theirs.model.parameters(), strict=True):
+        torch.testing.assert_close(a, b)
+
+
+@term
+def explodes(s):
+    return kl(s) * (float("nan") if s.index == 7 else 1.0)
+
+
+def exploding():
+    return nll + 1.0 * explodes
+
+
+def test_a_non_finite_term_stops_the_run_names_it_and_keeps_the_last_checkpoint(tmp_path):
+    with pytest.raises(DistaffError, match=r"'explodes' became non-finite at step 7.*step 6 is kept"):
+        train(exploding, toys.tiny_images(), out=tmp_path / "run", checkpoint_every=3, **QUICK)
+    newest = max((tmp_path / "run/checkpoint").iterdir())
+    assert newest.name == "step-000000006"
+    assert load(tmp_path / "run").names[0] == "z0"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"recipe": "factorvae"}, "did you mean 'factor_vae'"),
+        ({"recipe": "nowhere:recipe"}, "cannot be imported"),
+        ({"gama": 3}, "unknown argument of beta_vae 'gama'"),
+        ({"beta": "much"}, "neither a number nor linear"),
+        ({"network": "kim_mni"}, "did you mean 'kim_mnih'"),
+        ({"latents": "style=gausian:3"}, "did you mean 'gaussian'"),
+        ({"latents": 0}, "at least 1"),
+        ({"batch_size": 10_000}, "does not fit a data set of 256"),
+        ({"steps": 0}, "steps must be at least 1"),
+        ({"learning_rate": -1.0}, "learning_rate must be positive"),
+        ({"seed": -1}, "seed must not be negative"),
+    ],
+)
+def test_bad_settings_are_one_sentence(changes, message):
+    call = {"recipe": "beta_vae", "data": toys.tiny_images(), **QUICK, **changes}
+    with pytest.raises(DistaffError, match=message) as error:
+        train(**call)
+    assert "\n" not in str(error.value)
+
+
+def test_images_that_do_not_fit_the_networks_are_named():
+    with pytest.raises(DistaffError, match=r"divisible by 16, not \(1, 20, 20\)"):
+        train("vae", toys.tiny_images(side=20), **QUICK)
+
+
+def test_scheduled_weights(tmp_path):
+    train(
+        "beta_vae",
+        toys.tiny_images(),
+        beta="linear:0:10:5",
+        out=tmp_path / "run",
+        **{**QUICK, "log_every": 1},
+    )
+    lines = read_log(tmp_path / "run/log.jsonl")
+    weights = [(line["loss"] - line["nll"]) / line["kl"] for line in lines]
+    np.testing.assert_allclose(weights, [0, 2, 4, 6, 8, 10, 10, 10, 10, 10], atol=0.1)
+    content = yaml.safe_load((tmp_path / "run/run.yaml").read_text())
+    assert content["recipe"]["arguments"] == {"beta": "linear:0:10:5"}
