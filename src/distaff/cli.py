@@ -1,6 +1,7 @@
 """The command line: thin, each command calls one public function; torch is imported where it is needed."""
 
 import inspect
+import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -112,7 +113,8 @@ def _list_recipes() -> None:
 
 
 def _say(message: str) -> None:
-    print(message, file=sys.stderr)
+    if os.environ.get("LOCAL_RANK", "0") == "0":
+        print(message, file=sys.stderr)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

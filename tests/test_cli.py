@@ -1,0 +1,136 @@
+"""The command line as a user meets it: real processes, their output and exit codes."""
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distaff import cli
+from tests import toys
+
+ROOT = Path(__file__).parents[1]
+QUICK = ["--steps", "6", "--batch-size", "16", "--log-every", "3", "--accelerator", "cpu"]
+
+
+def run(*arguments: object, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "distaff", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, **options)
+
+
+def in_process(capsys, *arguments: object) -> tuple[int, str]:
+    """The exit code and everything printed, without the cost of a new process."""
+    code = 0
+    try:
+        cli.main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    captured = capsys.readouterr()
+    return code, captured.out + captured.err
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "tiny.npz"
+    factors = np.stack(np.meshgrid(np.arange(16), np.arange(16), indexing="ij"), -1).reshape(-1, 2)
+    names = ["row", "column"]
+    np.savez(path, images=toys.tiny_images(256).images[:].numpy(), factors=factors, factor_names=names)
+    return path
+
+
+def test_help_and_version_do_not_import_torch():
+    program = "import sys; from distaff.cli import main; main(['--help']); sys.exit('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0
+    assert "train" in done.stdout
+    assert "resume" in done.stdout
+
+
+def test_train_evaluate_traverse(images, tmp_path):
+    run_folder = tmp_path / "run"
+    done = run("train", "beta_vae", "--data", images, "--beta", 2, "--out", run_folder, *QUICK)
+    assert done.returncode == 0, done.stderr
+    done = run("evaluate", run_folder)
+    assert done.returncode == 0, done.stderr
+    assert "reconstruction_error" in done.stdout
+    assert "factor_vae_score" in done.stdout
+    done = run("traverse", run_folder, "--out", tmp_path / "t.png")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+    done = run("resume", run_folder, "--steps", 8)
+    assert done.returncode == 0, done.stderr
+
+
+def test_recipes_are_listed_with_their_terms(capsys):
+    code, printed = in_process(capsys, "recipes")
+    assert code == 0
+    assert "loss = nll + kl + 35.0 total_correlation" in printed
+
+
+def broken_npz(folder: Path, kind: str) -> Path:
+    path = folder / f"{kind}.npz"
+    good = toys.tiny_images(64).images[:].numpy()
+    arrays = {
+        "none": {"pictures": good},
+        "shape": {"images": good[0, 0, 0]},
+        "range": {"images": good * 300 - 20},
+        "nan": {"images": np.where(good > 0, np.nan, good)},
+        "dtype": {"images": np.full((4, 8, 8), "a")},
+        "pickled": {"images": np.array([{}, {}], object)},
+    }
+    np.savez(path, **arrays.get(kind, {"images": good}))
+    if kind == "truncated":
+        path.write_bytes(path.read_bytes()[:200])
+    if kind == "text":
+        path.write_text("not a zip")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["none", "shape", "range", "nan", "dtype", "pickled", "truncated", "text"])
+def test_bad_data_files_are_one_sentence_and_exit_code_2(capsys, tmp_path, kind):
+    out = tmp_path / "run"
+    code, printed = in_process(
+        capsys, "train", "vae", "--data", broken_npz(tmp_path, kind), "--out", out, *QUICK
+    )
+    assert code == 2
+    assert printed.startswith("distaff: ")
+    assert printed.count("\n") == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trian"], "did you mean 'train'"),
+        (["train", "factorvae"], "did you mean 'factor_vae'"),
+        (["train", "vae", "--data", "dsprite"], "did you mean 'dsprites'"),
+        (["train", "vae", "--data", "nowhere.npz"], "nowhere.npz"),
+        (["train", "beta_vae", "--bta", "3"], "--beta"),
+        (["evaluate", "nowhere"], "not a run folder"),
+        (["resume", "nowhere"], "not a run folder"),
+    ],
+)
+def test_unknown_names_get_their_near_misses_and_exit_code_2(capsys, arguments, message):
+    code, printed = in_process(capsys, *arguments)
+    assert code == 2
+    assert message in printed
+    assert "Traceback" not in printed
+
+
+def limit_file_size() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+
+def test_a_full_disk_is_one_sentence_and_loses_nothing(images, tmp_path):
+    """A limit on file size fails writes as a full disk does, at the first checkpoint after it is set."""
+    out = tmp_path / "run"
+    arguments = ["train", "beta_vae", "--data", images, "--out", out, *QUICK, "--checkpoint-every", "2"]
+    assert run(*arguments).returncode == 0
+    before = sorted(path.name for path in (out / "checkpoint").iterdir())
+    done = run("resume", out, "--steps", 12, preexec_fn=limit_file_size)
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in (out / "checkpoint").iterdir()) == before
+    assert run("resume", out).returncode == 0
