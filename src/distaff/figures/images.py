@@ -41,8 +41,8 @@ def image_grid(
         row_labels = named("row_labels", row_labels, grid.shape[0])
     if column_labels is not None:
         column_labels = named("column_labels", column_labels, grid.shape[1])
-    width, height = fitting_size(grid.shape[0], grid.shape[1], grid.shape, label_width(row_labels or ()))
-    figure = bare_figure(width, height + 0.22 * (title is not None) + 0.15 * (column_labels is not None))
+    width, height = fitting_size(grid, label_width(row_labels or ()), len(breaks))
+    figure = bare_figure(width, height + 0.22 * (title is not None) + 0.2 * (column_labels is not None))
     axes = figure.subplots()
     dress(axes)
     show(axes, grid, row_labels, column_labels, breaks)
