@@ -26,9 +26,9 @@ def test_informativeness_bars_share_a_scale_over_models():
     assert heights(first) == [0.6, 0.2]
     assert heights(second) == [0.9, 0.1]
     assert first.get_ylim() == second.get_ylim()
-    assert first.get_ylabel() == "I(x; zᵢ) / log #bins"
+    assert first.get_ylabel() == r"$I(x; z_i)$ / log #bins"
     assert [one.get_title() for one in figure.axes] == ["FactorVAE", "AAE"]
-    assert informativeness_bars({"a": [1.0]}, normalised=False).axes[0].get_ylabel() == "I(x; zᵢ) (nats)"
+    assert informativeness_bars({"a": [1.0]}, normalised=False).axes[0].get_ylabel() == r"$I(x; z_i)$ (nats)"
 
 
 def test_scores_by_factor_put_models_side_by_side():

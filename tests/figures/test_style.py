@@ -53,12 +53,17 @@ def test_figures_leave_no_global_state_and_draw_in_threads():
     assert dict(mpl.rcParams) == before
 
 
-def test_palette_stays_distinct_in_grey():
-    # Luminance alone must order the sequential colours, and no two palette colours may coincide.
-    luminance = [np.dot(to_rgb(colour), (0.2126, 0.7152, 0.0722)) for colour in style.ordered_colours(6)]
+def test_numbers_get_colours_from_dark_to_light_that_survive_in_grey():
+    colours = style.colours_for([1, 2, 4, 8, 16, 0.5])
+    luminance = [np.dot(to_rgb(colour), (0.2126, 0.7152, 0.0722)) for colour in colours.values()]
+    assert list(colours) == [1, 2, 4, 8, 16, 0.5]
     assert np.all(np.diff(luminance) > 0.05)
-    assert len(set(style.categorical_colours(7))) == 7
-    assert style.categorical_colours(8)[7] == style.PALETTE[0]
+
+
+def test_names_get_the_palette_which_repeats():
+    colours = style.colours_for(["a", "b", "a", *"cdefgh"])
+    assert list(colours.values()) == [*style.PALETTE, style.PALETTE[0]]
+    assert len(set(style.PALETTE)) == 7
 
 
 def test_mean_interval_is_students():

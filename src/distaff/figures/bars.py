@@ -53,7 +53,7 @@ def informativeness_bars(
     for i, (one, (model, values)) in enumerate(zip(axes, models.items(), strict=True)):
         _bars(one, values, named("names", names, len(values)), sort)
         one.set_ylim(0, 1.05 * top if top > 0 else 1)
-        unit = "I(x; zᵢ) / log #bins" if normalised else "I(x; zᵢ) (nats)"
+        unit = r"$I(x; z_i)$ / log #bins" if normalised else r"$I(x; z_i)$ (nats)"
         label(one, x="latent", y=None if i % 3 else unit, title=model)
     return figure
 
@@ -76,10 +76,10 @@ def scores_by_factor(
     figure, axes = panels(width=style.COLUMN if bars <= 18 else style.PAGE)
     one = axes[0][0]
     width = 0.8 / len(heights)
-    colours = style.categorical_colours(len(heights))
+    colours = style.colours_for(heights)
     for i, (model, values) in enumerate(heights.items()):
         offset = (i - (len(heights) - 1) / 2) * width
-        one.bar(np.arange(len(factors)) + offset, values, width, color=colours[i], label=model)
+        one.bar(np.arange(len(factors)) + offset, values, width, color=colours[model], label=model)
     _name_ticks(one, factors)
     label(one, y=score, title=title)
     if len(heights) > 1:
@@ -94,12 +94,16 @@ def _bars(axes: Axes, values: Any, names: Sequence[str], sort: bool) -> None:
 
 
 def _name_ticks(axes: Axes, names: Sequence[str]) -> None:
-    """Names below the bars: upright where short and few, turned where long, left out where too many."""
+    """Names below the bars: level where short, slanted where long, upright where many, left out beyond 40."""
     if len(names) > 40:
         axes.set_xticks([])
         return
-    turned = len(names) > 12 or max(map(len, names)) * len(names) > 45
-    axes.set_xticks(np.arange(len(names)), names, rotation=90 if turned else 0)
+    axes.set_xticks(np.arange(len(names)), names)
+    if len(names) > 12:
+        axes.tick_params(axis="x", rotation=90)
+    elif max(map(len, names)) * len(names) > 45:
+        for text in axes.get_xticklabels():
+            text.set(rotation=30, ha="right", rotation_mode="anchor")
 
 
 def _width(bars: int) -> float:

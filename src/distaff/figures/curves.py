@@ -73,10 +73,11 @@ def curves_by_setting(
     for r, (quantity, objectives) in enumerate(curves.items()):
         for c, (objective, settings) in enumerate(objectives.items()):
             one = axes[r][c]
-            for (value, runs), colour in zip(
-                settings.items(), style.ordered_colours(len(settings)), strict=True
-            ):
-                band(one, steps, seeds(f"{quantity}, {objective}", runs, len(steps)), colour, str(value))
+            # The same colours down a column: a legend in its first panel serves all.
+            colours = style.colours_for(value for row in curves.values() for value in row.get(objective, ()))
+            for value, runs in settings.items():
+                values = seeds(f"{quantity}, {objective}", runs, len(steps))
+                band(one, steps, values, colours[value], str(value))
             label(
                 one,
                 x="training step" if r == len(curves) - 1 else None,
@@ -131,8 +132,7 @@ def total_correlation(
     steps = numbers("steps", steps, "T")
     filled("true", true)
     filled("critic", critic)
-    values = list(dict.fromkeys([*true, *critic]))
-    colours = dict(zip(values, style.ordered_colours(len(values)), strict=True))
+    colours = style.colours_for([*true, *critic])
     figure, axes = panels(1, 2, width=style.PAGE)
     for one, runs, title in zip(axes[0], (true, critic), ("true TC", "critic's estimate"), strict=True):
         for value, tc in runs.items():
@@ -162,14 +162,13 @@ def information_per_latent(
     pruned = np.flatnonzero(~(information[-1] > threshold))
     figure, axes = panels(1, 2, width=style.PAGE, share_y=True)
     for one, latents, title in zip(axes[0], (kept, pruned), ("informative", "uninformative"), strict=True):
-        for i, latent in enumerate(latents):
-            colour, dashes = style.PALETTE[i % 7], style.DASHES[i // 7 % 4]
+        for latent in latents:
+            colour, dashes = style.PALETTE[latent % 7], style.DASHES[latent // 7 % 4]
             band(one, steps, information[None, :, latent], colour, names[latent], dashes)
         label(one, x="training step", title=f"{len(latents)} {title} latents")
         count_axis(one)
-        if len(latents):
-            style.legend(one, columns=2)
-    label(axes[0][0], y="I(x; z_d) (nats)")
+    label(axes[0][0], y=r"$I(x; z_d)$ (nats)")
+    style.legend_beside(figure, *axes[0], columns=10)
     return figure
 
 

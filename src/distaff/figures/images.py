@@ -1,6 +1,6 @@
 """Images: grids, originals over reconstructions, samples from the prior, the plane of two latents."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ def image_grid(
     columns: int | None = None,
     row_labels: Sequence[str] | None = None,
     column_labels: Sequence[str] | None = None,
+    breaks: Collection[int] = (),
     title: str | None = None,
 ) -> Figure:
     """Images in rows and columns, as in the FactorVAE paper's Fig. 26 (reconstructions under varied noise).
@@ -28,6 +29,7 @@ def image_grid(
         columns: how many images a row holds when ``images`` is a list of N.
         row_labels: one text a row, at its left.
         column_labels: one text a column, below it.
+        breaks: rows above which the gap is wider.
         title: written above.
     """
     if as_array(images).ndim == 4:
@@ -39,11 +41,11 @@ def image_grid(
         row_labels = named("row_labels", row_labels, grid.shape[0])
     if column_labels is not None:
         column_labels = named("column_labels", column_labels, grid.shape[1])
-    width, height = fitting_size(grid.shape[0], grid.shape[1], grid.shape, label_width(row_labels or ()))
-    figure = bare_figure(width, height + 0.22 * (title is not None) + 0.15 * (column_labels is not None))
+    width, height = fitting_size(grid, label_width(row_labels or ()), len(breaks))
+    figure = bare_figure(width, height + 0.22 * (title is not None) + 0.2 * (column_labels is not None))
     axes = figure.subplots()
     dress(axes)
-    show(axes, grid, row_labels, column_labels)
+    show(axes, grid, row_labels, column_labels, breaks)
     heading(figure, title)
     return figure
 
@@ -64,7 +66,7 @@ def reconstructions(
     above, below = wrap(above, min(columns, len(above))), wrap(below, min(columns, len(below)))
     rows = np.stack([above, below], axis=1).reshape(-1, *above.shape[1:])
     labels = ["original", "reconstruction"] * len(above)
-    return image_grid(rows, row_labels=labels, title=title)
+    return image_grid(rows, row_labels=labels, breaks=range(2, len(rows), 2), title=title)
 
 
 def interpolation_planes(

@@ -61,16 +61,15 @@ def bare_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
 
 
-def fitting_size(rows: int, columns: int, shape: Sequence[int], beside: float = 0.0) -> tuple[float, float]:
-    """Width and height in inches of a grid of images ``shape`` (…, H, W), with ``beside`` inches of labels.
+def fitting_size(images: Array, beside: float = 0.0, breaks: int = 0) -> tuple[float, float]:
+    """Width and height in inches of a grid of images (R, C, channels, H, W) with ``beside`` inches of labels.
 
-    An image is 0.6 inches wide where there is room; a grid keeps to one column, or both, or a page's height.
+    An image is at most 0.65 inches wide; a grid keeps to one column of a paper, or both, and to its height.
     """
-    high, wide = shape[-2:]
-    wanted = columns * 0.6 * (1 + GAP) + beside
-    width = COLUMN if wanted <= COLUMN else PAGE
-    side = min((width - beside) / columns, 0.65)
-    height = side * high / wide * rows
+    rows, columns, _, high, wide = images.shape
+    width = COLUMN if columns * 0.6 + beside <= COLUMN else PAGE
+    pitch = min((width - beside) / columns, 0.65)
+    height = pitch * (rows * (high / wide + GAP) + 2 * GAP * breaks) / (1 + GAP)
     if height > TALLEST:
-        side, height = side * TALLEST / height, TALLEST
-    return max(side * columns + beside, 1.0), height
+        pitch, height = pitch * TALLEST / height, TALLEST
+    return max(pitch * columns + beside, 1.0), height

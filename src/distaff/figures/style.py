@@ -5,6 +5,7 @@ so figures can be drawn in several threads and nothing stays behind.
 """
 
 import threading
+from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from distaff.errors import unknown
@@ -28,9 +30,14 @@ INK, MUTED, FAINT = "#222222", "#666666", "#dddddd"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colours, told apart with any colour vision; their yellow is too faint on white."""
 
+HALO = [withStroke(linewidth=2.0, foreground="white")]
+"""Keeps text legible over lines."""
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
-SEQUENTIAL, DIVERGING = "cividis", "PuOr"
+ORDERED, AMOUNT, SIGNED = "viridis", "Blues", "PuOr"
+"""Colour maps, even in lightness: ordered values and densities; amounts from white; values around zero."""
+
 DPI = 200
 FORMATS = ("png", "pdf", "svg")
 
@@ -43,7 +50,7 @@ def panels(
     *,
     width: float = COLUMN,
     height: float = 2.1,
-    share_x: bool = False,
+    share_x: bool | Literal["row", "col"] = False,
     share_y: bool | Literal["row", "col"] = False,
 ) -> tuple[Figure, list[list[Axes]]]:
     """A figure ``width`` inches wide with rows × columns of styled axes, each row ``height`` inches high."""
@@ -55,13 +62,12 @@ def panels(
 
 
 def small_multiples(
-    count: int, columns: int, *, width: float = PAGE, height: float
+    count: int, columns: int, *, width: float | None = None, height: float
 ) -> tuple[Figure, list[Axes]]:
     """A figure with ``count`` styled axes, at most ``columns`` a row; one alone is a column wide."""
     columns = min(columns, count)
-    figure, grid = panels(
-        -(-count // columns), columns, width=width if columns > 1 else COLUMN, height=height
-    )
+    width = width or (COLUMN if columns == 1 else PAGE)
+    figure, grid = panels(-(-count // columns), columns, width=width, height=height)
     axes = [one for row in grid for one in row]
     for unused in axes[count:]:
         unused.remove()
@@ -112,12 +118,12 @@ def legend(axes: Axes, title: str | None = None, columns: int = 1) -> None:
     drawn.get_title().set_color(INK)
 
 
-def legend_beside(figure: Figure, axes: Axes, title: str | None = None, columns: int = 1) -> None:
-    """A legend of one panel's artists for the whole figure, outside the panels: below, ``columns`` wide."""
-    handles, names = axes.get_legend_handles_labels()
+def legend_beside(figure: Figure, *axes: Axes, title: str | None = None, columns: int = 1) -> None:
+    """A legend of some panels' artists for the whole figure, outside the panels: below, ``columns`` wide."""
+    labelled = [pair for one in axes for pair in zip(*one.get_legend_handles_labels(), strict=True)]
     drawn = figure.legend(
-        handles,
-        names,
+        [handle for handle, _ in labelled],
+        [name for _, name in labelled],
         loc="outside lower center",
         title=title,
         title_fontsize=SMALL,
@@ -137,14 +143,19 @@ def count_axis(axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4, min_n_ticks=2))
 
 
-def categorical_colours(count: int) -> list[str]:
-    """Colours for unordered things such as objectives; they repeat after seven (pair them with MARKERS)."""
-    return [PALETTE[i % len(PALETTE)] for i in range(count)]
+Colour = str | tuple[float, float, float, float]
 
 
-def ordered_colours(count: int) -> list[tuple[float, float, float, float]]:
-    """Dark to light colours for the ordered values of a setting such as β."""
-    return [mpl.colormaps[SEQUENTIAL](x) for x in np.linspace(0, 0.85, count)]
+def colours_for(values: Iterable[object]) -> dict[object, Colour]:
+    """A colour for each value: dark to light along numbers such as β, the palette's for names.
+
+    The palette repeats after seven names: pair it with MARKERS or DASHES where there may be more.
+    """
+    keys = list(dict.fromkeys(values))
+    if keys and all(isinstance(key, int | float) for key in keys):
+        shades = np.linspace(0, 0.85, len(keys))
+        return {key: mpl.colormaps[ORDERED](shade) for key, shade in zip(keys, shades, strict=True)}
+    return {key: PALETTE[i % len(PALETTE)] for i, key in enumerate(keys)}
 
 
 def render(figure: Figure, kind: str) -> bytes:

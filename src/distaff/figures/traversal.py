@@ -167,8 +167,8 @@ def _figure(
     breaks: Sequence[int],
     title: str | None,
 ) -> Figure:
-    width, height = fitting_size(len(rows), rows.shape[1], rows.shape, label_width(labels))
-    figure = bare_figure(width, height + 0.22 * (title is not None) + 0.3 * (ticks is not None))
+    width, height = fitting_size(rows, label_width(labels), len(breaks))
+    figure = bare_figure(width, height + 0.22 * (title is not None) + 0.36 * (ticks is not None))
     axes = figure.subplots()
     dress(axes)
     show(axes, rows, labels, ticks, breaks)

@@ -1,0 +1,182 @@
+"""Objectives and metrics compared over settings and seeds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.stats import kendalltau, pearsonr, spearmanr
+
+from distaff.figures import style
+from distaff.figures.arrays import Array, filled, mean_interval, numbers, same_length
+from distaff.figures.style import label, panels, small_multiples
+
+Points = tuple[Any, Any]
+"""Two vectors of one length: the horizontal and the vertical value of each run."""
+
+
+def tradeoff(
+    runs: Mapping[str, Mapping[Any, Points]],
+    *,
+    x: str = "reconstruction error (nats)",
+    y: str = "FactorVAE score",
+    title: str | None = None,
+) -> Figure:
+    """Reconstruction error against a score over β or γ: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
+
+    Each point is a setting's mean over seeds with its 95% interval in both directions, its value beside it.
+
+    Args:
+        runs: objective → value of the setting → (errors (S,), scores (S,)).
+        x: what the errors are, with their unit.
+        y: what the scores are.
+        title: written above.
+    """
+    filled("runs", runs)
+    figure, axes = panels(height=2.5)
+    one = axes[0][0]
+    colours = style.colours_for(runs)
+    for i, (objective, settings) in enumerate(runs.items()):
+        filled(objective, settings)
+        points = [_pair(f"{objective} {value}", pair) for value, pair in settings.items()]
+        (across, left, right), (up, low, high) = (
+            np.stack([mean_interval(pair[axis]) for pair in points], axis=1) for axis in (0, 1)
+        )
+        one.errorbar(
+            across,
+            up,
+            xerr=_reach(across - left, right - across),
+            yerr=_reach(up - low, high - up),
+            color=colours[objective],
+            marker=style.MARKERS[i % len(style.MARKERS)],
+            markersize=4,
+            linewidth=1.0,
+            elinewidth=0.7,
+            label=objective,
+        )
+        for value, where in zip(settings, zip(across, up, strict=True), strict=True):
+            note = one.annotate(str(value), where, xytext=(3, 3), textcoords="offset points")
+            note.set(fontsize=style.SMALL, color=colours[objective], path_effects=style.HALO)
+    one.margins(0.1)
+    label(one, x=x, y=y, title=title)
+    style.legend(one)
+    return figure
+
+
+def scores_by_setting(
+    scores: Mapping[str, Mapping[Any, Any]], *, score: str, setting: str = "", title: str | None = None
+) -> Figure:
+    """Every seed's score for every setting, with mean and 95% interval, objectives side by side.
+
+    The FactorVAE paper's Fig. 8 and 34; Do & Tran's Fig. 2, 3, 5, 7 and 8.
+
+    Args:
+        scores: objective → value of the setting → (S,).
+        score: what is drawn, with its unit.
+        setting: what the settings are, such as "γ (FactorVAE), β (β-VAE)".
+        title: written above.
+    """
+    filled("scores", scores)
+    settings = [(objective, value) for objective, values in scores.items() for value in values]
+    figure, axes = panels(width=style.COLUMN if len(settings) <= 12 else style.PAGE)
+    one = axes[0][0]
+    colours = style.colours_for(scores)
+    for at, (objective, value) in enumerate(settings):
+        runs = numbers(f"{objective} {value}", scores[objective][value], "S")
+        mean, low, high = mean_interval(runs)
+        first = value == next(iter(scores[objective]))
+        one.plot(np.full(len(runs), at - 0.15), runs, "o", color=colours[objective], alpha=0.35, markersize=3)
+        one.errorbar(
+            [at + 0.15],
+            [mean],
+            yerr=_reach(np.array([mean - low]), np.array([high - mean])),
+            marker=style.MARKERS[list(scores).index(objective) % len(style.MARKERS)],
+            markersize=5,
+            capsize=2.5,
+            color=colours[objective],
+            linestyle="none",
+            label=objective if first else None,
+        )
+    one.set_xticks(range(len(settings)), [str(value) for _, value in settings])
+    label(one, x=setting, y=score, title=title)
+    if len(scores) > 1:
+        style.legend_beside(figure, one, columns=4)
+    return figure
+
+
+def agreement(
+    scores: Mapping[tuple[str, str], Mapping[str, Points]],
+    *,
+    offsets: Mapping[tuple[str, str], float] | None = None,
+) -> Figure:
+    """One score against another over models, with their correlations: Do & Tran's Fig. 5c, 6, 8a.
+
+    Args:
+        scores: (horizontal score, vertical score) → objective → (values (M,), values (M,)); a panel a pair.
+        offsets: pair → c, to draw the line y = x + c in its panel.
+    """
+    filled("scores", scores)
+    figure, axes = small_multiples(len(scores), 2, height=2.6)
+    for i, (one, (pair, objectives)) in enumerate(zip(axes, scores.items(), strict=True)):
+        filled(str(pair), objectives)
+        points = {name: _pair(f"{pair}, {name}", columns) for name, columns in objectives.items()}
+        colours = style.colours_for(points)
+        for (name, (x, y)), marker in zip(points.items(), style.MARKERS * len(points), strict=False):
+            one.scatter(x, y, s=12, color=colours[name], marker=marker, alpha=0.8, linewidth=0, label=name)
+        if offsets is not None and pair in offsets:
+            one.axline((0, offsets[pair]), slope=1, color=style.MUTED, linewidth=0.8, linestyle="--")
+            one.autoscale_view()
+        _note_correlations(one, *np.concatenate([np.stack(columns) for columns in points.values()], axis=1))
+        label(one, *pair)
+        if i == 0 and len(points) > 1:
+            style.legend(one)
+    return figure
+
+
+def sampled_against_quantized(
+    jemmig: Mapping[str, Points], rmig: Mapping[str, Points], *, bin_width: float
+) -> Figure:
+    """Estimates by sampling against those by quantization: Do & Tran's Fig. 24.
+
+    A quantized entropy exceeds the differential one by −log(bin width): JEMMIG holds one, in RMIG it cancels.
+
+    Args:
+        jemmig: objective → (sampled (M,), quantized (M,)), unnormalised, in nats.
+        rmig: likewise.
+        bin_width: of the quantization.
+    """
+    first, second = ((f"{name}, sampled (nats)", f"{name}, quantized (nats)") for name in ("JEMMIG", "RMIG"))
+    return agreement({first: jemmig, second: rmig}, offsets={first: -np.log(bin_width), second: 0.0})
+
+
+def rmig_against_mig(chen: Mapping[str, Points], locatello: Mapping[str, Points]) -> Figure:
+    """RMIG against Chen's MIG, of q(z|x), and Locatello's, of binned means: Do & Tran's Fig. 25.
+
+    Args:
+        chen: objective → (MIG (M,), RMIG (M,)).
+        locatello: likewise.
+    """
+    first, second = (("MIG (Chen 2018)", "RMIG"), ("MIG (Locatello 2019)", "RMIG"))
+    return agreement({first: chen, second: locatello}, offsets={first: 0.0, second: 0.0})
+
+
+def _pair(what: str, pair: Points) -> tuple[Array, Array]:
+    x, y = (numbers(what, column, "S") for column in pair)
+    same_length(**{f"{what} (x)": x, f"{what} (y)": y})
+    return x, y
+
+
+def _reach(below: Array, above: Array) -> Array | None:
+    """Error bars' lengths (2, P); ``None`` where no interval is known."""
+    lengths = np.stack([below, above])
+    return None if np.isnan(lengths).all() else np.nan_to_num(lengths)
+
+
+def _note_correlations(axes: Axes, x: Array, y: Array) -> None:
+    """Pearson's, Kendall's and Spearman's coefficients above the panel; nothing where they are undefined."""
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return
+    r, tau, rho = pearsonr(x, y)[0], kendalltau(x, y)[0], spearmanr(x, y)[0]
+    text = f"Pearson {r:.2f} · Kendall {tau:.2f} · Spearman {rho:.2f}".replace("-", "−")
+    axes.set_title(text, fontsize=style.SMALL, color=style.MUTED)

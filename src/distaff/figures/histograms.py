@@ -1,0 +1,148 @@
+"""Histograms: marginals of q(z) over the prior, posterior means, and estimates of log q(z)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from scipy.stats import norm
+
+from distaff.errors import DistaffError
+from distaff.figures import style
+from distaff.figures.arrays import Array, filled, named, numbers, same_length
+from distaff.figures.style import label, panels, small_multiples
+
+ACROSS = 10
+"""Histograms in a row of the marginals' figure."""
+
+
+def marginals(
+    samples: Mapping[str, Any],
+    prior: tuple[Any, Any] | None = None,
+    names: Sequence[str] | None = None,
+    *,
+    bins: int = 40,
+    span: float = 4.0,
+) -> Figure:
+    """Histograms of q(z_j) under the prior's density, a row a model: the FactorVAE paper's Fig. 40.
+
+    Args:
+        samples: model → (N, D) samples of q(z).
+        prior: (grid (n,), density (n,) or (n, D)); the standard normal by default.
+        names: D names; z0 … by default.
+        bins: bars in [−span, span].
+        span: the half-width of the horizontal axis.
+    """
+    filled("samples", samples)
+    models = {model: numbers(model, values, "N D") for model, values in samples.items()}
+    count = next(iter(models.values())).shape[1]
+    if any(values.shape[1] != count for values in models.values()):
+        raise DistaffError("the models have different numbers of latents: draw one figure each.")
+    names = named("names", names, count)
+    grid, density = _prior(prior, count, span)
+    edges = np.linspace(-span, span, bins + 1)
+    columns = min(count, ACROSS)
+    lines = -(-count // columns)
+    width = style.PAGE if columns > 4 else style.COLUMN
+    figure, axes = panels(len(models) * lines, columns, width=width, height=0.75, share_x=True)
+    for m, (model, values) in enumerate(models.items()):
+        for j in range(lines * columns):
+            one = axes[m * lines + j // columns][j % columns]
+            if j >= count:
+                one.remove()
+                continue
+            histogram(one, values[:, j], edges, style.PALETTE[5], "$q(z_j)$")
+            one.plot(grid, density[:, j], color=style.PALETTE[1], linewidth=1.0, label="$p(z_j)$")
+            one.set_xlim(-span, span)
+            one.set_yticks([])
+            one.set_xticks(
+                [-span / 2, 0, span / 2], [f"{-span / 2:g}".replace("-", "−"), "0", f"{span / 2:g}"]
+            )
+            one.spines["left"].set_visible(False)
+            one.tick_params(labelsize=style.SMALL - 1)
+            first = j % columns == 0
+            label(one, y=model if first else None, title=names[j] if m == 0 or lines > 1 else None)
+    style.legend_beside(figure, axes[0][0], columns=2)
+    return figure
+
+
+def distributions_of_means(means: Mapping[str, Any], name: str = "z", *, bins: int = 60) -> Figure:
+    """The distribution over the data of one latent's mean E_q(z|x)[z], a panel a model: Do & Tran's Fig. 22.
+
+    Args:
+        means: model → (N,) means of the latent.
+        name: the latent's.
+        bins: bars over the range of all models.
+    """
+    filled("means", means)
+    models = {model: numbers(model, values, "N") for model, values in means.items()}
+    edges = np.histogram_bin_edges(np.concatenate(list(models.values())), bins)
+    figure, axes = small_multiples(len(models), 3, height=1.6)
+    for i, (one, (model, values)) in enumerate(zip(axes, models.items(), strict=True)):
+        histogram(one, values, edges, style.PALETTE[0])
+        label(one, x=f"mean of {name} given x", y=None if i % 3 else "density", title=model)
+    return figure
+
+
+def log_density_histograms(
+    estimates: Mapping[Any, tuple[Any, Any]], *, setting: str = "β", bins: int = 50
+) -> Figure:
+    """Histograms of log q̂(z) over those of Σ_j log q̂(z_j): the FactorVAE paper's Fig. 18.
+
+    The title of each column holds the total correlation these samples give, the difference of the two means:
+    negative values show the batch estimate failing.
+
+    Args:
+        estimates: value of the setting → (log q̂(z) (M,), Σ_j log q̂(z_j) (M,)), in nats.
+        setting: what the columns are.
+        bins: bars in each histogram.
+    """
+    filled("estimates", estimates)
+    width = style.COLUMN if len(estimates) == 1 else style.PAGE
+    figure, axes = panels(2, len(estimates), width=width, height=1.5)
+    for c, (value, pair) in enumerate(estimates.items()):
+        joint, product = (numbers(f"{setting} = {value}", column, "M") for column in pair)
+        same_length(joint=joint, product=product)
+        tc = f"{joint.mean() - product.mean():.3g}".replace("-", "−")
+        titles = (f"{setting} = {value}: TC ≈ {tc} nats", None)
+        texts = (r"$\log \hat q(z)$ (nats)", r"$\sum_j \log \hat q(z_j)$ (nats)")
+        for r, column in enumerate((joint, product)):
+            edges = np.histogram_bin_edges(column, bins)
+            histogram(axes[r][c], column, edges, style.PALETTE[r], density=False)
+            axes[r][c].xaxis.set_major_locator(MaxNLocator(nbins=4))
+            label(axes[r][c], x=texts[r], y=None if c else "samples", title=titles[r])
+    return figure
+
+
+def histogram(
+    axes: Axes,
+    values: Array,
+    edges: Array,
+    colour: str,
+    name: str | None = None,
+    *,
+    density: bool = True,
+    fill: bool = True,
+) -> None:
+    """A histogram as one artist, filled or as an outline; a density has unit area over all ``values``."""
+    counts = np.histogram(values, edges)[0].astype(np.float64)
+    heights = counts / (len(values) * np.diff(edges)) if density else counts
+    axes.stairs(heights, edges, fill=fill, color=colour, linewidth=1.4, label=name)
+
+
+def _prior(prior: tuple[Any, Any] | None, count: int, span: float) -> tuple[Array, Array]:
+    """The prior's grid (n,) and densities (n, D)."""
+    if prior is None:
+        grid = np.linspace(-span, span, 201)
+        return grid, np.repeat(norm.pdf(grid)[:, None], count, axis=1)
+    grid = numbers("the prior's grid", prior[0], "n")
+    density = np.asarray(prior[1], dtype=np.float64)
+    if density.ndim == 1:
+        density = np.repeat(density[:, None], count, axis=1)
+    if density.shape != (len(grid), count):
+        raise DistaffError(
+            f"the prior's density has shape {density.shape}, not ({len(grid)},) or ({len(grid)}, {count})."
+        )
+    return grid, density

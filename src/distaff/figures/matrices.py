@@ -1,0 +1,185 @@
+"""Heat maps: what latents know of factors, what they share, how they correlate and match across runs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.patches import Rectangle
+from scipy.optimize import linear_sum_assignment
+
+from distaff.errors import DistaffError
+from distaff.figures import style
+from distaff.figures.arrays import Array, filled, named, numbers
+from distaff.figures.style import label, small_multiples
+
+CELL = 0.3
+"""The side of a cell in inches, where there is room."""
+
+WRITTEN = 12
+"""Up to this many columns the cells hold their numbers."""
+
+
+def information_matrix(
+    matrices: Mapping[str, Any],
+    factors: Sequence[str],
+    latents: Sequence[str] | None = None,
+    *,
+    unit: str = "I(z; y) (nats)",
+) -> Figure:
+    """Latents × factors: mutual information or importances, a panel a version: Do & Tran's Fig. 23.
+
+    Args:
+        matrices: title → (D, K).
+        factors: K names.
+        latents: D names; z0 … by default.
+        unit: what the colours stand for.
+    """
+    arrays = {title: numbers(title or "matrix", matrix, "D K") for title, matrix in matrices.items()}
+    return _maps(arrays, latents, factors, unit, limits=(0, None))
+
+
+def misjed_map(
+    misjed: Mapping[str, Any], names: Sequence[str] | None = None, *, informativeness: Any = None
+) -> Figure:
+    """MISJED of all pairs of latents, a panel a model: Do & Tran's Fig. 11 and 15.
+
+    Args:
+        misjed: model → (D, D) normalised scores; low for separated and informative pairs.
+        names: D names; z0 … by default.
+        informativeness: model → (D,), to order the latents from the most informative down.
+    """
+    arrays = {model: _square(model, matrix) for model, matrix in misjed.items()}
+    if informativeness is None:
+        return _maps(arrays, names, names, "MISJED (normalised)", limits=(0, None))
+    if informativeness.keys() != arrays.keys():
+        raise DistaffError(f"informativeness is for {list(informativeness)} but MISJED for {list(arrays)}.")
+    order = {
+        model: np.argsort(-numbers(model, informativeness[model], "D"), kind="stable") for model in arrays
+    }
+    for model, matrix in arrays.items():
+        if len(order[model]) != len(matrix):
+            raise DistaffError(
+                f"{model}: {len(order[model])} informativeness values for {len(matrix)} latents."
+            )
+    ordered = {model: matrix[np.ix_(order[model], order[model])] for model, matrix in arrays.items()}
+    rows = {model: [named("names", names, len(order[model]))[i] for i in order[model]] for model in arrays}
+    return _maps(ordered, rows, rows, "MISJED (normalised)", limits=(0, None))
+
+
+def correlation_matrices(correlations: Mapping[str, Any], names: Sequence[str] | None = None) -> Figure:
+    """Correlations of latents, such as of samples and of means side by side: Do & Tran's Fig. 20.
+
+    Args:
+        correlations: title → (D, D) in [−1, 1].
+        names: D names, such as latents or metrics; z0 … by default.
+    """
+    arrays = {title: _square(title, matrix) for title, matrix in correlations.items()}
+    return _maps(arrays, names, names, "correlation", limits=(-1, 1))
+
+
+def match_latents(similarity: Any) -> list[tuple[int, int]]:
+    """The one-to-one pairs (row, column) of latents with the largest total |similarity|, best first."""
+    strength = np.abs(numbers("similarity", similarity, "D E"))
+    rows, columns = linear_sum_assignment(strength, maximize=True)
+    pairs = [(int(i), int(j)) for i, j in zip(rows, columns, strict=True)]
+    return sorted(pairs, key=lambda pair: -strength[pair])
+
+
+def matched_latents(
+    similarity: Any,
+    *,
+    runs: tuple[str, str] = ("run A", "run B"),
+    names: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
+    unit: str = "correlation",
+) -> Figure:
+    """Two runs' latents, put in matching order, with the pairs framed along the diagonal: Do & Tran's A.18.
+
+    Args:
+        similarity: (D, E), such as the correlation of the first run's latents with the second's.
+        runs: the runs' names.
+        names: the latents' names in each run.
+        unit: what the colours stand for; signed values lie in [−1, 1].
+    """
+    matrix = numbers("similarity", similarity, "D E")
+    pairs = match_latents(matrix)
+    rows = _matched_first([i for i, _ in pairs], matrix.shape[0])
+    columns = _matched_first([j for _, j in pairs], matrix.shape[1])
+    first, second = (named("names", given, count) for given, count in zip(names, matrix.shape, strict=True))
+    figure = _maps(
+        {"": matrix[np.ix_(rows, columns)]},
+        [first[i] for i in rows],
+        [second[j] for j in columns],
+        unit,
+        limits=(-1, 1) if matrix.min() < 0 else (0, None),
+    )
+    axes = figure.axes[0]
+    for k in range(len(pairs)):
+        axes.add_patch(Rectangle((k - 0.5, k - 0.5), 1, 1, fill=False, edgecolor=style.INK, linewidth=1.4))
+    label(axes, x=runs[1], y=runs[0])
+    return figure
+
+
+Names = Sequence[str] | Mapping[str, Sequence[str]] | None
+
+
+def _maps(
+    matrices: Mapping[str, Array], rows: Names, columns: Names, unit: str, limits: tuple[float, float | None]
+) -> Figure:
+    """Heat maps of one colour scale with one colour bar."""
+    filled("matrices", matrices)
+    low, high = limits
+    if high is None:
+        high = max(float(np.nanmax(matrix)) for matrix in matrices.values()) or 1.0
+    high_cells, wide_cells = (max(matrix.shape[axis] for matrix in matrices.values()) for axis in (0, 1))
+    across = min(len(matrices), 3)
+    margin, bar_width = 0.45, 0.65
+    cell = min((style.PAGE - bar_width) / across - margin, CELL * wide_cells) / wide_cells
+    width = across * (cell * wide_cells + margin) + bar_width
+    figure, axes = small_multiples(len(matrices), 3, width=width, height=cell * high_cells + 0.6)
+    for one, (title, matrix) in zip(axes, matrices.items(), strict=True):
+        names = [names[title] if isinstance(names, Mapping) else names for names in (rows, columns)]
+        image = _heat(one, matrix, low, high)
+        one.set_yticks(range(len(matrix)), named("rows", names[0], matrix.shape[0]))
+        texts = named("columns", names[1], matrix.shape[1])
+        one.set_xticks(range(matrix.shape[1]), texts, rotation=90 if max(map(len, texts)) > 3 else 0)
+        label(one, title=title)
+    bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
+    bar.set_label(unit, fontsize=style.TEXT, color=style.INK)
+    bar.ax.tick_params(labelsize=style.SMALL, colors=style.INK)
+    bar.outline.set_visible(False)
+    return figure
+
+
+def _heat(axes: Axes, matrix: Array, low: float, high: float) -> AxesImage:
+    signed = low < 0
+    image = axes.imshow(matrix, cmap=style.SIGNED if signed else style.AMOUNT, vmin=low, vmax=high)
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    if matrix.shape[1] <= WRITTEN:
+        for (row, column), value in np.ndenumerate(matrix):
+            part = (value - low) / (high - low)
+            dark = abs(part - 0.5) > 0.35 if signed else part > 0.6
+            text = axes.text(column, row, _cell(value), ha="center", va="center")
+            text.set(fontsize=style.SMALL - 1.5, color="white" if dark else style.INK)
+    return image
+
+
+def _cell(value: float) -> str:
+    """Two decimals without the leading zero, so that cells stay narrow: .07, −.30, 1.25."""
+    text = f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
+    return text.replace("-", "−")
+
+
+def _square(what: str, matrix: Any) -> Array:
+    array = numbers(what or "matrix", matrix, "D D")
+    if array.shape[0] != array.shape[1]:
+        raise DistaffError(f"{what} must be a square matrix, not {array.shape}.")
+    return array
+
+
+def _matched_first(matched: list[int], count: int) -> list[int]:
+    return [*matched, *(i for i in range(count) if i not in matched)]

@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from distaff.errors import DistaffError
+from distaff.figures import comparison
+from distaff.figures.arrays import mean_interval
+from tests.figures.drawings import texts
+
+ERRORS, SCORES = np.array([30.0, 32.0, 34.0]), np.array([0.6, 0.7, 0.65])
+
+
+def test_tradeoff_draws_means_joined_along_the_setting_with_intervals_and_values():
+    runs = {
+        "β-VAE": {1: (ERRORS, SCORES), 4: (ERRORS + 10, SCORES + 0.1)},
+        "FactorVAE": {10: (ERRORS, SCORES)},
+    }
+    (axes,) = comparison.tradeoff(runs, y="MIG").axes
+    np.testing.assert_allclose(axes.lines[0].get_xydata(), [[32, 0.65], [42, 0.75]])
+    assert texts(axes.texts) == ["1", "4", "10"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("reconstruction error (nats)", "MIG")
+    assert texts(axes.get_legend().get_texts()) == ["β-VAE", "FactorVAE"]
+    horizontal = axes.containers[0][2][0].get_segments()[0]
+    _, low, high = mean_interval(ERRORS)
+    np.testing.assert_allclose(horizontal[:, 0], [low, high])
+
+
+def test_tradeoff_of_one_seed_has_no_error_bars():
+    (axes,) = comparison.tradeoff({"VAE": {1: ([30.0], [0.6])}}).axes
+    assert axes.containers[0].has_xerr is axes.containers[0].has_yerr is False
+
+
+def test_scores_by_setting_show_every_seed_beside_mean_and_interval():
+    scores = {"FactorVAE": {10: [1.0, 3.0], 20: [2.0, 4.0]}, "β-VAE": {4: [5.0, 5.5]}}
+    figure = comparison.scores_by_setting(scores, score="WSEPIN (nats)", setting="γ or β")
+    (axes,) = figure.axes
+    dots = [line for line in axes.lines if line.get_alpha()]
+    assert [list(line.get_ydata()) for line in dots] == [[1, 3], [2, 4], [5, 5.5]]
+    assert [container[0].get_ydata()[0] for container in axes.containers] == [2, 3, 5.25]
+    assert texts(axes.get_xticklabels()) == ["10", "20", "4"]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("γ or β", "WSEPIN (nats)")
+    assert texts(figure.legends[0].get_texts()) == ["FactorVAE", "β-VAE"]
+
+
+def test_agreement_draws_points_and_writes_correlations():
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    pair = ("RMIG", "JEMMIG (nats)")
+    (axes,) = comparison.agreement({pair: {"a": (x, -x), "b": (x + 4, -x - 4)}}).axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == pair
+    assert axes.get_title() == "Pearson −1.00 · Kendall −1.00 · Spearman −1.00"
+    np.testing.assert_array_equal(axes.collections[1].get_offsets(), np.stack([x + 4, -x - 4], 1))
+    assert not axes.lines
+
+
+def test_agreement_leaves_out_undefined_correlations():
+    (axes,) = comparison.agreement({("a", "b"): {"only": ([1.0, 2.0, 3.0], [5.0, 5.0, 5.0])}}).axes
+    assert axes.get_title() == ""
+
+
+def test_sampled_against_quantized_lines_are_apart_by_the_log_of_the_bin_width():
+    points = {"FactorVAE": ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])}
+    figure = comparison.sampled_against_quantized(points, points, bin_width=0.08)
+    intercepts = [axes.lines[0].get_xy1()[1] for axes in figure.axes]
+    np.testing.assert_allclose(intercepts, [-np.log(0.08), 0])
+    assert [axes.lines[0].get_slope() for axes in figure.axes] == [1, 1]
+    assert figure.axes[0].get_ylabel() == "JEMMIG, quantized (nats)"
+
+
+def test_rmig_against_mig_has_a_panel_for_each_mig():
+    points = {"β-VAE": ([0.1, 0.2, 0.4], [0.1, 0.3, 0.4])}
+    figure = comparison.rmig_against_mig(points, points)
+    assert [axes.get_xlabel() for axes in figure.axes] == ["MIG (Chen 2018)", "MIG (Locatello 2019)"]
+    assert all(axes.get_ylabel() == "RMIG" for axes in figure.axes)
+
+
+def test_wrong_shapes_are_refused():
+    with pytest.raises(DistaffError, match="lengths differ"):
+        comparison.tradeoff({"VAE": {1: ([1, 2], [1])}})
+    with pytest.raises(DistaffError, match="runs is empty"):
+        comparison.tradeoff({})
+    with pytest.raises(DistaffError, match="VAE is empty"):
+        comparison.tradeoff({"VAE": {}})
+    with pytest.raises(DistaffError, match=r"VAE 1 must have the shape \(S,\)"):
+        comparison.scores_by_setting({"VAE": {1: np.ones((2, 2))}}, score="MIG")
+    with pytest.raises(DistaffError, match="is empty"):
+        comparison.agreement({("a", "b"): {}})
