@@ -59,6 +59,14 @@ def traverse(arguments: Sequence[str]) -> None:
     _say(f"drawn: {traverse_run(**call)}")
 
 
+def report(arguments: Sequence[str]) -> None:
+    """Write a page about a run, in one file that needs no network: distaff report RUN."""
+    from distaff.report import report_run
+
+    call = parse("distaff report", arguments, report_run)
+    _say(f"written: {report_run(**call)}")
+
+
 def recipes(arguments: Sequence[str]) -> None:
     """List the recipes with their terms."""
     parse("distaff recipes", arguments, _list_recipes)
@@ -66,7 +74,7 @@ def recipes(arguments: Sequence[str]) -> None:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
-    function.__name__: function for function in (train, resume, evaluate, traverse, recipes)
+    function.__name__: function for function in (train, resume, evaluate, traverse, report, recipes)
 }
 
 

@@ -62,7 +62,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     """Write ``text`` to ``path`` atomically."""
     with atomic_file(path) as temporary:
-        temporary.write_text(text)
+        temporary.write_text(text, encoding="utf-8")
 
 
 def write_json(path: Path, value: Any) -> None:

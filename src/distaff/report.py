@@ -1,0 +1,111 @@
+"""A run folder → one HTML page that needs no network."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import yaml
+
+from distaff import figures
+from distaff.data.dataset import Dataset
+from distaff.evaluation import Encoded, encode_run, scores_of, trained_steps, traversals
+from distaff.files import write_text
+from distaff.metrics import Score
+from distaff.models.representation import Representation
+from distaff.pages import Block, Code, Facts, Picture, Table, Text, page
+from distaff.training.log import read_log
+from distaff.training.run import RunFolder
+from distaff.training.train import build_objective, load, open_data
+
+
+def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool = True) -> Path:
+    """Write a page about a run: its scores, traversals, reconstructions, curves and settings.
+
+    Args:
+        run: the run folder.
+        out: the page; by default report.html in the run folder.
+        progress: show a progress bar while the data set is encoded.
+    """
+    folder = RunFolder(Path(run))
+    calls = folder.read()
+    data = open_data(folder)
+    encoded = encode_run(folder, data, progress)
+    scores = scores_of(encoded, data)
+    model = load(folder.path)
+    blocks = [
+        _summary(calls, folder, scores),
+        *_pictures(folder, model, data, encoded),
+        _scores(scores),
+        Text(str(build_objective(calls)), title="What was minimised"),
+        Code(yaml.safe_dump(calls, sort_keys=False), title="Settings (run.yaml)", folded=True),
+        Code(_commands(folder), title="Look closer"),
+    ]
+    path = Path(out) if out is not None else folder.path / "report.html"
+    write_text(path, page(f"{calls['recipe']['name']} on {calls['data']['name']}", blocks))
+    return path
+
+
+def _summary(calls: dict[str, Any], folder: RunFolder, scores: list[Score]) -> Facts:
+    log = read_log(folder.log)
+    minutes = log[-1]["seconds"] / 60 if log else float("nan")
+    weights = {k: v for k, v in calls["recipe"]["arguments"].items() if not isinstance(v, dict)}
+    return Facts(
+        {
+            **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
+            **weights,
+            "steps": f"{trained_steps(folder):,} of {calls['training']['steps']:,}",
+            "training": f"{minutes:.1f} min",
+            "observations": f"{calls['data']['size']:,}",
+            "seed": calls["training"]["seed"],
+        }
+    )
+
+
+def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
+    kl = encoded.kl.mean(0, dtype=np.float64)
+    rows = np.linspace(0, len(data) - 1, 10).astype(np.int64)
+    originals = data.images[rows].numpy()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        drawn = model.model.draw(20).cpu().numpy()
+    drawings = {
+        "traversals": (traversals(model, data, kl), "Latent traversals, sorted by KL to the prior"),
+        "reconstructions": (
+            figures.reconstructions(originals, model.reconstruct(originals)),
+            "Originals and their reconstructions",
+        ),
+        "samples": (figures.samples(drawn, columns=10), "Decoded draws of the prior"),
+        "kl": (figures.kl_bars(kl, model.names), "KL of each latent: near 0 is unused"),
+    }
+    log = read_log(folder.log)
+    if len(log) > 1:
+        names = [name for name in log[-1] if name not in ("step", "seconds")]
+        curves = {name: [line.get(name, float("nan")) for line in log] for name in names}
+        steps = [line["step"] for line in log]
+        drawings["curves"] = (figures.training_curves(steps, curves), "Training curves")
+    for name, (figure, _) in drawings.items():
+        figures.save(figure, folder.figures / f"{name}.png")
+    return [
+        Picture(figure, alt=caption, title=caption, kind="svg" if name in ("kl", "curves") else "png")
+        for name, (figure, caption) in drawings.items()
+    ]
+
+
+def _scores(scores: list[Score]) -> Table:
+    rows = [(score.name, score.value, score.direction, score.protocol, _breakdown(score)) for score in scores]
+    caption = "Over the whole data set." + "".join(f" {note}" for score in scores for note in score.notes)
+    headers = ("score", "value", "better", "protocol", "by factor or latent")
+    return Table(headers, rows, title="Scores", caption=caption)
+
+
+def _breakdown(score: Score) -> str:
+    parts = {**(score.per_factor or {}), **(score.per_latent or {})}
+    return ", ".join(f"{name} {value:.3f}" for name, value in parts.items())
+
+
+def _commands(folder: RunFolder) -> str:
+    path = folder.path
+    return (
+        f"distaff evaluate {path}\ndistaff traverse {path} --out traversals.png\ntensorboard --logdir {path}"
+    )
