@@ -26,5 +26,21 @@ test: lint
 test-slow: .venv/ready
 	$(BIN)/pytest -m slow
 
+# Speed as ratios taken in one run; nothing else should run meanwhile.
+bench: .venv/ready
+	$(BIN)/python -m benchmarks.training
+
+# The same against pythae, in a virtual environment of its own.
+bench-peers:
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0 -e . pythae==0.1.2
+	.venv-peers/bin/python -m benchmarks.peers
+
+# About six minutes of training on two cores; Ctrl-C keeps the run and the same command goes on with it.
+demo: .venv/ready
+	$(BIN)/distaff train factor_vae --data dsprites --gamma 10 --learning-rate 5e-4 --steps 4500 --out runs/demo
+	$(BIN)/distaff evaluate runs/demo
+	$(BIN)/distaff report runs/demo
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache

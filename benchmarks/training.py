@@ -1,0 +1,122 @@
+"""Speed of training and encoding on dSprites, as ratios taken in one run: ``make bench``."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import torch
+from lightning_fabric import Fabric
+
+from benchmarks.handwritten import HandWritten, plain_encoder
+from benchmarks.timing import seconds, show
+from distaff.data import dsprites
+from distaff.data.dataset import Dataset
+from distaff.memory import keep_freed_memory
+from distaff.models.latents import LatentSpace
+from distaff.models.layout import channels_last
+from distaff.models.networks import kim_mnih
+from distaff.models.representation import Representation
+from distaff.models.vae import VAE
+from distaff.objectives import recipes
+from distaff.objectives.objective import Objective
+from distaff.training.batches import Batches
+from distaff.training.learner import VAELearner, make_adam
+from distaff.training.loop import fit
+from distaff.training.progress import Progress
+from distaff.training.recorder import Recorder
+
+GFLOP = {"beta_vae": 6.07, "factor_vae": 12.23}
+STEPS = 10
+ENCODED = 16_384
+
+
+def loop_of(objective: Objective, data: Dataset, batch: int) -> Callable[[], None]:
+    """``fit`` as ``train`` calls it, but for the folder: each call goes on for ``STEPS`` steps."""
+    fabric = Fabric(accelerator="cpu", devices=1)
+    latents = LatentSpace.parse(10)
+    model = channels_last(VAE(kim_mnih(data.shape, latents.parameters, latents.width), latents))
+    adam = make_adam(model.parameters(), 1e-4, (0.9, 0.999))
+    learner = VAELearner(model, objective, adam, len(data), fabric)
+    batches = Batches(data, batch, 0, fabric.device)
+    recorder = Recorder(None, fabric, 100, 10**9, Progress("", 10**9, visible=False))
+    done = 0
+
+    def run() -> None:
+        nonlocal done
+        fit(learner, batches, done, done + STEPS, recorder)
+        done += STEPS
+
+    return run
+
+
+def against_hand_written(data: Dataset) -> None:
+    a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
+    for name, objective, gamma in (
+        ("beta_vae", recipes.beta_vae(4.0), None),
+        ("factor_vae", recipes.factor_vae(10.0), 10.0),
+    ):
+        hand = HandWritten(data, 64, gamma)
+        candidates = {
+            "distaff": loop_of(objective, data, 64),
+            "by hand": lambda hand=hand: [hand.step() for _ in range(STEPS)],
+            "sgemm": lambda: [a @ b for _ in range(40)],
+        }
+        taken = seconds(candidates)
+        ratio = taken["distaff"] / taken["by hand"]
+        show(f"{name}: time of distaff / best loop by hand, batch 64", ratio, "≤ 1.05")
+        rate = 40 * 2 * 1024**3 / taken["sgemm"]
+        share = GFLOP[name] * 1e9 * STEPS / taken["distaff"] / rate
+        show(f"{name}: share of the SGEMM rate ({rate / 1e9:.0f} GFLOP/s)", share, "≥ 0.38 for beta_vae")
+        print(f"    {1000 * taken['distaff'] / STEPS:.1f} ms a step here, now")
+
+
+def batch_scaling(data: Dataset) -> None:
+    taken = seconds({str(size): loop_of(recipes.beta_vae(4.0), data, size) for size in (64, 256)}, rounds=3)
+    show("beta_vae: time of a batch of 256 / 4 × batch of 64", taken["256"] / taken["64"] / 4, "≤ 1.1")
+
+
+def encoding(data: Dataset) -> None:
+    """The default loop runs in a process of its own, with the allocator as it comes."""
+    latents = LatentSpace.parse(10)
+    model = Representation(VAE(kim_mnih(data.shape, latents.parameters, latents.width), latents), data.shape)
+    images = data.subset(slice(0, ENCODED)).images
+    ours, theirs = [], []
+    for _ in range(4):
+        start = time.perf_counter()
+        model.encode(images)
+        ours.append(time.perf_counter() - start)
+        command = [sys.executable, "-m", "benchmarks.training", "plain-encoder"]
+        environment = {**os.environ, "DISTAFF_KEEP_MEMORY": "0"}
+        theirs.append(float(subprocess.run(command, capture_output=True, env=environment, check=True).stdout))
+    show("encoding: images a second, distaff / default eager loop", min(theirs) / min(ours), "≥ 2.5")
+    print(f"    {ENCODED / min(ours):,.0f} against {ENCODED / min(theirs):,.0f} images/s here, now")
+
+
+def plain_encoding() -> None:
+    data = dsprites.load()
+    encoder = plain_encoder(data)
+    best = float("inf")
+    for _ in range(2):
+        start = time.perf_counter()
+        with torch.no_grad():
+            for first in range(0, ENCODED, 64):
+                encoder(data.images[first : first + 64])
+        best = min(best, time.perf_counter() - start)
+    print(best)
+
+
+def main() -> None:
+    if sys.argv[1:] == ["plain-encoder"]:
+        return plain_encoding()
+    keep_freed_memory()
+    data = dsprites.load()
+    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}")
+    against_hand_written(data)
+    batch_scaling(data)
+    return encoding(data)
+
+
+if __name__ == "__main__":
+    main()
