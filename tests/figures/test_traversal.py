@@ -81,6 +81,8 @@ def test_wrong_shapes_are_refused():
         traversals(distinct(3, 5), LABELS, None, distinct(3, side=8), distinct(3, side=8))
     with pytest.raises(DistaffError, match="sort_by has 2 numbers for 3 rows"):
         traversals(distinct(3, 5), LABELS, sort_by=[1, 2])
+    with pytest.raises(DistaffError, match="top must be 1 or more, not 0"):
+        traversals(distinct(3, 5), LABELS, top=0)
     with pytest.raises(DistaffError, match="labels for"):
         top_latents({"shape": distinct(1, 5)}, {"scale": ["z0"]})
     with pytest.raises(DistaffError, match="names for 3 rows"):

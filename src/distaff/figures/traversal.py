@@ -44,6 +44,8 @@ def traversals(
     if sort_by is not None:
         order = ranked(sort_by, len(rows))
         rows, labels = rows[order], [labels[i] for i in order]
+    if top is not None and top < 1:
+        raise DistaffError(f"top must be 1 or more, not {top}.")
     rows, labels = rows[:top], labels[:top]
     ticks = None if values is None else value_labels(values, rows.shape[1])
 
