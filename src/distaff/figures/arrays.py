@@ -51,10 +51,10 @@ def pictures(what: str, values: Any, axes: str) -> Array:
     return array.clip(0, 1)
 
 
-def named(what: str, names: Sequence[str] | None, count: int, prefix: str = "z") -> list[str]:
+def named(what: str, names: Sequence[str] | None, count: int) -> list[str]:
     """``names`` as a list if there are ``count`` of them; ``None`` gives z0, z1 and so on."""
     if names is None:
-        return [f"{prefix}{i}" for i in range(count)]
+        return [f"z{i}" for i in range(count)]
     if len(names) != count:
         raise DistaffError(f"{what}: {len(names)} names for {count} rows; give one each.")
     return [str(name) for name in names]
