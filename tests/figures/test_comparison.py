@@ -51,6 +51,13 @@ def test_agreement_draws_points_and_writes_correlations():
     assert not axes.lines
 
 
+def test_a_failed_run_does_not_spoil_the_correlations():
+    (axes,) = comparison.agreement(
+        {("a", "b"): {"only": ([1.0, 2.0, 3.0, np.nan], [2.0, 4.0, 6.0, 1.0])}}
+    ).axes
+    assert axes.get_title() == "Pearson 1.00 · Kendall 1.00 · Spearman 1.00"
+
+
 def test_agreement_leaves_out_undefined_correlations():
     (axes,) = comparison.agreement({("a", "b"): {"only": ([1.0, 2.0, 3.0], [5.0, 5.0, 5.0])}}).axes
     assert axes.get_title() == ""

@@ -36,6 +36,17 @@ def test_training_curves_leave_out_steps_without_a_value_and_empty_cells():
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_xdata(), [0, 2000, 4000])
 
 
+def test_a_term_that_never_was_finite_is_said_so():
+    (axes,) = curves.training_curves(STEPS, {"nll": np.full(5, np.inf)}).axes
+    assert texts(axes.texts) == ["no finite value"]
+
+
+def test_steps_are_whole_numbers():
+    figure = curves.training_curves([0, 1, 2], {"nll": [3.0, 2.0, 1.0]})
+    figure.draw_without_rendering()
+    assert all(tick == round(tick) for tick in figure.axes[0].get_xticks())
+
+
 def test_one_logged_point_is_still_seen():
     (axes,) = curves.training_curves([10], {"nll": [3.0]}).axes
     assert axes.lines[0].get_marker() == "o"

@@ -79,5 +79,7 @@ def test_wrong_shapes_are_refused():
         marginals({"a": SAMPLES[:, 0]})
     with pytest.raises(DistaffError, match=r"shape \(N,\)"):
         distributions_of_means({"a": SAMPLES})
+    with pytest.raises(DistaffError, match="a holds values that are not finite"):
+        distributions_of_means({"a": [0.0, np.nan]})
     with pytest.raises(DistaffError, match="joint 2, product 3"):
         log_density_histograms({1: (np.zeros(2), np.zeros(3))})

@@ -96,7 +96,7 @@ def test_wrong_shapes_are_refused():
     with pytest.raises(DistaffError, match="row_labels: 1 names for 2 rows"):
         images.image_grid(distinct(2, 2), row_labels=["a"])
     with pytest.raises(DistaffError, match="columns must be 1 or more"):
-        images.image_grid(distinct(2), columns=-1)
+        images.image_grid(distinct(2), columns=0)
     with pytest.raises(DistaffError, match="4 of them for 5 rows"):
         images.interpolation_planes({("a", "b"): distinct(5, 5)}, [1, 2, 3, 4])
     with pytest.raises(DistaffError, match="planes is empty"):

@@ -27,6 +27,15 @@ def test_cells_of_large_matrices_stay_unwritten():
     assert not figure.axes[0].texts
 
 
+def test_names_that_would_touch_are_thinned_out():
+    (axes, _) = matrices.correlation_matrices({"": np.eye(100)}).axes
+    names = texts(axes.get_yticklabels())
+    step = int(names[1].removeprefix("z"))
+    assert step > 1
+    assert names == [f"z{i}" for i in range(0, 100, step)]
+    np.testing.assert_array_equal(axes.get_yticks(), range(0, 100, step))
+
+
 def test_misjed_map_orders_latents_by_informativeness():
     misjed = np.arange(9.0).reshape(3, 3) / 10
     figure = matrices.misjed_map({"AAE": misjed}, informativeness={"AAE": [0.1, 0.9, 0.5]})

@@ -40,6 +40,12 @@ def test_originals_and_reconstructions_come_on_top_after_a_gap():
     np.testing.assert_array_equal(picture[36:], montage(distinct(3, 5)))
 
 
+def test_coloured_originals_may_stand_over_grey_traversals():
+    coloured = distinct(5, channels=3)
+    (axes,) = traversals(distinct(3, 5), LABELS, None, coloured, coloured).axes
+    np.testing.assert_array_equal(drawn(axes)[-50:], montage(distinct(3, 5)))
+
+
 def test_grey_originals_may_stand_over_coloured_traversals():
     (axes,) = traversals(distinct(3, 5, channels=3), LABELS, None, distinct(9), distinct(9)).axes
     np.testing.assert_array_equal(drawn(axes)[:16], montage(distinct(9)[None, :5]))
@@ -81,7 +87,11 @@ def test_wrong_shapes_are_refused():
         traversals(distinct(3, 5), LABELS, None, distinct(3, side=8), distinct(3, side=8))
     with pytest.raises(DistaffError, match="sort_by has 2 numbers for 3 rows"):
         traversals(distinct(3, 5), LABELS, sort_by=[1, 2])
+    with pytest.raises(DistaffError, match="top must be 1 or more, not 0"):
+        traversals(distinct(3, 5), LABELS, top=0)
     with pytest.raises(DistaffError, match="labels for"):
         top_latents({"shape": distinct(1, 5)}, {"scale": ["z0"]})
+    with pytest.raises(DistaffError, match=r"images are for \['a'\] but labels for \['b'\]"):
+        side_by_side({"a": distinct(3, 4)}, {"b": ["one", "two", "three"]})
     with pytest.raises(DistaffError, match="names for 3 rows"):
         side_by_side({"a": distinct(3, 4)}, ["one"])

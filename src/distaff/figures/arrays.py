@@ -13,7 +13,7 @@ from distaff.errors import DistaffError
 Array = NDArray[np.float64]
 
 
-def numbers(what: str, values: Any, axes: str) -> Array:
+def numbers(what: str, values: Any, axes: str, *, finite: bool = False) -> Array:
     """``values`` as floats with the named axes: ``numbers("kl", kl, "D")`` is a vector, "D K" a matrix."""
     try:
         array = as_array(values).astype(np.float64)
@@ -23,6 +23,8 @@ def numbers(what: str, values: Any, axes: str) -> Array:
         raise DistaffError(
             f"{what} must have the shape ({_shape(axes)}) with nothing empty, not {array.shape}."
         )
+    if finite and not np.isfinite(array).all():
+        raise DistaffError(f"{what} holds values that are not finite: remove them first.")
     return array
 
 
@@ -49,10 +51,10 @@ def pictures(what: str, values: Any, axes: str) -> Array:
     return array.clip(0, 1)
 
 
-def named(what: str, names: Sequence[str] | None, count: int, prefix: str = "z") -> list[str]:
+def named(what: str, names: Sequence[str] | None, count: int) -> list[str]:
     """``names`` as a list if there are ``count`` of them; ``None`` gives z0, z1 and so on."""
     if names is None:
-        return [f"{prefix}{i}" for i in range(count)]
+        return [f"z{i}" for i in range(count)]
     if len(names) != count:
         raise DistaffError(f"{what}: {len(names)} names for {count} rows; give one each.")
     return [str(name) for name in names]

@@ -175,6 +175,8 @@ def _reach(below: Array, above: Array) -> Array | None:
 
 def _note_correlations(axes: Axes, x: Array, y: Array) -> None:
     """Pearson's, Kendall's and Spearman's coefficients above the panel; nothing where they are undefined."""
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = x[known], y[known]
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return
     r, tau, rho = pearsonr(x, y)[0], kendalltau(x, y)[0], spearmanr(x, y)[0]

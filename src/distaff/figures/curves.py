@@ -42,10 +42,16 @@ def training_curves(
     units = dict.fromkeys(NATS, "nats") | dict(units or {})
     figure, axes = small_multiples(len(terms), columns, height=1.6)
     for i, (one, (name, values)) in enumerate(zip(axes, terms.items(), strict=True)):
-        band(one, steps, seeds(name, values, len(steps)), style.PALETTE[0])
+        runs = seeds(name, values, len(steps))
+        band(one, steps, runs, style.PALETTE[0])
         below = "training step" if i + columns >= len(terms) else None
         label(one, x=below, y=units.get(name) or None, title=name.replace("_", " "))
         count_axis(one)
+        if not np.isfinite(runs).any():
+            one.annotate(
+                "no finite value", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=style.SMALL
+            )
+            one.set(xticks=[], yticks=[])
     style.heading(figure, title)
     return figure
 
@@ -178,4 +184,5 @@ def band(axes: Axes, x: Array, runs: Array, colour: Any, name: str | None = None
     known = np.isfinite(mean)
     marker = "o" if known.sum() == 1 else None
     axes.plot(x[known], mean[known], color=colour, linewidth=1.2, label=name, linestyle=dashes, marker=marker)
-    axes.fill_between(x[known], low[known], high[known], color=colour, alpha=0.2, linewidth=0)
+    if np.isfinite(low).any():
+        axes.fill_between(x[known], low[known], high[known], color=colour, alpha=0.2, linewidth=0)

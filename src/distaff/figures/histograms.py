@@ -36,7 +36,7 @@ def marginals(
         span: the half-width of the horizontal axis.
     """
     filled("samples", samples)
-    models = {model: numbers(model, values, "N D") for model, values in samples.items()}
+    models = {model: numbers(model, values, "N D", finite=True) for model, values in samples.items()}
     count = next(iter(models.values())).shape[1]
     if any(values.shape[1] != count for values in models.values()):
         raise DistaffError("the models have different numbers of latents: draw one figure each.")
@@ -77,7 +77,7 @@ def distributions_of_means(means: Mapping[str, Any], name: str = "z", *, bins: i
         bins: bars over the range of all models.
     """
     filled("means", means)
-    models = {model: numbers(model, values, "N") for model, values in means.items()}
+    models = {model: numbers(model, values, "N", finite=True) for model, values in means.items()}
     edges = np.histogram_bin_edges(np.concatenate(list(models.values())), bins)
     figure, axes = small_multiples(len(models), 3, height=1.6)
     for i, (one, (model, values)) in enumerate(zip(axes, models.items(), strict=True)):
@@ -103,7 +103,7 @@ def log_density_histograms(
     width = style.COLUMN if len(estimates) == 1 else style.PAGE
     figure, axes = panels(2, len(estimates), width=width, height=1.5)
     for c, (value, pair) in enumerate(estimates.items()):
-        joint, product = (numbers(f"{setting} = {value}", column, "M") for column in pair)
+        joint, product = (numbers(f"{setting} = {value}", column, "M", finite=True) for column in pair)
         same_length(joint=joint, product=product)
         tc = f"{joint.mean() - product.mean():.3g}".replace("-", "−")
         titles = (f"{setting} = {value}: TC ≈ {tc} nats", None)

@@ -101,7 +101,8 @@ def paired(originals: Any, reconstructions: Any) -> tuple[Array, Array]:
 
 def wrap(images: Array, columns: int | None = None) -> Array:
     """Images (N, C, H, W) as rows (R, columns, C, H, W), the last filled up with white."""
-    columns = columns or min(len(images), max(1, round(np.sqrt(1.6 * len(images)))))
+    if columns is None:
+        columns = min(len(images), max(1, round(np.sqrt(1.6 * len(images)))))
     if columns < 1:
         raise DistaffError(f"columns must be 1 or more, not {columns}.")
     missing = -len(images) % columns

@@ -1,5 +1,6 @@
 """Heat maps: what latents know of factors, what they share, how they correlate and match across runs."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -82,7 +83,7 @@ def correlation_matrices(correlations: Mapping[str, Any], names: Sequence[str] |
 
 def match_latents(similarity: Any) -> list[tuple[int, int]]:
     """The one-to-one pairs (row, column) of latents with the largest total |similarity|, best first."""
-    strength = np.abs(numbers("similarity", similarity, "D E"))
+    strength = np.abs(numbers("similarity", similarity, "D E", finite=True))
     rows, columns = linear_sum_assignment(strength, maximize=True)
     pairs = [(int(i), int(j)) for i, j in zip(rows, columns, strict=True)]
     return sorted(pairs, key=lambda pair: -strength[pair])
@@ -142,9 +143,12 @@ def _maps(
     for one, (title, matrix) in zip(axes, matrices.items(), strict=True):
         names = [names[title] if isinstance(names, Mapping) else names for names in (rows, columns)]
         image = _heat(one, matrix, low, high)
-        one.set_yticks(range(len(matrix)), named("rows", names[0], matrix.shape[0]))
-        texts = named("columns", names[1], matrix.shape[1])
-        one.set_xticks(range(matrix.shape[1]), texts, rotation=90 if max(map(len, texts)) > 3 else 0)
+        texts = named("rows", names[0], matrix.shape[0]), named("columns", names[1], matrix.shape[1])
+        every = math.ceil((style.SMALL + 1) / (72 * cell))
+        one.set_yticks(range(0, matrix.shape[0], every), texts[0][::every])
+        one.set_xticks(range(0, matrix.shape[1], every), texts[1][::every])
+        if max(map(len, texts[1])) * 0.65 * style.SMALL > 72 * cell:
+            one.tick_params(axis="x", rotation=90)
         label(one, title=title)
     bar = figure.colorbar(image, ax=axes, shrink=0.8, pad=0.02)
     bar.set_label(unit, fontsize=style.TEXT, color=style.INK)

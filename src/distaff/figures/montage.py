@@ -43,6 +43,7 @@ def show(
     axes.set_yticks([])
     axes.set_xticks([])
     if row_labels is not None:
+        axes.set_anchor("E")  # what room is over goes to the labels
         tops = _offsets(len(images), high, wide, breaks)
         axes.set_yticks([top + (high - 1) / 2 for top in tops], row_labels)
     if column_labels is not None:

@@ -65,7 +65,7 @@ def small_multiples(
     count: int, columns: int, *, width: float | None = None, height: float
 ) -> tuple[Figure, list[Axes]]:
     """A figure with ``count`` styled axes, at most ``columns`` a row; one alone is a column wide."""
-    columns = min(columns, count)
+    columns = max(1, min(columns, count))
     width = width or (COLUMN if columns == 1 else PAGE)
     figure, grid = panels(-(-count // columns), columns, width=width, height=height)
     axes = [one for row in grid for one in row]
@@ -140,7 +140,7 @@ def legend_beside(figure: Figure, *axes: Axes, title: str | None = None, columns
 def count_axis(axes: Axes) -> None:
     """Write a horizontal axis of step or sample counts as 50 k, 0.3 M."""
     axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=4, min_n_ticks=2))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
 
 
 Colour = str | tuple[float, float, float, float]

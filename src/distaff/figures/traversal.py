@@ -44,6 +44,8 @@ def traversals(
     if sort_by is not None:
         order = ranked(sort_by, len(rows))
         rows, labels = rows[order], [labels[i] for i in order]
+    if top is not None and top < 1:
+        raise DistaffError(f"top must be 1 or more, not {top}.")
     rows, labels = rows[:top], labels[:top]
     ticks = None if values is None else value_labels(values, rows.shape[1])
 
@@ -51,10 +53,9 @@ def traversals(
         return _figure(rows, labels, ticks, (), title)
     if originals is None or reconstructions is None:
         raise DistaffError("give originals and reconstructions together, or neither.")
-    above = _stretched(np.stack(paired(originals, reconstructions))[:, : rows.shape[1]], rows)
-    return _figure(
-        np.concatenate([above, rows]), ["original", "reconstruction", *labels], ticks, [len(above)], title
-    )
+    above = np.stack(paired(originals, reconstructions))[:, : rows.shape[1]]
+    both = np.concatenate([_stretched(above, rows), _stretched(rows, rows)])
+    return _figure(both, ["original", "reconstruction", *labels], ticks, [len(above)], title)
 
 
 def top_latents(
@@ -111,10 +112,10 @@ def side_by_side(
     grids = {name: pictures(f"images of {name!r}", rows, "R steps") for name, rows in images.items()}
     rows, steps = (max(grid.shape[axis] for grid in grids.values()) for axis in (0, 1))
     shared = not isinstance(labels, Mapping)
-    texts = {
-        name: named("labels", labels[name] if isinstance(labels, Mapping) else labels, len(grid))
-        for name, grid in grids.items()
-    }
+    given = labels if isinstance(labels, Mapping) else dict.fromkeys(grids, labels)
+    if given.keys() != grids.keys():
+        raise DistaffError(f"images are for {sorted(grids)} but labels for {sorted(given)}.")
+    texts = {name: named("labels", given[name], len(grid)) for name, grid in grids.items()}
     beside = sum(label_width(text) for text in texts.values()) / (len(grids) if shared else 1)
     side = min((PAGE - beside - SPACE * len(grids)) / (len(grids) * steps), 0.6)
     shape = next(iter(grids.values())).shape
@@ -150,12 +151,12 @@ def value_labels(values: Sequence[float], steps: int) -> list[str]:
 
 
 def _stretched(rows: Array, like: Array) -> Array:
-    """Rows of images with as many columns and channels as ``like``, filled up with white at the right."""
+    """Rows of images in colour with as many columns as ``like``, filled up with white at the right."""
     if rows.shape[-2:] != like.shape[-2:]:
         raise DistaffError(
             f"some images are {rows.shape[-2:]} pixels and others {like.shape[-2:]}: all must have one size."
         )
-    whole = np.ones((len(rows), *like.shape[1:]))
+    whole = np.ones((len(rows), like.shape[1], 3, *like.shape[-2:]))
     whole[:, : rows.shape[1]] = rows
     return whole
 

@@ -36,7 +36,10 @@ def removed_combination(
     """
     filled("values", values)
     pairs = {
-        model: (numbers(f"{model}, kept", kept, "N"), numbers(f"{model}, removed", removed, "M"))
+        model: (
+            numbers(f"{model}, kept", kept, "N", finite=True),
+            numbers(f"{model}, removed", removed, "M", finite=True),
+        )
         for model, (kept, removed) in values.items()
     }
     rows = np.stack(paired(originals, reconstructions))
