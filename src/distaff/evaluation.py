@@ -72,7 +72,13 @@ def scores_of(encoded: Encoded, data: Dataset, seed: int = 0) -> list[Score]:
         ),
     ]
     if data.factors is not None:
-        scores.append(factor_vae_score(encoded.codes, as_factors(data.factors, names=data.names), seed=seed))
+        varied = np.flatnonzero((data.factors != data.factors[0]).any(0))
+        constant = [name for k, name in enumerate(data.names) if k not in varied]
+        if constant:
+            warn(f"left out of the scores, since they never vary here: {', '.join(constant)}")
+        if len(varied):
+            factors = as_factors(data.factors[:, varied], names=[data.names[k] for k in varied])
+            scores.append(factor_vae_score(encoded.codes, factors, seed=seed))
     return scores
 
 
