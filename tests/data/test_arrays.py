@@ -107,7 +107,7 @@ def test_classes_are_numbered_and_real_factors_stay_real() -> None:
         (np.zeros((3, 2)), None, "do not fit 4"),
         (np.zeros((4, 2)), ["a"], "2 factors but 1 names"),
         (np.zeros((4, 2)), ["a", "a"], "must differ"),
-        (np.zeros((4, 2, 2)), None, r"shape \(4, 2, 2\)"),
+        (np.zeros((4, 2, 2)), None, r"not \(4, 2, 2\)"),
         (np.full((4, 1), np.nan), None, "factor 0 of array holds a value that is not finite"),
         (np.full((4, 1), None), None, "not object"),
         (None, ["a"], "no factor array"),

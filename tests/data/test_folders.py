@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from distaff.data import folders, open_dataset
+from distaff.data import folders, open_dataset, pictures
 from distaff.errors import DistaffError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (4, 10, 12, 3), dtype=np.uint8)
@@ -49,7 +49,7 @@ def test_grey_images_stay_grey_and_one_colour_image_makes_all_rgb(tmp_path: Path
 
 def test_sizes_must_agree_or_be_adapted(folder: Path) -> None:
     Image.fromarray(PIXELS[0, :5]).save(folder / "small.png")
-    with pytest.raises(DistaffError, match=r"small\.png is 12×5 but 0\.PNG is 12×10: .*--resize"):
+    with pytest.raises(DistaffError, match=r"small\.png is 12×5 but a/0\.PNG is 12×10: .*--resize"):
         open_dataset(folder)
     assert folders.load(folder, resize=16).shape == (3, 16, 16)
 
@@ -63,7 +63,9 @@ def test_resizing_keeps_flat_colours(tmp_path: Path) -> None:
 def test_images_that_do_not_decode_are_named_or_skipped(folder: Path) -> None:
     whole = (folder / "a" / "1.png").read_bytes()
     (folder / "a" / "bad.png").write_bytes(b"no image")
-    with pytest.raises(DistaffError, match=r"bad\.png does not decode .*--skip-bad"):
+    with pytest.raises(
+        DistaffError, match=r"bad\.png does not decode .*: remove it, or leave such files out with --skip-bad"
+    ):
         folders.load(folder)
     (folder / "a" / "bad.png").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DistaffError, match=r"bad\.png does not decode"):
@@ -77,7 +79,7 @@ def test_bombs_and_deep_pixels_are_refused(tmp_path: Path, monkeypatch: pytest.M
         open_dataset(tmp_path)
     (tmp_path / "deep.tif").unlink()
     Image.new("L", (500, 500)).save(tmp_path / "big.png")
-    monkeypatch.setattr(folders, "LARGEST_IMAGE", 1000)
+    monkeypatch.setattr(pictures, "LARGEST_IMAGE", 1000)
     with pytest.raises(DistaffError, match=r"big\.png unpacks to 500×500"):
         open_dataset(tmp_path)
 
@@ -85,5 +87,5 @@ def test_bombs_and_deep_pixels_are_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_a_folder_without_images_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(DistaffError, match="holds no images"):
         open_dataset(tmp_path)
-    with pytest.raises(DistaffError, match="there is no folder"):
+    with pytest.raises(DistaffError, match="there is no folder or archive"):
         folders.load(tmp_path / "absent")
