@@ -21,11 +21,17 @@ from distaff.data.images import BitImages
 from distaff.data.progress import progress
 from distaff.errors import DistaffError
 
+NAMES = ("shape", "scale", "orientation", "posX", "posY")
+SIZES = (3, 6, 40, 32, 32)
+COUNT = 737_280
 ABOUT = About(
     summary="White squares, ellipses and hearts on black, 64×64: shape, scale, orientation and position.",
     source="https://github.com/google-deepmind/dsprites-dataset",
     licence="Apache-2.0",
     citation="Matthey, Higgins, Hassabis & Lerchner (2017), dSprites: disentanglement testing sprites",
+    count=COUNT,
+    shape=(1, 64, 64),
+    factors=dict(zip(NAMES, SIZES, strict=True)),
     built_in=True,
     files=(
         RemoteFile(
@@ -36,11 +42,10 @@ ABOUT = About(
             "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.hdf5",
             "https://raw.githubusercontent.com/deepmind/dsprites-dataset/master/",
             "md5:b331c4447a651c44bf5e8ae09022e230",
+            extra=True,
         ),
     ),
 )
-NAMES = ("shape", "scale", "orientation", "posX", "posY")
-SIZES = (3, 6, 40, 32, 32)
 VALUES = (
     np.array([1.0, 2.0, 3.0]),
     0.5 + np.arange(6) * 0.5 / 5,
@@ -48,7 +53,6 @@ VALUES = (
     np.arange(32) / 31,
     np.arange(32) / 31,
 )
-COUNT = 737_280
 SIDE = 64
 ROWS = 8192
 """Images read from a file at a time."""

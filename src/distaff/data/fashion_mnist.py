@@ -18,6 +18,9 @@ ABOUT = About(
     source="https://github.com/zalandoresearch/fashion-mnist",
     licence="MIT",
     citation="Xiao, Rasul & Vollgraf (2017), Fashion-MNIST: a novel image dataset for benchmarking",
+    count=60_000,
+    shape=(1, 28, 28),
+    factors={"garment": 10},
     files=tuple(RemoteFile(name, _FOLDER, f"sha256:{digest}") for name, digest in _HASHES.items()),
 )
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.data.arrays import with_factors
-from distaff.data.cache import cached
 from distaff.data.dataset import Dataset
+from distaff.data.decoding import decoded, or_skip
 from distaff.data.images import ByteImages
-from distaff.data.pictures import SUFFIXES, Pictures, decode, kind_of, open_pictures
+from distaff.data.pictures import SUFFIXES, Pictures, kind_of, open_pictures
 from distaff.data.progress import progress
 from distaff.errors import DistaffError
 from distaff.files import cache_folder, write_json
@@ -37,14 +37,10 @@ def load(
     place = Path(folder)
     with open_pictures(place) as pictures:
         names, mode, size = _scan(pictures, resize, skip_bad)
-
-        def decode_all(images: NDArray[Any]) -> None:
-            for image, name in zip(images, progress(names, f"decoding {place.name}"), strict=True):
-                image[...] = decode(pictures.read(name), f"{place}/{name}", mode, size)
-
-        shape = (len(names), *size, 3 if mode == "RGB" else 1)
-        images = cached(f"pictures-{_key(pictures, resize, skip_bad)}", shape, decode_all)
+        images, good = decoded(pictures, names, mode, size, skip_bad=skip_bad)
     data = Dataset(ByteImages(images, channels_last=True), name=place.stem)
+    if skip_bad:
+        data, names = data.subset(good), [names[row] for row in good]
     if labels is None:
         return data
     if labels == "folders":
@@ -54,7 +50,8 @@ def load(
 
 def _scan(pictures: Pictures, resize: int | None, skip_bad: bool) -> tuple[list[str], str, tuple[int, int]]:
     """The files to use, their mode and their size; remembered, because looking into each takes a while."""
-    memory = cache_folder() / f"pictures-{_key(pictures, resize, skip_bad)}.json"
+    choices = hashlib.sha256(f"{pictures.state} {resize} {skip_bad}".encode()).hexdigest()[:16]
+    memory = cache_folder() / f"scan-{choices}.json"
     try:
         names, mode, (height, width) = json.loads(memory.read_text())
         return names, mode, (height, width)
@@ -63,21 +60,16 @@ def _scan(pictures: Pictures, resize: int | None, skip_bad: bool) -> tuple[list[
     kinds = {}
     for name in progress(pictures.names, f"looking into {pictures.place.name}"):
         try:
-            kinds[name] = kind_of(pictures.read(name), f"{pictures.place}/{name}", whole=skip_bad)
+            kinds[name] = kind_of(pictures.read(name), f"{pictures.place}/{name}")
         except DistaffError as problem:
             if not skip_bad:
-                hint = "remove it, or leave such files out with --skip-bad"
-                raise DistaffError(f"{str(problem).rstrip('.')}: {hint}.") from problem
+                raise or_skip(problem) from problem
     if not kinds:
         raise DistaffError(f"{pictures.place} holds no images ({', '.join(sorted(SUFFIXES))}).")
     mode = "L" if all(mode == "L" for mode, _ in kinds.values()) else "RGB"
     height, width = _common_size(kinds) if resize is None else (resize, resize)
     write_json(memory, (list(kinds), mode, (height, width)))
     return list(kinds), mode, (height, width)
-
-
-def _key(pictures: Pictures, resize: int | None, skip_bad: bool) -> str:
-    return hashlib.sha256(f"{pictures.state} {resize} {skip_bad}".encode()).hexdigest()[:16]
 
 
 def _common_size(kinds: dict[str, tuple[str, tuple[int, int]]]) -> tuple[int, int]:
@@ -117,7 +109,7 @@ def _table(file: Path, names: list[str]) -> tuple[list[NDArray[Any]], list[str]]
     missing = [name for name in names if name not in rows and PurePosixPath(name).name not in rows]
     if missing:
         raise DistaffError(f"{file} has no row for {missing[0]} and {len(missing) - 1} other images.")
-    cells = [rows.get(name) or rows[PurePosixPath(name).name] for name in names]
+    cells = [rows[name if name in rows else PurePosixPath(name).name] for name in names]
     columns = [_numbers(column) for column in zip(*cells, strict=True)]
     if not columns:
         raise DistaffError(f"{file} has no column of labels beside the file names.")

@@ -18,6 +18,9 @@ ABOUT = About(
     source="https://ossci-datasets.s3.amazonaws.com/mnist/",
     licence="CC BY-SA 3.0",
     citation="LeCun, Bottou, Bengio & Haffner (1998), Gradient-based learning for documents",
+    count=60_000,
+    shape=(1, 28, 28),
+    factors={"digit": 10},
     files=tuple(RemoteFile(name, _FOLDER, f"sha256:{digest}") for name, digest in _HASHES.items()),
 )
 

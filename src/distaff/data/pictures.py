@@ -81,11 +81,9 @@ def decode(
         return np.asarray(picture).reshape(picture.height, picture.width, -1)
 
 
-def kind_of(data: bytes, label: str, whole: bool = False) -> tuple[str, tuple[int, int]]:
-    """The mode (``"L"`` or ``"RGB"``) and size (height, width) of an image; ``whole``: decoding all of it."""
+def kind_of(data: bytes, label: str) -> tuple[str, tuple[int, int]]:
+    """The mode (``"L"`` or ``"RGB"``) and size (height, width) of an image, from its header."""
     with _opened(data, label) as image:
-        if whole:
-            image.load()
         return "L" if image.mode in GREY else "RGB", (image.height, image.width)
 
 

@@ -23,11 +23,16 @@ from distaff.data.images import ByteImages, Indices, as_rows, is_single
 from distaff.data.progress import progress
 from distaff.errors import DistaffError
 
+NAMES = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
+SIZES = (10, 10, 10, 8, 4, 15)
 ABOUT = About(
     summary="A cube, cylinder, sphere or capsule in a coloured room, 64×64 RGB: hues, scale, shape, view.",
     source="https://github.com/google-deepmind/3d-shapes",
     licence="Apache-2.0",
     citation="Burgess & Kim (2018), 3D Shapes dataset",
+    count=480_000,
+    shape=(3, 64, 64),
+    factors=dict(zip(NAMES, SIZES, strict=True)),
     built_in=True,
     files=(
         RemoteFile(
@@ -37,8 +42,6 @@ ABOUT = About(
         ),
     ),
 )
-NAMES = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
-SIZES = (10, 10, 10, 8, 4, 15)
 VALUES = (
     *[np.linspace(0.0, 0.9, 10)] * 3,
     np.linspace(0.75, 1.25, 8),
