@@ -2,6 +2,7 @@ import io
 import zipfile
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 import torch
@@ -107,7 +108,7 @@ def test_classes_are_numbered_and_real_factors_stay_real() -> None:
         (np.zeros((3, 2)), None, "do not fit 4"),
         (np.zeros((4, 2)), ["a"], "2 factors but 1 names"),
         (np.zeros((4, 2)), ["a", "a"], "must differ"),
-        (np.zeros((4, 2, 2)), None, r"shape \(4, 2, 2\)"),
+        (np.zeros((4, 2, 2)), None, r"not \(4, 2, 2\)"),
         (np.full((4, 1), np.nan), None, "factor 0 of array holds a value that is not finite"),
         (np.full((4, 1), None), None, "not object"),
         (None, ["a"], "no factor array"),
@@ -188,3 +189,53 @@ def test_sizes_are_checked_before_memory_is_used(tmp_path: Path, monkeypatch: py
     bomb(file, (1024, 64, 64), 1 << 22)
     with pytest.raises(DistaffError, match="more than is read at once"):
         arrays.load(file)
+
+
+@pytest.mark.parametrize("storage", [{}, {"chunks": True}, {"compression": "gzip"}])
+def test_hdf5_is_read_by_key(tmp_path: Path, storage: dict[str, object]) -> None:
+    path = tmp_path / "mine.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("group/pictures", data=np.moveaxis(COLOUR, 1, 3), **storage)
+        file["factors"] = np.arange(6) % 3
+        file["factor_names"] = ["side"]
+    for _ in range(2):
+        data = open_dataset(path, key="group/pictures")
+        assert (data.name, data.names, data.sizes, data.shape) == ("mine", ("side",), (3,), (3, 8, 9))
+        np.testing.assert_allclose(data.images[:].numpy(), COLOUR / 255, atol=1e-6)
+    assert isinstance(data.images, ByteImages)
+    mapping = data.images.rows
+    while mapping.base is not None and not isinstance(mapping, np.memmap):
+        mapping = mapping.base
+    assert isinstance(mapping, np.memmap)
+    with pytest.raises(DistaffError, match="has no array 'images': it holds factor_names, factors, group"):
+        open_dataset(path)
+
+
+def test_hdf5_that_cannot_be_used_is_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "mine.h5"
+    with pytest.raises(DistaffError, match="there is no file"):
+        arrays.load(path)
+    with h5py.File(path, "w") as file:
+        file["images"] = ["text"]
+    with pytest.raises(DistaffError, match="plain numbers in the file itself"):
+        arrays.load(path)
+    with h5py.File(path, "w") as file:
+        file.create_dataset("images", (4, 8, 8), "u1", external=[("/etc/hostname", 0, 256)])
+    with pytest.raises(DistaffError, match="in the file itself"):
+        arrays.load(path)
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(DistaffError, match="not a whole HDF5 file"):
+        arrays.load(path)
+
+
+def test_images_are_resized_on_request(tmp_path: Path) -> None:
+    file = tmp_path / "mine.npz"
+    flat = np.broadcast_to(np.array([10, 200, 30], np.uint8), (3, 40, 50, 3))
+    np.savez(file, images=flat, factors=[0, 1, 1])
+    data = open_dataset(file, resize=16)
+    assert data.shape == (3, 16, 16)
+    np.testing.assert_array_equal(data.column("factor0"), [0, 1, 1])
+    np.testing.assert_allclose(data.images[:].mean((2, 3)).numpy() * 255, [[10, 200, 30]] * 3, atol=0.5)
+    np.savez(file, images=np.random.default_rng(0).normal(size=(5, 3)))
+    with pytest.raises(DistaffError, match="cannot be resized"):
+        open_dataset(file, resize=16)

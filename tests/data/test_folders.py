@@ -1,11 +1,14 @@
+import io
 import os
+import tarfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from distaff.data import folders, open_dataset
+from distaff.data import folders, open_dataset, pictures
 from distaff.errors import DistaffError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (4, 10, 12, 3), dtype=np.uint8)
@@ -49,7 +52,7 @@ def test_grey_images_stay_grey_and_one_colour_image_makes_all_rgb(tmp_path: Path
 
 def test_sizes_must_agree_or_be_adapted(folder: Path) -> None:
     Image.fromarray(PIXELS[0, :5]).save(folder / "small.png")
-    with pytest.raises(DistaffError, match=r"small\.png is 12×5 but 0\.PNG is 12×10: .*--resize"):
+    with pytest.raises(DistaffError, match=r"small\.png is 12×5 but a/0\.PNG is 12×10: .*--resize"):
         open_dataset(folder)
     assert folders.load(folder, resize=16).shape == (3, 16, 16)
 
@@ -63,7 +66,9 @@ def test_resizing_keeps_flat_colours(tmp_path: Path) -> None:
 def test_images_that_do_not_decode_are_named_or_skipped(folder: Path) -> None:
     whole = (folder / "a" / "1.png").read_bytes()
     (folder / "a" / "bad.png").write_bytes(b"no image")
-    with pytest.raises(DistaffError, match=r"bad\.png does not decode .*--skip-bad"):
+    with pytest.raises(
+        DistaffError, match=r"bad\.png does not decode .*: remove it, or leave such files out with --skip-bad"
+    ):
         folders.load(folder)
     (folder / "a" / "bad.png").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DistaffError, match=r"bad\.png does not decode"):
@@ -77,7 +82,7 @@ def test_bombs_and_deep_pixels_are_refused(tmp_path: Path, monkeypatch: pytest.M
         open_dataset(tmp_path)
     (tmp_path / "deep.tif").unlink()
     Image.new("L", (500, 500)).save(tmp_path / "big.png")
-    monkeypatch.setattr(folders, "LARGEST_IMAGE", 1000)
+    monkeypatch.setattr(pictures, "LARGEST_IMAGE", 1000)
     with pytest.raises(DistaffError, match=r"big\.png unpacks to 500×500"):
         open_dataset(tmp_path)
 
@@ -85,5 +90,89 @@ def test_bombs_and_deep_pixels_are_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_a_folder_without_images_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(DistaffError, match="holds no images"):
         open_dataset(tmp_path)
-    with pytest.raises(DistaffError, match="there is no folder"):
+    with pytest.raises(DistaffError, match="there is no folder or archive"):
         folders.load(tmp_path / "absent")
+
+
+def zipped(folder: Path, extra: dict[str, bytes]) -> Path:
+    file = folder.parent / "photos.zip"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*.*")):
+            archive.write(path, path.relative_to(folder))
+        for name, data in extra.items():
+            archive.writestr(name, data)
+    return file
+
+
+def test_a_zip_and_a_tar_are_read_like_the_folder(folder: Path) -> None:
+    expected = open_dataset(folder).images[:]
+    with tarfile.open(folder.parent / "photos.tar.gz", "w:gz") as archive:
+        archive.add(folder, "photos")
+    for file in (zipped(folder, {}), folder.parent / "photos.tar.gz"):
+        assert open_dataset(file).images[:].equal(expected)
+
+
+@pytest.mark.parametrize(
+    "name", ["../out.png", "a/../../out.png", "/etc/out.png", "..\\out.png", "C:/out.png"]
+)
+def test_archives_that_point_outside_are_refused(folder: Path, name: str) -> None:
+    image = (folder / "c.bmp").read_bytes()
+    with pytest.raises(DistaffError, match="points outside of it"):
+        open_dataset(zipped(folder, {name: image}))
+    with tarfile.open(folder.parent / "photos.tar", "w") as archive:
+        info = tarfile.TarInfo(name)
+        info.size = len(image)
+        archive.addfile(info, io.BytesIO(image))
+    with pytest.raises(DistaffError, match="points outside of it"):
+        open_dataset(folder.parent / "photos.tar")
+
+
+def test_archives_that_are_none_are_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad = folder.parent / "bad.zip"
+    bad.write_bytes(b"no archive")
+    with pytest.raises(DistaffError, match="cannot be read as a folder, zip or tar"):
+        open_dataset(bad)
+    with pytest.raises(DistaffError, match="there is no folder or archive"):
+        open_dataset(folder.parent / "absent.zip")
+    file = zipped(folder, {"bomb.png": bytes(1 << 20)})
+    monkeypatch.setattr(pictures, "LARGEST_FILE", 1 << 16)
+    with pytest.raises(DistaffError, match=r"bomb\.png has 1,048,576 bytes, too many"):
+        open_dataset(file)
+
+
+def test_labels_come_from_sub_folders(folder: Path) -> None:
+    (folder / "c.bmp").rename(folder / "b" / "c.bmp")
+    data = open_dataset(folder, labels="folders")
+    assert (data.names, data.sizes) == (("folder",), (2,))
+    np.testing.assert_array_equal(data.column("folder"), [0, 0, 1, 1])
+    (folder / "b" / "c.bmp").rename(folder / "c.bmp")
+    with pytest.raises(DistaffError, match=r"c\.bmp lies in no sub-folder"):
+        open_dataset(folder, labels="folders")
+
+
+def test_labels_come_from_a_table(folder: Path, tmp_path: Path) -> None:
+    table = tmp_path / "labels.csv"
+    table.write_text(
+        "file,kind,age\na/0.PNG,cat,1.5\n1.png,dog,2\nb/2.png,cat,3\nc.bmp,ant,4\nunused.png,x,5\n"
+    )
+    data = open_dataset(folder, labels=table)
+    assert (data.names, data.sizes) == (("kind", "age"), (3, 0))
+    np.testing.assert_array_equal(data.factors, [[1, 1.5], [2, 2], [1, 3], [0, 4]])
+    for text, message in [
+        ("file,kind\na/0.PNG,1\n1.png,2\n2.png,3\n", r"no row for c\.bmp and 0 other"),
+        ("file,kind\na/0.PNG\n", "has 1 columns in the row of 'a/0.PNG' but 2 headings"),
+        ("file\na/0.PNG\n1.png\n2.png\nc.bmp\n", "no column of labels"),
+        ("", "cannot be read as a CSV"),
+    ]:
+        table.write_text(text)
+        with pytest.raises(DistaffError, match=message):
+            open_dataset(folder, labels=table)
+
+
+def test_skipped_images_take_their_labels_along(folder: Path) -> None:
+    (folder / "c.bmp").unlink()
+    whole = (folder / "a" / "1.png").read_bytes()
+    (folder / "a" / "1.png").write_bytes(whole[: len(whole) // 2])
+    data = open_dataset(folder, labels="folders", skip_bad=True)
+    np.testing.assert_array_equal(data.column("folder"), [0, 1])
+    np.testing.assert_allclose(data.images[1].numpy(), np.moveaxis(PIXELS[0], 2, 0) / 255, atol=1e-6)

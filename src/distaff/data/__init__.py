@@ -1,8 +1,10 @@
 """Where observations come from: one file a data set, each with a ``load() -> Dataset``."""
 
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import Any
 
 from distaff.data import arrays, folders
 from distaff.data.arrays import from_array
@@ -28,30 +30,36 @@ def names() -> tuple[str, ...]:
     return tuple(name for name in modules if hasattr(import_module(f"{__name__}.{name}"), "ABOUT"))
 
 
-def open_dataset(spec: str | Path, file: str | Path | None = None) -> Dataset:
-    """The data set of a known name, of an ``.npz`` or ``.npy`` file, or of a folder of images.
+def open_dataset(spec: str | Path, file: str | Path | None = None, **options: Any) -> Dataset:
+    """The data set of a known name, of a file of arrays, or of a folder or archive of images.
 
     Args:
-        spec: ``"dsprites"``, ``"my.npz"`` or ``"photos/"``.
-        file: for a known name, the official file to read instead of the built-in images.
+        spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"photos/"`` or ``"photos.zip"``.
+        file: for a known name, where the official file is, instead of the built-in images or the usual place.
+        options: what that data set's ``load`` takes beside, such as ``part="test"`` or ``resize=64``.
     """
-    if str(spec) in names():
-        module = import_module(f"{__name__}.{spec}")
-        data: Dataset = module.load() if file is None else module.load(file)
-        return data
     path = Path(spec)
-    if file is not None:
+    if str(spec) in names():
+        load = import_module(f"{__name__}.{spec}").load
+        options = options if file is None else {"file": file, **options}
+    elif file is not None:
         raise DistaffError(
             f"a file goes with a data set known by name ({', '.join(names())}), not with {spec}."
         )
-    if path.is_dir():
-        return folders.load(path)
-    if path.suffix in (".npz", ".npy"):
-        return arrays.load(path)
-    if path.exists():
+    elif path.is_dir() or path.suffix in (".zip", ".tar", ".tgz", ".gz"):
+        load, options = folders.load, {"folder": path, **options}
+    elif path.suffix in (".npz", ".npy", ".h5", ".hdf5"):
+        load, options = arrays.load, {"file": path, **options}
+    elif path.exists():
         raise DistaffError(
-            f"{path} is not a kind of file that can be read: give an .npz, a .npy or a folder."
+            f"{path} is not a kind of file that can be read: give an .npz, .npy, .h5 or a folder of images."
         )
-    if len(path.parts) > 1 or path.suffix:
+    elif len(path.parts) > 1 or path.suffix:
         raise DistaffError(f"there is no file or folder {path}.")
-    raise unknown("data set", str(spec), names())
+    else:
+        raise unknown("data set", str(spec), names())
+    for option in options:
+        if option not in signature(load).parameters:
+            raise unknown(f"option of {spec}", option, signature(load).parameters)
+    data: Dataset = load(**options)
+    return data

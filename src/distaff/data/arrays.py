@@ -1,5 +1,6 @@
-"""Data of your own: an array in memory, an ``.npz``, or a ``.npy`` that is memory-mapped."""
+"""Data of your own: an array in memory, or in an ``.npz``, ``.npy`` or HDF5 file."""
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -9,8 +10,11 @@ from numpy.typing import NDArray
 
 from distaff.codes import as_array
 from distaff.data.archives import open_npz
+from distaff.data.cache import cached
 from distaff.data.dataset import Dataset
+from distaff.data.hdf5 import copy_rows, mapped, member, open_hdf5
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
+from distaff.data.sizes import resized
 from distaff.errors import DistaffError
 
 Channels = Literal["auto", "first", "last"]
@@ -35,30 +39,87 @@ def from_array(
         channels: which axis holds the channels, where the shape leaves it open.
         name: what messages call it.
     """
-    observations = _observations(as_array(images), channels, name)
+    data = Dataset(_observations(as_array(images), channels, name), name=name)
     if factors is None:
         if names is not None and len(names):
             raise DistaffError(f"{name} names factors but has no factor array.")
-        return Dataset(observations, name=name)
-    classes, sizes, tables = _classes(as_array(factors), name)
-    labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(sizes)))
-    return Dataset(observations, classes, labels, sizes, tables, name)
+        return data
+    table = as_array(factors)
+    if table.ndim not in (1, 2):
+        raise DistaffError(f"factors of {name} must be of shape (N, K), not {table.shape}.")
+    columns = [table] if table.ndim == 1 else list(table.T)
+    return with_factors(data, columns, names)
 
 
-def load(file: str | Path, key: str = "images", channels: Channels = "auto") -> Dataset:
-    """The data set in an ``.npz`` (``images``, optional ``factors``, ``factor_names``) or of a ``.npy``."""
+def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | None = None) -> Dataset:
+    """``data`` with factors from K columns (N,): classes are numbered in order, real numbers stay."""
+    numbered = [_classes(as_array(column), data.name, k) for k, column in enumerate(columns)]
+    if not numbered or any(len(classes) != len(data) for classes, _ in numbered):
+        raise DistaffError(
+            f"{len(numbered)} factors of {sorted({len(classes) for classes, _ in numbered})} rows"
+            f" do not fit {len(data)} observations: they must be (N, K)."
+        )
+    tables = tuple(table for _, table in numbered)
+    labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(tables)))
+    classes = np.stack([classes for classes, _ in numbered], axis=1)
+    return Dataset(data.images, classes, labels, tuple(map(len, tables)), tables, data.name)
+
+
+def load(
+    file: str | Path, key: str = "images", channels: Channels = "auto", resize: int | None = None
+) -> Dataset:
+    """The data set in a file of arrays.
+
+    Args:
+        file: an ``.npz`` or HDF5 file with an array ``images`` and perhaps ``factors`` and ``factor_names``,
+            or a ``.npy`` of images, which is memory-mapped.
+        key: what the array of images is called.
+        channels: which axis holds the channels, where the shape leaves it open.
+        resize: scale the images to this many pixels a side.
+    """
     path = Path(file)
+    names: NDArray[Any] | None = None
+    factors: NDArray[Any] | None = None
     if path.suffix == ".npy":
-        return from_array(_mapped(path), channels=channels, name=path.stem)
+        images = _mapped(path)
+    elif path.suffix in (".h5", ".hdf5"):
+        images, factors, names = _from_hdf5(path, key)
+    else:
+        images, factors, names = _from_npz(path, key)
+    data = from_array(images, factors, _texts(names), channels, path.stem)
+    return data if resize is None else resized(data, resize)
+
+
+def _from_npz(path: Path, key: str) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
     with open_npz(path) as archive:
         if key not in archive and "latents_classes" in archive:
             raise DistaffError(
                 f"{path} has no array {key!r} and looks like dSprites: use --data dsprites --file {path}."
             )
-        images = archive.array(key)
-        factors = archive.array("factors") if "factors" in archive else None
-        names = archive.array("factor_names").ravel() if "factor_names" in archive else None
-    return from_array(images, factors, _texts(names), channels, path.stem)
+        return (
+            archive.array(key),
+            archive.array("factors") if "factors" in archive else None,
+            archive.array("factor_names").ravel() if "factor_names" in archive else None,
+        )
+
+
+def _from_hdf5(path: Path, key: str) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+    with open_hdf5(path) as file:
+        source = member(file, key)
+        factors = member(file, "factors")[:] if "factors" in file else None
+        names = np.array(file["factor_names"].asstr()[:]) if "factor_names" in file else None
+        images = mapped(path, source)
+        if images is None:
+            stat = path.stat()
+            state = f"{path.resolve()} {key} {stat.st_size} {stat.st_mtime_ns}"
+            digest = hashlib.sha256(state.encode()).hexdigest()[:16]
+            images = cached(
+                f"hdf5-{digest}",
+                source.shape,
+                lambda array: copy_rows(source, array, f"reading {path.name}"),
+                source.dtype,
+            )
+    return images, factors, names
 
 
 def _mapped(path: Path) -> NDArray[Any]:
@@ -136,29 +197,16 @@ def _blocks(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
         yield start, array[start : start + rows]
 
 
-def _classes(
-    factors: NDArray[Any], name: str
-) -> tuple[NDArray[Any], tuple[int, ...], tuple[NDArray[np.float64], ...]]:
-    """Number the classes of each factor in order; a column with fractions stays real and gets size 0."""
-    if factors.ndim == 1:
-        factors = factors[:, None]
-    if factors.ndim != 2 or factors.dtype.kind not in "buifUS":
+def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Number the classes of a factor in order, with each one's value; a real-valued one has no table."""
+    if column.ndim != 1 or column.dtype.kind not in "buifUS":
         raise DistaffError(
-            f"factors of {name} must be numbers or strings of shape (N, K),"
-            f" not {factors.dtype} of shape {factors.shape}."
+            f"factors of {name} must be numbers or strings in K columns, not {column.dtype} {column.shape}."
         )
-    columns, tables = [], []
-    for k, column in enumerate(factors.T):
-        numeric = column.dtype.kind not in "US"
-        if numeric and not np.isfinite(column).all():
-            raise DistaffError(
-                f"factor {k} of {name} holds a value that is not finite: remove such rows first."
-            )
-        if numeric and (column != np.floor(column)).any():
-            columns.append(column.astype(np.float64))
-            tables.append(np.empty(0))
-        else:
-            values, classes = np.unique(column, return_inverse=True)
-            columns.append(classes)
-            tables.append(values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64))
-    return np.stack(columns, axis=1), tuple(map(len, tables)), tuple(tables)
+    numeric = column.dtype.kind not in "US"
+    if numeric and not np.isfinite(column).all():
+        raise DistaffError(f"factor {k} of {name} holds a value that is not finite: remove such rows first.")
+    if numeric and (column != np.floor(column)).any():
+        return column.astype(np.float64), np.empty(0)
+    values, classes = np.unique(column, return_inverse=True)
+    return classes, values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64)

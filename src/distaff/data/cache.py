@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from filelock import FileLock
@@ -14,7 +14,8 @@ from distaff.errors import DistaffError
 from distaff.files import atomic_file, cache_folder, sha256
 
 DIGEST = 32
-"""Bytes of SHA-256 that end every cached file, over all that stands before them."""
+"""Bytes of SHA-256 that end every cached file, over what stands before them."""
+BLOCK, LARGE, SPREAD = 1 << 20, 1 << 30, 16
 
 
 def cached(
@@ -22,8 +23,9 @@ def cached(
 ) -> NDArray[Any]:
     """The array ``name`` from the cache folder, memory-mapped; ``build`` fills it where it is absent.
 
-    The file is a ``.npy`` with a digest at its end. A file that is cut short, damaged or of another shape is
-    built anew. Of two processes that need it at once one builds and the other waits.
+    The file is a ``.npy`` with a digest at its end: of all of it up to a gigabyte, of one block in sixteen
+    above, or each start would wait for the whole to be read. A file that is cut short, damaged or of another
+    shape is built anew. Of two processes that need it at once one builds and the other waits.
     """
     path = cache_folder() / f"{name}.npy"
     try:
@@ -76,14 +78,13 @@ def _write(
         del array
         with temporary.open("r+b") as file:
             digest = _digest_of(file, size)
-            file.seek(size)
             file.write(digest)
-            file.truncate()
 
 
-def _digest_of(file: Any, size: int, block: int = 1 << 22) -> bytes:
-    digest = hashlib.sha256()
-    while size > 0 and (data := file.read(min(block, size))):
-        digest.update(data)
-        size -= len(data)
+def _digest_of(file: IO[bytes], size: int) -> bytes:
+    digest = hashlib.sha256(str(size).encode())
+    for start in range(0, size, BLOCK if size <= LARGE else SPREAD * BLOCK):
+        file.seek(start)
+        digest.update(file.read(min(BLOCK, size - start)))
+    file.seek(size)
     return digest.digest()

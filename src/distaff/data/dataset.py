@@ -1,7 +1,7 @@
 """``Dataset``: observations, and the factors that made them where these are known."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from distaff.data.images import Chosen, Images, Indices, IntArray, Shape, as_rows
 from distaff.errors import DistaffError, unknown
 
+Condition = float | Sequence[float] | Callable[[NDArray[Any]], NDArray[np.bool_]]
 FINGERPRINT_SAMPLE = 256
 """How many observations, spread over the set, enter a fingerprint."""
 
@@ -126,11 +127,15 @@ class Dataset:
             raise DistaffError(f"no observation of {self.name} has {fixed}.")
         return rng.choice(matching, count)
 
-    def where(self, combination: Mapping[str, float]) -> NDArray[np.bool_]:
-        """(N,) whether each observation has these factor classes."""
+    def where(self, combination: Mapping[str, Condition]) -> NDArray[np.bool_]:
+        """(N,) which observations meet all conditions: a class, several, or a function of the column.
+
+        >>> data.where({"digit": 7, "thickness": lambda t: t > 3})
+        """
         matches = np.ones(len(self), bool)
-        for name, value in combination.items():
-            matches &= self.column(name) == value
+        for name, condition in combination.items():
+            column = self.column(name)
+            matches &= condition(column) if callable(condition) else np.isin(column, condition)
         return matches
 
     def column(self, name: str) -> NDArray[Any]:

@@ -5,7 +5,9 @@ its vertices are snapped to 1/256 pixel, and a pixel is white if its centre lies
 decided in integers.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,25 +16,36 @@ from distaff.data.about import About, RemoteFile
 from distaff.data.archives import open_npz
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
+from distaff.data.hdf5 import member, open_hdf5
 from distaff.data.images import BitImages
 from distaff.data.progress import progress
 from distaff.errors import DistaffError
 
+NAMES = ("shape", "scale", "orientation", "posX", "posY")
+SIZES = (3, 6, 40, 32, 32)
+COUNT = 737_280
 ABOUT = About(
     summary="White squares, ellipses and hearts on black, 64×64: shape, scale, orientation and position.",
     source="https://github.com/google-deepmind/dsprites-dataset",
     licence="Apache-2.0",
     citation="Matthey, Higgins, Hassabis & Lerchner (2017), dSprites: disentanglement testing sprites",
+    count=COUNT,
+    shape=(1, 64, 64),
+    factors=dict(zip(NAMES, SIZES, strict=True)),
     built_in=True,
     files=(
         RemoteFile(
             "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz",
             "https://raw.githubusercontent.com/deepmind/dsprites-dataset/master/",
         ),
+        RemoteFile(
+            "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.hdf5",
+            "https://raw.githubusercontent.com/deepmind/dsprites-dataset/master/",
+            "md5:b331c4447a651c44bf5e8ae09022e230",
+            extra=True,
+        ),
     ),
 )
-NAMES = ("shape", "scale", "orientation", "posX", "posY")
-SIZES = (3, 6, 40, 32, 32)
 VALUES = (
     np.array([1.0, 2.0, 3.0]),
     0.5 + np.arange(6) * 0.5 / 5,
@@ -40,8 +53,9 @@ VALUES = (
     np.arange(32) / 31,
     np.arange(32) / 31,
 )
-COUNT = 737_280
 SIDE = 64
+ROWS = 8192
+"""Images read from a file at a time."""
 UNITS = 256
 """Sub-pixel positions a pixel: vertices are snapped to multiples of 1/256."""
 
@@ -50,8 +64,8 @@ def load(file: str | Path | None = None) -> Dataset:
     """All of dSprites in the official order and numbering, without its constant colour factor.
 
     Args:
-        file: the official ``dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz``; without it the images are drawn
-            here (a few seconds, once) and kept in the cache folder.
+        file: the official ``dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz`` or ``.hdf5``; without it the
+            images are drawn here (a few seconds, once) and kept in the cache folder.
     """
     shape = (COUNT, SIDE * SIDE // 8)
     if file is None:
@@ -126,17 +140,30 @@ def _draw_all(packed: NDArray[np.uint8]) -> None:
 
 
 def _read(file: Path, packed: NDArray[np.uint8]) -> None:
-    with open_npz(file) as archive:
-        if archive.shape("imgs") != (COUNT, SIDE, SIDE):
-            raise _not_official(file, f"its images are {archive.shape('imgs')}, not {(COUNT, SIDE, SIDE)}")
-        if not np.array_equal(archive.array("latents_classes"), grid((1, *SIZES))):
-            raise _not_official(file, "its factors are not the full grid in order")
-        rows = 8192
-        blocks = progress(archive.blocks("imgs", rows), "reading dSprites", COUNT // rows)
-        for start, block in zip(range(0, COUNT, rows), blocks, strict=True):
-            if block.dtype != np.uint8 or block.max() > 1:
-                raise _not_official(file, "a pixel is neither 0 nor 1")
-            packed[start : start + rows] = np.packbits(block.reshape(len(block), -1), axis=1)
+    if file.suffix in (".h5", ".hdf5"):
+        with open_hdf5(file) as source:
+            images, classes = member(source, "imgs"), member(source, "latents/classes")
+            _check(file, images.shape, classes[:])
+            _pack(file, (images[start : start + ROWS] for start in range(0, COUNT, ROWS)), packed)
+    else:
+        with open_npz(file) as archive:
+            _check(file, archive.shape("imgs"), archive.array("latents_classes"))
+            _pack(file, archive.blocks("imgs", ROWS), packed)
+
+
+def _check(file: Path, shape: tuple[int, ...], classes: NDArray[Any]) -> None:
+    if shape != (COUNT, SIDE, SIDE):
+        raise _not_official(file, f"its images are {shape}, not {(COUNT, SIDE, SIDE)}")
+    if not np.array_equal(classes, grid((1, *SIZES))):
+        raise _not_official(file, "its factors are not the full grid in order")
+
+
+def _pack(file: Path, blocks: Iterator[NDArray[Any]], packed: NDArray[np.uint8]) -> None:
+    starts = range(0, COUNT, ROWS)
+    for start, block in zip(starts, progress(blocks, "reading dSprites", len(starts)), strict=True):
+        if block.dtype != np.uint8 or block.max() > 1:
+            raise _not_official(file, "a pixel is neither 0 nor 1")
+        packed[start : start + ROWS] = np.packbits(block.reshape(len(block), -1), axis=1)
 
 
 def _not_official(file: Path, why: str) -> DistaffError:

@@ -1,113 +1,123 @@
-"""A folder of images of your own, decoded once into a memory-mapped cache."""
+"""Images of your own in a folder, zip or tar, decoded once into a memory-mapped cache."""
 
+import csv
 import hashlib
-from pathlib import Path
+import json
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from distaff.data.cache import cached
+from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
+from distaff.data.decoding import decoded, or_skip
 from distaff.data.images import ByteImages
+from distaff.data.pictures import SUFFIXES, Pictures, kind_of, open_pictures
 from distaff.data.progress import progress
 from distaff.errors import DistaffError
-
-SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
-LARGEST_IMAGE = 64_000_000
-"""Pixels that one image file may unpack to."""
-GREY, COLOUR = (
-    frozenset({"1", "L", "LA"}),
-    frozenset({"RGB", "RGBA", "P", "CMYK", "YCbCr", "PA", "HSV", "LAB"}),
-)
+from distaff.files import cache_folder, write_json
 
 
-def load(folder: str | Path, resize: int | None = None, skip_bad: bool = False) -> Dataset:
+def load(
+    folder: str | Path,
+    labels: str | Path | None = None,
+    resize: int | None = None,
+    skip_bad: bool = False,
+) -> Dataset:
     """The images below ``folder`` in the order of their names, grey if all of them are, else RGB.
 
     Args:
-        folder: where to look, sub-folders included.
+        folder: where to look, sub-folders included; a zip or tar of images will do.
+        labels: ``"folders"`` makes the sub-folder's name a factor; a CSV file, with a heading, gives the
+            images' names in its first column and a factor in each other.
         resize: scale every image to this many pixels a side; without it all must have one size.
         skip_bad: leave out files that do not decode, instead of stopping at the first.
     """
-    path = Path(folder)
-    if not path.is_dir():
-        raise DistaffError(f"there is no folder {path}.")
-    files = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
-    headers = [(file, header) for file in files if (header := _header(file, skip_bad)) is not None]
-    if not headers:
-        raise DistaffError(f"{path} holds no images ({', '.join(sorted(SUFFIXES))}).")
-    files = [file for file, _ in headers]
-    height, width = _common_size(headers) if resize is None else (resize, resize)
-    mode = "L" if all(mode in GREY for _, (mode, _) in headers) else "RGB"
-
-    def decode_all(images: NDArray[Any]) -> None:
-        for image, file in zip(images, progress(files, f"decoding {path.name}"), strict=True):
-            image[...] = decode(file, mode, (height, width))
-
-    shape = (len(files), height, width, len(mode) if mode == "RGB" else 1)
-    images = cached(f"folder-{_state(path, files, shape)}", shape, decode_all)
-    return Dataset(ByteImages(images, channels_last=True), name=path.name)
+    place = Path(folder)
+    with open_pictures(place) as pictures:
+        names, mode, size = _scan(pictures, resize, skip_bad)
+        images, good = decoded(pictures, names, mode, size, skip_bad=skip_bad)
+    data = Dataset(ByteImages(images, channels_last=True), name=place.stem)
+    if skip_bad:
+        data, names = data.subset(good), [names[row] for row in good]
+    if labels is None:
+        return data
+    if labels == "folders":
+        return with_factors(data, [[_sub_folder(name) for name in names]], ["folder"])
+    return with_factors(data, *_table(Path(labels), names))
 
 
-def decode(file: Path, mode: str, size: tuple[int, int]) -> NDArray[np.uint8]:
-    """One image as uint8 (H, W, C), scaled to ``size`` (height, width) where it differs."""
+def _scan(pictures: Pictures, resize: int | None, skip_bad: bool) -> tuple[list[str], str, tuple[int, int]]:
+    """The files to use, their mode and their size; remembered, because looking into each takes a while."""
+    choices = hashlib.sha256(f"{pictures.state} {resize} {skip_bad}".encode()).hexdigest()[:16]
+    memory = cache_folder() / f"scan-{choices}.json"
     try:
-        with Image.open(file) as image:
-            _check_pixels(file, image)
-            picture = image.convert(mode)
-            if picture.size != size[::-1]:
-                picture = picture.resize(size[::-1], Image.Resampling.LANCZOS)
-            return np.asarray(picture).reshape(*size, -1)
-    except DistaffError:
-        raise
-    except Exception as problem:  # a decoder fed damaged bytes raises whatever it happens to meet
-        raise DistaffError(f"{file} does not decode as an image ({problem}).") from problem
+        names, mode, (height, width) = json.loads(memory.read_text())
+        return names, mode, (height, width)
+    except (OSError, ValueError):
+        pass
+    kinds = {}
+    for name in progress(pictures.names, f"looking into {pictures.place.name}"):
+        try:
+            kinds[name] = kind_of(pictures.read(name), f"{pictures.place}/{name}")
+        except DistaffError as problem:
+            if not skip_bad:
+                raise or_skip(problem) from problem
+    if not kinds:
+        raise DistaffError(f"{pictures.place} holds no images ({', '.join(sorted(SUFFIXES))}).")
+    mode = "L" if all(mode == "L" for mode, _ in kinds.values()) else "RGB"
+    height, width = _common_size(kinds) if resize is None else (resize, resize)
+    write_json(memory, (list(kinds), mode, (height, width)))
+    return list(kinds), mode, (height, width)
 
 
-def _header(file: Path, skip_bad: bool) -> tuple[str, tuple[int, int]] | None:
-    """The mode and the size (height, width) of an image file; ``None`` for a bad one that may be skipped."""
-    try:
-        with Image.open(file) as image:
-            _check_pixels(file, image)
-            if image.mode not in GREY | COLOUR:
-                raise DistaffError(
-                    f"{file} has pixels of kind {image.mode}: convert it to 8-bit grey or RGB."
-                )
-            if skip_bad:
-                image.load()
-            return image.mode, image.size[::-1]
-    except Exception as problem:  # a decoder fed damaged bytes raises whatever it happens to meet
-        if skip_bad:
-            return None
-        if isinstance(problem, DistaffError):
-            raise
-        raise DistaffError(
-            f"{file} does not decode as an image ({problem}): remove it, or skip such files with --skip-bad."
-        ) from problem
-
-
-def _check_pixels(file: Path, image: Image.Image) -> None:
-    if image.width * image.height > LARGEST_IMAGE:
-        raise DistaffError(f"{file} unpacks to {image.width}×{image.height} pixels, more than is accepted.")
-
-
-def _common_size(headers: list[tuple[Path, tuple[str, tuple[int, int]]]]) -> tuple[int, int]:
-    first, (_, size) = headers[0]
-    for file, (_, other) in headers:
+def _common_size(kinds: dict[str, tuple[str, tuple[int, int]]]) -> tuple[int, int]:
+    (first, (_, size)), *others = kinds.items()
+    for name, (_, other) in others:
         if other != size:
             raise DistaffError(
-                f"{file} is {other[1]}×{other[0]} but {first.name} is {size[1]}×{size[0]}:"
+                f"{name} is {other[1]}×{other[0]} but {first} is {size[1]}×{size[0]}:"
                 " scale them to one size with --resize."
             )
     return size
 
 
-def _state(folder: Path, files: list[Path], shape: tuple[int, ...]) -> str:
-    """A short hash that changes when a file is added, removed or written again."""
-    digest = hashlib.sha256(f"{folder.resolve()} {shape}".encode())
-    for file in files:
-        stat = file.stat()
-        digest.update(f"{file.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}\n".encode())
-    return digest.hexdigest()[:16]
+def _sub_folder(name: str) -> str:
+    parent = PurePosixPath(name).parent.name
+    if not parent:
+        raise DistaffError(
+            f"{name} lies in no sub-folder, so its label is unknown: give a CSV file of labels."
+        )
+    return parent
+
+
+def _table(file: Path, names: list[str]) -> tuple[list[NDArray[Any]], list[str]]:
+    """The columns of factors and their names from a CSV whose first column names the files."""
+    try:
+        with file.open(newline="", encoding="utf-8") as text:
+            heading, *lines = [line for line in csv.reader(text) if line]
+    except (OSError, ValueError, csv.Error) as problem:
+        raise DistaffError(f"{file} cannot be read as a CSV file with a heading ({problem}).") from problem
+    rows = {}
+    for line in lines:
+        if len(line) != len(heading):
+            raise DistaffError(
+                f"{file} has {len(line)} columns in the row of {line[0]!r} but {len(heading)} headings."
+            )
+        rows[line[0]] = line[1:]
+    missing = [name for name in names if name not in rows and PurePosixPath(name).name not in rows]
+    if missing:
+        raise DistaffError(f"{file} has no row for {missing[0]} and {len(missing) - 1} other images.")
+    cells = [rows[name if name in rows else PurePosixPath(name).name] for name in names]
+    columns = [_numbers(column) for column in zip(*cells, strict=True)]
+    if not columns:
+        raise DistaffError(f"{file} has no column of labels beside the file names.")
+    return columns, heading[1:]
+
+
+def _numbers(column: tuple[str, ...]) -> NDArray[Any]:
+    try:
+        return np.array([float(cell) for cell in column])
+    except ValueError:
+        return np.array(column)

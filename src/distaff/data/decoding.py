@@ -1,0 +1,61 @@
+"""Many image files decoded once into one memory-mapped array."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.data.cache import cached
+from distaff.data.images import IntArray
+from distaff.data.pictures import Pictures, decode
+from distaff.data.progress import progress
+from distaff.errors import DistaffError
+from distaff.files import cache_folder, write_json
+
+
+def decoded(
+    pictures: Pictures,
+    names: Sequence[str],
+    mode: str,
+    size: tuple[int, int],
+    crop: int | None = None,
+    skip_bad: bool = False,
+) -> tuple[NDArray[np.uint8], IntArray]:
+    """The named images as (N, H, W, C) from the cache, and the rows of those that decoded (all, or an error).
+
+    Args:
+        pictures: where the files are.
+        names: which of them, in this order.
+        mode: ``"L"`` or ``"RGB"``.
+        size: the (height, width) to scale to.
+        crop: first cut a square of this many pixels a side out of the middle.
+        skip_bad: leave files that do not decode black, and out of the rows, instead of stopping.
+    """
+    choices = f"{pictures.state} {mode} {size} {crop} {skip_bad}"
+    key = hashlib.sha256("\n".join([choices, *names]).encode()).hexdigest()[:16]
+    memory = cache_folder() / f"pictures-{key}.json"
+
+    def build(images: NDArray[Any]) -> None:
+        bad = []
+        for row, name in enumerate(progress(names, f"decoding {pictures.place.name}")):
+            try:
+                images[row] = decode(pictures.read(name), f"{pictures.place}/{name}", mode, size, crop)
+            except DistaffError as problem:
+                if not skip_bad:
+                    raise or_skip(problem) from problem
+                bad.append(row)
+        write_json(memory, bad)
+
+    images = cached(f"pictures-{key}", (len(names), *size, 3 if mode == "RGB" else 1), build)
+    good = np.ones(len(names), bool)
+    if skip_bad:
+        good[json.loads(memory.read_text())] = False
+    return images, np.flatnonzero(good)
+
+
+def or_skip(problem: DistaffError) -> DistaffError:
+    """The same sentence, with the way out."""
+    return DistaffError(f"{str(problem).rstrip('.')}: remove it, or leave such files out with --skip-bad.")

@@ -1,0 +1,61 @@
+"""Downloads that are checked, and that go on where they broke off."""
+
+from pathlib import Path
+from typing import Any
+
+from distaff.data.progress import progress
+from distaff.errors import DistaffError
+
+CHUNK = 1 << 20
+
+
+def download(url: str, target: Path, known_hash: str | None) -> Path:
+    """Get ``url`` into ``target``; a whole file that is already there is kept.
+
+    Args:
+        url: where the file is.
+        target: where it goes; what is fetched so far lies beside it as ``.part``.
+        known_hash: ``md5:…`` or ``sha256:…``; a file that differs is not kept.
+    """
+    import pooch
+    import requests
+
+    part = target.with_name(f"{target.name}.part")
+
+    def fetch(address: str, output: str, _: Any) -> None:
+        _go_on(address, part)
+        part.replace(output)
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        pooch.get_logger().setLevel("WARNING")
+        pooch.retrieve(url, known_hash, target.name, target.parent, downloader=fetch)
+    except requests.RequestException as problem:
+        raise DistaffError(f"{url} cannot be reached ({type(problem).__name__}).") from problem
+    except ValueError as problem:
+        raise DistaffError(f"what {url} sent is not the published file (its hash differs).") from problem
+    except OSError as problem:
+        raise DistaffError(f"{target} cannot be written ({problem.strerror or problem}).") from problem
+    return target
+
+
+def _go_on(url: str, part: Path) -> None:
+    """Fetch what ``part`` lacks, from the start where the server cannot send the rest alone."""
+    import requests
+
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    with requests.get(url, headers=headers, stream=True, timeout=30) as answer:
+        if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
+            part.unlink()
+            return _go_on(url, part)
+        answer.raise_for_status()
+        going_on = answer.status_code == requests.codes.partial_content
+        length = int(answer.headers.get("Content-Length", 0))
+        chunks = answer.iter_content(CHUNK)
+        with part.open("ab" if going_on else "wb") as file:
+            for chunk in progress(chunks, f"fetching {part.stem}", length // CHUNK + 1):
+                file.write(chunk)
+    if length and part.stat().st_size != length + (have if going_on else 0):
+        raise requests.ConnectionError("the connection broke off")
+    return None

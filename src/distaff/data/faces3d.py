@@ -1,0 +1,67 @@
+"""3D Faces: renderings of the Basel face model, read from the forms in which they are passed on."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from distaff.data import arrays, folders
+from distaff.data.about import About, RemoteFile
+from distaff.data.archives import open_npz
+from distaff.data.dataset import Dataset, grid
+from distaff.data.images import ByteImages
+from distaff.data.places import find
+from distaff.errors import DistaffError
+
+NAMES = ("identity", "azimuth", "elevation", "lighting")
+ABOUT = About(
+    summary="Grey renderings of the Basel face model, 64×64: identity, azimuth, elevation, lighting.",
+    source="https://faces.dmi.unibas.ch/bfm/",
+    licence="non-commercial; see the source",
+    citation="Paysan, Knothe, Amberg, Romdhani & Vetter (2009), A 3D face model for pose and illumination",
+    count=127_050,
+    shape=(1, 64, 64),
+    factors=dict(zip(NAMES, (50, 21, 11, 11), strict=True)),
+    files=(RemoteFile("basel_face_renders.pth"),),
+)
+
+
+def load(file: str | Path | None = None, resize: int = 64) -> Dataset:
+    """3D Faces from an array over identity × azimuth × elevation × lighting, or from plain images.
+
+    Args:
+        file: ``basel_face_renders.pth`` (a tensor of bytes (50, 21, 11, 11, 64, 64)), an ``.npz`` with such
+            ``images`` or with (N, H, W) and perhaps ``factors``, or a folder of images.
+        resize: pixels a side to scale a folder's images to.
+    """
+    place = Path(file) if file is not None else None
+    if place is None or not place.is_dir():
+        place = find("faces3d", ABOUT, place, "basel_face_renders.pth", "faces3d.npz", "images")
+    if place.is_dir():
+        return folders.load(place, resize=resize)
+    if place.suffix == ".npz":
+        with open_npz(place) as archive:
+            if len(archive.shape("images")) != 6:
+                return arrays.load(place)
+            images = archive.array("images")
+    else:
+        images = _tensor(place).numpy()
+    if images.ndim != 6 or images.dtype != np.uint8 or 0 in images.shape:
+        raise DistaffError(
+            f"{place} holds {images.dtype} {images.shape}, not bytes over identity × azimuth × elevation"
+            " × lighting × rows × columns."
+        )
+    sizes = images.shape[:4]
+    pixels = ByteImages(images.reshape(-1, 1, *images.shape[4:]))
+    return Dataset(pixels, grid(sizes), NAMES, sizes, name="faces3d")
+
+
+def _tensor(path: Path) -> torch.Tensor:
+    try:
+        tensor = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as problem:  # the reader fed damaged bytes raises whatever it happens to meet
+        reason = str(problem).partition("\n")[0]
+        raise DistaffError(f"{path} is not a saved tensor ({reason}): fetch it again.") from problem
+    if not isinstance(tensor, torch.Tensor):
+        raise DistaffError(f"{path} holds a {type(tensor).__name__}, not a tensor of images.")
+    return tensor

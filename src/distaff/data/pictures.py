@@ -1,0 +1,170 @@
+"""Image files in a folder, a zip or a tar: listed, read without unpacking the archive, and decoded."""
+
+import hashlib
+import io
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from distaff.errors import DistaffError
+
+SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
+LARGEST_FILE, LARGEST_IMAGE = 200 << 20, 64_000_000
+"""Bytes that one image file may have, and pixels that it may unpack to."""
+GREY = frozenset({"1", "L", "LA"})
+COLOUR = frozenset({"RGB", "RGBA", "P", "PA", "CMYK", "YCbCr", "HSV", "LAB"})
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Image files by name.
+
+    Args:
+        place: the folder or archive.
+        names: the files in it, sorted, with ``/`` between folders.
+        state: a short hash that changes when a file is added, removed or written again.
+        read: gives the bytes of one file.
+    """
+
+    place: Path
+    names: tuple[str, ...]
+    state: str
+    read: Callable[[str], bytes]
+
+
+@contextmanager
+def open_pictures(place: Path) -> Iterator[Pictures]:
+    """The image files in a folder (with its sub-folders), a ``.zip`` or a ``.tar``."""
+    try:
+        if place.is_dir():
+            yield _folder(place)
+        elif zipfile.is_zipfile(place):
+            with zipfile.ZipFile(place) as archive:
+                yield _zip(place, archive)
+        elif place.is_file():
+            with tarfile.open(place) as bundle:
+                yield _tar(place, bundle)
+        else:
+            raise DistaffError(f"there is no folder or archive {place}.")
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, NotImplementedError) as problem:
+        raise DistaffError(
+            f"{place} cannot be read as a folder, zip or tar of images ({problem})."
+        ) from problem
+
+
+def decode(
+    data: bytes, label: str, mode: str, size: tuple[int, int] | None = None, crop: int | None = None
+) -> NDArray[np.uint8]:
+    """One image as uint8 (H, W, C).
+
+    Args:
+        data: the file.
+        label: what a message calls it.
+        mode: ``"L"`` (grey) or ``"RGB"``.
+        size: scale to this (height, width).
+        crop: first cut a square of this many pixels a side out of the middle.
+    """
+    with _opened(data, label) as image:
+        picture = image.convert(mode)
+        if crop is not None:
+            left, top = (picture.width - crop) // 2, (picture.height - crop) // 2
+            picture = picture.crop((left, top, left + crop, top + crop))
+        if size is not None and picture.size != size[::-1]:
+            picture = picture.resize(size[::-1], Image.Resampling.LANCZOS)
+        return np.asarray(picture).reshape(picture.height, picture.width, -1)
+
+
+def kind_of(data: bytes, label: str) -> tuple[str, tuple[int, int]]:
+    """The mode (``"L"`` or ``"RGB"``) and size (height, width) of an image, from its header."""
+    with _opened(data, label) as image:
+        return "L" if image.mode in GREY else "RGB", (image.height, image.width)
+
+
+@contextmanager
+def _opened(data: bytes, label: str) -> Iterator[Image.Image]:
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            if image.width * image.height > LARGEST_IMAGE:
+                raise DistaffError(
+                    f"{label} unpacks to {image.width}×{image.height} pixels, too many to accept."
+                )
+            if image.mode not in GREY | COLOUR:
+                raise DistaffError(
+                    f"{label} has pixels of kind {image.mode}: convert it to 8-bit grey or RGB."
+                )
+            yield image
+    except DistaffError:
+        raise
+    except Exception as problem:  # a decoder fed damaged bytes raises whatever it happens to meet
+        raise DistaffError(f"{label} does not decode as an image ({problem}).") from problem
+
+
+def _folder(place: Path) -> Pictures:
+    files = {
+        path.relative_to(place).as_posix(): path.stat()
+        for path in place.rglob("*")
+        if path.suffix.lower() in SUFFIXES and path.is_file()
+    }
+    facts = [f"{name} {files[name].st_size} {files[name].st_mtime_ns}" for name in sorted(files)]
+
+    def read(name: str) -> bytes:
+        _check_size(name, files[name].st_size)
+        try:
+            return (place / name).read_bytes()
+        except OSError as problem:
+            raise DistaffError(f"{place / name} cannot be read ({problem.strerror}).") from problem
+
+    return Pictures(place, tuple(sorted(files)), _state(place, facts), read)
+
+
+def _zip(place: Path, archive: zipfile.ZipFile) -> Pictures:
+    members = {info.filename: info for info in archive.infolist() if _is_picture(place, info.filename)}
+
+    def read(name: str) -> bytes:
+        _check_size(name, members[name].file_size)
+        try:
+            return archive.read(members[name])
+        except Exception as problem:  # a damaged member fails in zlib, in its checksum or in its header
+            raise DistaffError(f"{name} in {place} cannot be unpacked ({problem}).") from problem
+
+    facts = [f"{name} {members[name].CRC} {members[name].file_size}" for name in sorted(members)]
+    return Pictures(place, tuple(sorted(members)), _state(place, facts), read)
+
+
+def _tar(place: Path, bundle: tarfile.TarFile) -> Pictures:
+    members = {info.name: info for info in bundle if info.isfile() and _is_picture(place, info.name)}
+
+    def read(name: str) -> bytes:
+        _check_size(name, members[name].size)
+        try:
+            file = bundle.extractfile(members[name])
+            return b"" if file is None else file.read()
+        except Exception as problem:  # a damaged member fails in zlib or in its header
+            raise DistaffError(f"{name} in {place} cannot be unpacked ({problem}).") from problem
+
+    facts = [f"{name} {members[name].size} {members[name].mtime}" for name in sorted(members)]
+    return Pictures(place, tuple(sorted(members)), _state(place, facts), read)
+
+
+def _is_picture(place: Path, name: str) -> bool:
+    """Whether an archive's entry is an image; an entry that points outside the archive is refused."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or (path.parts and path.parts[0].endswith(":")):
+        raise DistaffError(f"{place} holds the entry {name!r}, which points outside of it: it is not opened.")
+    return path.suffix.lower() in SUFFIXES and not path.name.startswith("._")
+
+
+def _check_size(name: str, size: int) -> None:
+    if size > LARGEST_FILE:
+        raise DistaffError(f"{name} has {size:,} bytes, too many to accept of one image.")
+
+
+def _state(place: Path, facts: list[str]) -> str:
+    return hashlib.sha256("\n".join([str(place.resolve()), *facts]).encode()).hexdigest()[:16]

@@ -1,0 +1,132 @@
+"""smallNORB: 50 toys of five kinds, photographed from 162 sides in six lights."""
+
+import gzip
+import math
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from distaff.data.about import About, RemoteFile
+from distaff.data.cache import cached, hash_of
+from distaff.data.dataset import Dataset
+from distaff.data.images import ByteImages, IntArray
+from distaff.data.places import find
+from distaff.data.progress import progress
+from distaff.errors import DistaffError
+
+TRAIN, TEST = "smallnorb-5x46789x9x18x6x2x96x96-training", "smallnorb-5x01235x9x18x6x2x96x96-testing"
+NAMES, SIZES = ("category", "instance", "elevation", "azimuth", "lighting"), (5, 10, 9, 18, 6)
+ABOUT = About(
+    summary="48,600 grey photographs of 50 toys, scaled to 64×64: kind, toy, elevation, azimuth, lighting.",
+    source="https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/",
+    licence="research only; see the source",
+    citation="LeCun, Huang & Bottou (2004), Learning methods for generic object recognition",
+    count=48_600,
+    shape=(1, 64, 64),
+    factors=dict(zip(NAMES, SIZES, strict=True)),
+    files=tuple(
+        RemoteFile(f"{part}-{kind}.mat.gz", "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/")
+        for part in (TRAIN, TEST)
+        for kind in ("dat", "cat", "info")
+    ),
+)
+DTYPES: dict[int, np.dtype[Any]] = {0x1E3D4C55: np.dtype("u1"), 0x1E3D4C54: np.dtype("<i4")}
+"""The format's number for its type of values."""
+LARGEST = 1 << 30
+
+
+def load(file: str | Path | None = None, side: int = 64) -> Dataset:
+    """smallNORB, both parts together, in the order of its factors; the left one of each pair of photographs.
+
+    Args:
+        file: the folder that holds the six ``smallnorb-*.mat`` files, gzipped or not.
+        side: pixels a side to scale the 96×96 photographs to.
+    """
+    paths = {
+        (part, kind): find("smallnorb", ABOUT, file, f"{part}-{kind}.mat.gz", f"{part}-{kind}.mat")
+        for part in (TRAIN, TEST)
+        for kind in ("dat", "cat", "info")
+    }
+    classes = np.concatenate([_classes(paths[part, "cat"], paths[part, "info"]) for part in (TRAIN, TEST)])
+    order = np.lexsort(classes.T[::-1])
+    place = np.argsort(order)
+    photographs = [paths[part, "dat"] for part in (TRAIN, TEST)]
+
+    def build(images: NDArray[Any]) -> None:
+        count = 0
+        for path in photographs:
+            for pair in progress(_pairs(path), "reading smallNORB", len(classes) // 2):
+                if count == len(images):
+                    raise DistaffError(f"{path} holds more images than there are labels.")
+                small = Image.fromarray(pair[0]).resize((side, side), Image.Resampling.LANCZOS)
+                images[place[count], 0] = np.asarray(small)
+                count += 1
+        if count != len(images):
+            raise DistaffError(f"{photographs[-1]} ends after {count} of {len(images)} images in all.")
+
+    key = "-".join(hash_of(path)[:8] for path in photographs)
+    images = cached(f"smallnorb-{key}-{side}", (len(classes), 1, side, side), build)
+    return Dataset(ByteImages(images), classes[order], NAMES, SIZES, name="smallnorb")
+
+
+def _classes(categories: Path, details: Path) -> IntArray:
+    """(N, 5) category, instance, elevation, azimuth, lighting; azimuths are written as even numbers."""
+    category, detail = _matrix(categories), _matrix(details)
+    if category.ndim != 1 or detail.shape != (len(category), 4):
+        raise DistaffError(
+            f"{categories} holds {category.shape} but {details} {detail.shape}: they do not belong together."
+        )
+    classes = np.column_stack([category, detail]).astype(np.int64)
+    classes[:, 3] //= 2
+    if (classes < 0).any() or (classes >= SIZES).any():
+        raise DistaffError(f"{categories} or {details} holds a class out of range: fetch them again.")
+    return classes
+
+
+def _matrix(path: Path) -> NDArray[Any]:
+    with _opened(path) as (file, shape, dtype):
+        size = math.prod(shape) * dtype.itemsize
+        data = file.read(size)
+        if len(data) != size:
+            raise DistaffError(f"{path} is shorter than its header says: fetch it again.")
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
+def _pairs(path: Path) -> Iterator[NDArray[np.uint8]]:
+    """Each pair of photographs (2, 96, 96) in turn."""
+    with _opened(path) as (file, shape, dtype):
+        if len(shape) != 4 or shape[1:] != (2, 96, 96) or dtype != np.uint8:
+            raise DistaffError(f"{path} holds {shape}, not pairs of 96×96 photographs.")
+        for _ in range(shape[0]):
+            data = file.read(2 * 96 * 96)
+            if len(data) != 2 * 96 * 96:
+                raise DistaffError(f"{path} is shorter than its header says: fetch it again.")
+            yield np.frombuffer(data, np.uint8).reshape(2, 96, 96)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[gzip.GzipFile | BufferedReader, tuple[int, ...], np.dtype[Any]]]:
+    """The file after its header: the type's number, the number of dimensions, and at least three of them."""
+    try:
+        with path.open("rb") as raw:
+            zipped = raw.read(2) == b"\x1f\x8b"
+        with gzip.open(path) if zipped else path.open("rb") as file:
+            header = file.read(8)
+            kind, dimensions = struct.unpack("<ii", header) if len(header) == 8 else (0, 0)
+            if kind not in DTYPES or not 1 <= dimensions <= 4:
+                raise DistaffError(f"{path} is not a smallNORB matrix: its header is unknown.")
+            sizes = file.read(4 * max(3, dimensions))
+            shape = struct.unpack(f"<{dimensions}i", sizes[: 4 * dimensions].ljust(4 * dimensions, b"\0"))
+            if min(shape) < 1 or math.prod(shape) > LARGEST:
+                raise DistaffError(f"{path} claims the shape {shape}, which cannot be.")
+            yield file, shape, DTYPES[kind]
+    except (OSError, EOFError, zlib.error) as problem:
+        raise DistaffError(f"{path} is not a whole smallNORB file ({problem}): fetch it again.") from problem

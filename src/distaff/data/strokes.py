@@ -1,0 +1,78 @@
+"""How thick the strokes of a drawn character are and how wide it is (HFVAE §6.4 removes digits by these)."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from distaff.data.dataset import Dataset
+from distaff.data.images import Images
+from distaff.data.progress import progress
+from distaff.errors import DistaffError
+
+FINER = 4
+"""Times finer than the pixels in which strokes are measured."""
+
+
+def measure(images: Images, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """(N, 2) the stroke thickness and the character width of each image, in pixels.
+
+    Thickness is twice the mean distance to the background along the middle of the stroke, in a four times
+    finer image cut at half of its brightest value (as in Castro et al. 2019). Width is the stretch of
+    columns that holds the middle 95% of the ink.
+    """
+    if len(images.shape) != 3 or images.shape[0] != 1:
+        raise DistaffError(f"strokes are measured on grey images (1, H, W), not on {images.shape}.")
+    numbers = range(len(images)) if rows is None else rows.tolist()
+    pairs = [_measure(images[number][0].numpy()) for number in progress(numbers, "measuring strokes")]
+    return np.array(pairs)
+
+
+def measured(data: Dataset) -> Dataset:
+    """``data`` with the real-valued factors ``thickness`` and ``width`` beside its own."""
+    factors = np.empty((len(data), 0)) if data.factors is None else data.factors
+    tables = data.factor_values or tuple(np.arange(size, dtype=np.float64) for size in data.sizes)
+    return Dataset(
+        data.images,
+        np.column_stack([factors, measure(data.images)]),
+        (*data.names, "thickness", "width"),
+        (*data.sizes, 0, 0),
+        (*tables, np.empty(0), np.empty(0)),
+        data.name,
+    )
+
+
+def zero_shot(data: Dataset, thick: float = 0.75, narrow: float = 0.25) -> tuple[Dataset, Dataset]:
+    """MNIST without its thick 7s and narrow 0s, and these by themselves (HFVAE §6.4).
+
+    Args:
+        data: MNIST, with the factor ``digit``.
+        thick: the quantile of the 7s' thickness above which they are removed.
+        narrow: the quantile of the 0s' width below which they are removed.
+    """
+    digit = data.column("digit")
+    sizes = np.full((len(data), 2), np.nan)
+    for wanted in (0, 7):
+        rows = np.flatnonzero(digit == wanted)
+        if not len(rows):
+            raise DistaffError(f"{data.name} has no {wanted}s to remove.")
+        sizes[rows] = measure(data.images, rows)
+    thickness, width = sizes.T
+    limit_thick = np.quantile(thickness[digit == 7], thick)
+    limit_narrow = np.quantile(width[digit == 0], narrow)
+    removed = ((digit == 7) & (thickness > limit_thick)) | ((digit == 0) & (width < limit_narrow))
+    return data.subset(~removed, f"{data.name}-kept"), data.subset(removed, f"{data.name}-removed")
+
+
+def _measure(image: NDArray[np.float32]) -> tuple[float, float]:
+    if image.max() <= 0:
+        return 0.0, 0.0
+    finer = ndimage.zoom(image, FINER, order=1, grid_mode=True, mode="grid-constant")
+    # A border of background, so that strokes cut off by the frame end there.
+    stroke = np.pad(finer >= image.max() / 2, 1)
+    depth = ndimage.distance_transform_edt(stroke)
+    middle = stroke & (depth >= ndimage.maximum_filter(depth, size=3))
+    # The distance counts to the next background pixel's centre, half a pixel beyond the stroke's edge.
+    thickness = (2 * depth[middle].mean() - 1) / FINER
+    ink = np.concatenate([[0], np.cumsum(image.sum(0))])
+    left, right = np.interp([0.025, 0.975], ink / ink[-1], np.arange(len(ink)))
+    return float(thickness), float(right - left)

@@ -1,0 +1,78 @@
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch.utils.data import TensorDataset
+
+from distaff.data.frameworks import from_hugging_face, from_torch
+from distaff.errors import DistaffError
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (6, 8, 9, 3), dtype=np.uint8)
+
+
+def test_tensors_with_and_without_labels() -> None:
+    images = torch.from_numpy(np.moveaxis(PIXELS, 3, 1) / 255.0)
+    labels = torch.tensor([[2, 0], [1, 1], [0, 0], [2, 1], [1, 0], [0, 1]])
+    data = from_torch(TensorDataset(images, labels), ["kind", "side"])
+    assert (data.shape, data.sizes, data.names) == ((3, 8, 9), (3, 2), ("kind", "side"))
+    np.testing.assert_allclose(data.images[:].numpy(), images.numpy(), atol=1e-6)
+    np.testing.assert_array_equal(data.factors, labels)
+    assert from_torch(TensorDataset(images)).factors is None
+
+
+class Photographs(torch.utils.data.Dataset[object]):
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes = sizes
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, number: int) -> object:
+        return Image.fromarray(PIXELS[number, : self.sizes[number]])
+
+
+def test_items_may_be_pictures_of_one_size() -> None:
+    data = from_torch(Photographs([8] * 6))
+    np.testing.assert_allclose(data.images[3].numpy(), np.moveaxis(PIXELS[3], 2, 0) / 255, atol=1e-6)
+    with pytest.raises(DistaffError, match="different shapes"):
+        from_torch(Photographs([8, 7]))
+    with pytest.raises(DistaffError, match="no length or no items"):
+        from_torch(Photographs([]))
+    with pytest.raises(DistaffError, match="no length or no items"):
+        from_torch(iter([1]))
+
+
+def test_hugging_face_columns_are_read() -> None:
+    datasets = pytest.importorskip("datasets")
+    table = datasets.Dataset.from_dict({"pixels": PIXELS.tolist(), "label": [1, 0, 1, 2, 2, 0]})
+    data = from_hugging_face(table, "pixels", ["label"])
+    np.testing.assert_array_equal(data.column("label"), [1, 0, 1, 2, 2, 0])
+    np.testing.assert_allclose(data.images[3].numpy(), np.moveaxis(PIXELS[3], 2, 0) / 255, atol=1e-6)
+
+
+class Split:
+    """What is used of a Hugging Face data set, where that package is not installed."""
+
+    column_names: ClassVar[list[str]] = ["image", "label"]
+
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, key: object) -> object:
+        if key == "label":
+            return [1, 0, 1, 2, 2, 0]
+        if isinstance(key, int) and key < 6:
+            return {"image": Image.fromarray(PIXELS[key]), "label": 0}
+        raise IndexError(key)
+
+
+def test_hugging_face_pictures_are_read_and_wrong_columns_named() -> None:
+    data = from_hugging_face(Split(), factors=["label"])
+    np.testing.assert_array_equal(data.column("label"), [1, 0, 1, 2, 2, 0])
+    np.testing.assert_allclose(data.images[3].numpy(), np.moveaxis(PIXELS[3], 2, 0) / 255, atol=1e-6)
+    with pytest.raises(DistaffError, match="no column 'img': it has image, label"):
+        from_hugging_face(Split(), "img")
+    with pytest.raises(DistaffError, match="one split"):
+        from_hugging_face({"train": Split()})
