@@ -1,13 +1,13 @@
 """Densities of many diagonal Gaussians: the kernel that training, ``decompose`` and metrics share.
 
-The aggregate posterior q(z) = 1/N Σ_n q(z|x_n) is a mixture with one component an observation, and taking it at M
-samples looks at M·N pairs. ``Mixture`` turns these into a matrix product, [z², z, 1] against [−1/2σ², μ/σ², const],
-with a streaming logsumexp. Components and samples are first sorted into small boxes: each box has its own
-origin, which keeps float32 accurate where σ is small, and pairs of boxes too far apart to count are skipped.
-``log_marginal`` takes a single latent's q(z_d), where similar components can be merged first.
+The aggregate posterior q(z) = 1/N Σ_n q(z|x_n) is a mixture with one component an observation, and taking it
+at M samples looks at M·N pairs. ``Mixture`` turns these into a matrix product, [z², z, 1] against
+[−1/2σ², μ/σ², const], with a streaming logsumexp. Components and samples are first sorted into small boxes:
+each box has its own origin, which keeps float32 accurate where σ is small, and pairs of boxes too far apart
+to count are skipped. ``log_marginal`` takes a single latent's q(z_d), where like components can be merged first.
 
 A deterministic latent (σ = 0, log-variance −inf) has no density: ``blur`` gives it a width far below
-anything the data can show, after which every density is finite and mutual informations take their σ → 0 limits.
+anything the data show, after which all densities are finite and mutual informations near their σ → 0 limits.
 """
 
 import math
@@ -38,7 +38,7 @@ LOG_ZERO = -300.0
 
 
 def log_density(z: Tensor, mu: Tensor, logvar: Tensor) -> Tensor:
-    """log N(z; μ, σ²), element by element; shapes broadcast and gradients flow."""
+    """Log-density of N(μ, σ²) at z, element by element; shapes broadcast and gradients flow."""
     return -0.5 * (LOG_2PI + logvar + (z - mu).square() * torch.exp(-logvar))
 
 
@@ -82,10 +82,8 @@ class Mixture:
         order = torch.cat(boxes)
         mu, self.logvar = mu[order].double(), logvar[order].double()
         self.precision = torch.exp(-self.logvar)
-        self.low = torch.stack([box.amin(0) for box in mu.split(self.sizes)])
-        self.high = torch.stack([box.amax(0) for box in mu.split(self.sizes)])
-        self.least_precision = torch.stack([box.amin(0) for box in self.precision.split(self.sizes)])
-        self.most_precision = torch.stack([box.amax(0) for box in self.precision.split(self.sizes)])
+        self.low, self.high = self._extremes(mu)
+        self.least_precision, self.most_precision = self._extremes(self.precision)
         self.centre = (self.low + self.high) / 2
         self.offset = mu - self.centre.repeat_interleave(torch.tensor(self.sizes, device=mu.device), 0)
         self.log_classes = [p[order].double().log().clamp_(min=LOG_ZERO) for p in categories]
@@ -117,7 +115,7 @@ class Mixture:
             here = z[rows][:, dims].double()
             gap = torch.maximum(low - here[:, None], here[:, None] - high).clamp_(min=0)
             ceiling = peaks - (gap.square_() * half_precision).sum(-1)
-            nearest = ceiling.argmax(1).unique()
+            nearest = torch.unique(ceiling.argmax(1))
             total, boxes = here.new_full((len(rows),), -torch.inf), nearest
             # The nearest boxes first: what they hold decides which others can add anything.
             for _ in range(2):
@@ -143,23 +141,28 @@ class Mixture:
         peak = self.log_weights - 0.5 * (self.logvar[:, dims] + LOG_2PI).sum(1)
         constant = peak - 0.5 * (linear * offset).sum(1)
         columns = [-0.5 * precision, linear, constant[:, None], *(self.log_classes[g] for g in groups)]
-        factors = (torch.cat(columns, 1) / LOG_2).split(self.sizes)
+        factors = torch.split(torch.cat(columns, 1) / LOG_2, self.sizes)
         # The terms of a near pair cancel down from about (half a box)² / σ²: that decides the precision.
         reach = (self.high - self.low)[:, dims] / 2
         terms = (self.most_precision[:, dims] * reach.square()).sum(1)
         single = (terms * torch.finfo(torch.float32).eps < ROUNDING).tolist()
         return (
             [factor.float() if enough else factor for factor, enough in zip(factors, single, strict=True)],
-            torch.stack([box.amax() for box in peak.split(self.sizes)]) / LOG_2,
+            self._extremes(peak)[1] / LOG_2,
         )
+
+    def _extremes(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """The lowest and highest of ``values`` (N, ...) in each box."""
+        boxes = torch.split(values, self.sizes)
+        return torch.stack([box.amin(0) for box in boxes]), torch.stack([box.amax(0) for box in boxes])
 
 
 def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None = None) -> Tensor:
     """(M,) float64: log Σ_n w_n N(z; μ_n, σ²_n) of one latent's values z (M,).
 
-    Components alike in μ (within σ/4) and σ (within 10%) are first merged into one with the same mass, mean and
-    variance. What that leaves of the density's error is below 1e-3 of it and integrates to zero, so that
-    entropies err by its square.
+    Components alike in μ (within σ/4) and σ (within 10%) are first merged into one of the same mass, mean and
+    variance. The density's relative error is then below 1e-3 where its mass is, and integrates to zero, so
+    that entropies err by its square.
 
     Args:
         z: (M,) values.
