@@ -4,7 +4,7 @@ The aggregate posterior q(z) = 1/N Σ_n q(z|x_n) is a mixture with one component
 at M samples looks at M·N pairs. ``Mixture`` turns these into a matrix product, [z², z, 1] against
 [−1/2σ², μ/σ², const], with a streaming logsumexp. Components and samples are first sorted into small boxes:
 each box has its own origin, which keeps float32 accurate where σ is small, and pairs of boxes too far apart
-to count are skipped. ``log_marginal`` takes a single latent's q(z_d), where like components can be merged first.
+to count are skipped. ``log_marginal`` takes a single latent's q(z_d), where like components are merged first.
 
 A deterministic latent (σ = 0, log-variance −inf) has no density: ``blur`` gives it a width far below
 anything the data show, after which all densities are finite and mutual informations near their σ → 0 limits.
@@ -56,7 +56,7 @@ def blur(mu: Tensor, logvar: Tensor, width: float = SMALLEST_WIDTH) -> Tensor:
     The width is relative so that rescaling a latent changes nothing. A latent that never moves counts as
     having standard deviation 1.
     """
-    variance = mu.double().var(0, correction=0) + logvar.double().exp().mean(0)
+    variance = (mu.double() - mu.double().mean(0)).square().mean(0) + logvar.double().exp().mean(0)
     variance = torch.where(variance > 0, variance, 1.0)
     return torch.maximum(logvar, (variance.log() + 2 * math.log(width)).to(logvar.dtype))
 
@@ -197,10 +197,12 @@ def _add(total: Tensor, left: Tensor, right: Tensor) -> Tensor:
 
 def _boxes(points: Tensor, size: int) -> list[Tensor]:
     """Rows of ``points`` in groups of at most ``size`` neighbours, by halving the widest side."""
+    if points.shape[1] == 0:
+        return list(torch.split(torch.arange(len(points), device=points.device), size))
     values, boxes, stack = points.float().cpu().numpy(), [], [np.arange(len(points))]
     while stack:
         rows = stack.pop()
-        if len(rows) <= size or values.shape[1] == 0:
+        if len(rows) <= size:
             boxes.append(torch.from_numpy(rows).to(points.device))
             continue
         sample = values[rows[:: max(1, len(rows) // 2048)]]

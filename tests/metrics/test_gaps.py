@@ -24,7 +24,7 @@ def noisy(means, sigma):
 def test_perfect_codes_have_a_gap_of_one_in_both_protocols():
     assert mig(perfect_codes(CLASSES), CLASSES).value == pytest.approx(1)
     codes = noisy(perfect_codes(CLASSES), 0.01)
-    assert mig(codes, CLASSES, protocol="chen18").value == pytest.approx(1, abs=1e-4)
+    assert mig(codes, CLASSES, protocol="chen18").value == pytest.approx(1, abs=1e-3)
 
 
 def test_rmig_of_perfect_codes_is_the_entropy_of_each_factor():
@@ -71,7 +71,7 @@ def test_rmig_is_the_mig_of_chen_on_a_grid():
 
 
 def test_binned_means_overrate_noisy_latents():
-    """Do & Tran A.9, A.13: z0 moves a little with y under noise twenty times as wide; its means know all of y."""
+    """Do & Tran A.9, A.13: z0 moves a little with y under noise far wider; its means know all of y."""
     y = np.arange(6000) % 6
     means = np.stack([0.02 * (y - 2.5), np.random.default_rng(0).normal(size=6000)], axis=1)
     codes = Codes(means, np.zeros_like(means))
@@ -178,8 +178,7 @@ def test_modularity_of_perfect_duplicated_and_mixed_codes():
     assert modularity(rotated(z), CLASSES).value < 0.95
     square = grid((8, 8))
     mixed = (square[:, :1] * 8 + square[:, 1:]) / 16.0 - 2
-    expected = 1 - (mutual_info_score(mixed[:, 0], square[:, 1]) / math.log(8)) ** 2
-    assert modularity(mixed, square, bins=64).value == pytest.approx(expected, abs=1e-6)
+    assert modularity(mixed, square, bins=64).value == pytest.approx(0, abs=1e-6)
     constant = modularity(np.concatenate([z, np.ones((len(z), 1))], axis=1), CLASSES)
     assert constant.value == pytest.approx(5 / 6)
     assert any("z5" in note for note in constant.notes)
@@ -220,27 +219,27 @@ def test_order_and_sign_of_latents_and_order_of_rows_change_nothing(measure):
 @pytest.mark.parametrize(
     "measure",
     [
-        mig,
-        rmig,
-        jemmig,
-        modularity,
-        lambda z, y, bootstrap: misjed(z, bins=20, bootstrap=bootstrap),
-        lambda z, y, bootstrap: rmig(z, y, estimate="sampled", samples=2000, bootstrap=bootstrap),
-        lambda z, y, bootstrap: mig(z, y, protocol="chen18", samples=2000, bootstrap=bootstrap),
+        lambda z, y, n: mig(z, y, bootstrap=100),
+        lambda z, y, n: rmig(z, y, bootstrap=100),
+        lambda z, y, n: jemmig(z, y, bootstrap=100),
+        lambda z, y, n: modularity(z, y, bootstrap=100),
+        lambda z, y, n: misjed(z, bins=20, bootstrap=100),
+        lambda z, y, n: rmig(z, y, estimate="sampled", samples=n, bootstrap=100),
+        lambda z, y, n: jemmig(z, y, estimate="sampled", samples=n, bootstrap=100),
+        lambda z, y, n: mig(z, y, protocol="chen18", samples=n, bootstrap=100),
     ],
 )
 def test_intervals_hold_the_value_and_narrow_with_more_data(measure):
     widths = []
-    for repeats in (1, 9):
+    for repeats in (2, 18):
         y = grid((4, 5, 6), repeats)
         rng = np.random.default_rng(repeats)
         z = noisy((y - y.mean(0)) / y.std(0) + 0.3 * rng.normal(size=y.shape), 0.3)
-        score = measure(z, y, bootstrap=100)
+        score = measure(z, y, len(y))
         low, high = score.interval
         assert low <= score.value <= high
         widths.append(high - low)
-    assert widths[0] > 0
-    assert widths[1] > 0
+    assert 0 < widths[1] < 0.7 * widths[0]
 
 
 def test_intervals_of_binned_means_agree_with_resampling_rows():

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import torch
+from scipy.special import ndtri
 from torch import Tensor
 
 from distaff.codes import Codes
@@ -54,7 +56,11 @@ class Samples:
     def z(self) -> Tensor:
         """(M, D) values of the Gaussian latents."""
         mu, logvar = (array[self.rows].double() for array in self.posterior)
-        noise = np.random.default_rng([self.seed, 1]).standard_normal(mu.shape)
+        rng = np.random.default_rng([self.seed, 1])
+        # One draw from each of M equal slices of N(0, 1), in random order: a mean over samples then has
+        # none of the error that a single latent's noise would bring (Latin hypercube sampling).
+        slices = rng.permuted(np.broadcast_to(np.arange(self.count), mu.T.shape), axis=1).T
+        noise = ndtri((slices + rng.uniform(size=mu.shape)) / self.count)
         return mu + torch.from_numpy(noise) * torch.exp(logvar / 2)
 
     @cached_property
@@ -78,7 +84,7 @@ class Samples:
         mu, logvar = self.posterior
         parts = [log_marginal(self.z[:, i], mu[:, i], logvar[:, i]).numpy() for i in range(mu.shape[1])]
         for p, chosen in zip(self.codes.categories.values(), self.classes, strict=True):
-            parts.append(np.log(p.mean(axis=0, dtype=np.float64))[chosen.numpy()])
+            parts.append(np.log(p.mean(axis=0, dtype=np.float64)[chosen.numpy()]))
         return np.stack(parts, axis=1)
 
     @cached_property
@@ -111,7 +117,7 @@ class Samples:
         parts = [log_marginal(z[:, i], mu[:, i], logvar[:, i], weights).numpy() for i in range(mu.shape[1])]
         for p, chosen in zip(self.codes.categories.values(), self.classes, strict=True):
             average = shares @ p[members].astype(np.float64) / shares.sum()
-            parts.append(np.log(average)[chosen[mine].numpy()])
+            parts.append(np.log(average[chosen[mine].numpy()]))
         return np.stack(parts, axis=1)
 
     def _mixture(self) -> Mixture:
@@ -123,7 +129,8 @@ def samples_of(codes: Codes, count: int, seed: int) -> Samples:
     """``Samples``, shared by all metrics of the same ``Codes``."""
     if count < 2:
         raise DistaffError(f"samples={count}: a sampled estimate needs 2 or more.")
-    return remember(codes, ("samples", count, seed), lambda: Samples(codes, count, seed))
+    # A copy, since what is remembered for an object must not keep that object alive.
+    return remember(codes, ("samples", count, seed), lambda: Samples(copy(codes), count, seed))
 
 
 def means_only_note(codes: Codes) -> tuple[str, ...]:
