@@ -1,0 +1,43 @@
+"""Correlation matrices of latents: a quick look at independence (Do & Tran 2020, A.6)."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from distaff.errors import DistaffError
+from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
+
+
+def correlation_matrix(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    of: Literal["samples", "means"] = "samples",
+    seed: int = 0,
+) -> Float64Array:
+    """(D, D) Pearson correlations of the Gaussian latents.
+
+    Of ``"samples"`` (one draw of q(z|x) an observation) it describes the latents; of ``"means"`` it overrates
+    what noisy latents share, as the paper's Fig. 20 shows. A constant latent correlates with no other.
+
+    Args:
+        codes: (N, D) means, or ``Codes``.
+        logvar: (N, D) log-variances; not needed for ``of="means"``.
+        of: ``"samples"`` or ``"means"``.
+        seed: of the draws.
+    """
+    codes = as_codes(codes, logvar)
+    z = codes.means.astype(np.float64)
+    if of == "samples":
+        if codes.logvars is None:
+            raise DistaffError("correlations of samples need log-variances: give them, or of='means'.")
+        z += np.exp(codes.logvars / 2) * np.random.default_rng(seed).standard_normal(z.shape)
+    elif of != "means":
+        raise DistaffError(f"of must be 'samples' or 'means', not {of!r}.")
+    z -= z.mean(axis=0)
+    deviation = np.sqrt(np.square(z).mean(axis=0))
+    z /= np.where(deviation > 0, deviation, 1)
+    matrix = z.T @ z / len(z)
+    np.fill_diagonal(matrix, 1)
+    return np.clip(matrix, -1, 1)

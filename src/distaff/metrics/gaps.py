@@ -1,0 +1,300 @@
+"""Gaps between the two latents that know most of a factor: MIG, RMIG and JEMMIG.
+
+All start from the matrix I(z_i; y_k). I* and I° are its highest and second highest values over latents.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from distaff.codes import Codes
+from distaff.errors import DistaffError
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.entropies import entropy, highest_two, one_latent_note
+from distaff.metrics.informativeness import Estimate, Estimation
+from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array
+from distaff.metrics.labels import Labels, read_labels
+from distaff.metrics.means import mean_tables
+from distaff.metrics.quantized import groups_for, posterior_tables
+from distaff.metrics.sampled import means_only_note, sampled_value, samples_of
+from distaff.metrics.score import Score
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Means in ``bins`` over each latent's own range, or ``samples`` of q(z|x): one of the two."""
+
+    bins: int | None = None
+    samples: int | None = None
+
+
+MIG_PROTOCOLS = {"locatello19": Gap(bins=20), "chen18": Gap(samples=10_000)}
+PROTOCOLS = {"do20": Estimation()}
+
+
+@metric(
+    paper="Chen et al. 2018; Locatello et al. 2019",
+    protocols=MIG_PROTOCOLS,
+    bounds=(0, 1),
+    posterior="optional",
+)
+def mig(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "locatello19",
+    bins: int | None = None,
+    samples: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """Mutual information gap: mean over factors of (I* − I°) / H(y_k).
+
+    The two protocols are different numbers: binned means know nothing of the noise of q(z|x), and overrate
+    latents that are mostly noise (Do & Tran 2020, A.13).
+
+    Args:
+        codes: (N, D) means, or ``Codes``.
+        factors: (N, K) classes.
+        protocol: ``"locatello19"``: means in 20 bins between each latent's extremes; ``"chen18"``: 10,000
+            samples of q(z|x), with q(z_i|y_k) the mixture of the posteriors of that class.
+        bins: of ``"locatello19"``.
+        samples: of ``"chen18"``.
+        bootstrap: number of resamples for the interval (of groups of rows, or of samples).
+        seed: of the draws.
+    """
+    settings, protocol = settle(MIG_PROTOCOLS, protocol, bins=bins, samples=samples)
+    if settings.bins and settings.samples:
+        raise DistaffError("mig takes bins with protocol='locatello19' and samples with protocol='chen18'.")
+    codes, labels = read_labels(codes, factors, None)
+    heights = labels.entropies()
+
+    def value(information: Float64Array) -> Float64Array:
+        best, second = highest_two(information)
+        return np.asarray(((best - second) / heights).mean(axis=-1))
+
+    notes = labels.notes + one_latent_note(codes)
+    if settings.bins:
+        tables = mean_tables(codes, settings.bins, labels, groups_for(bootstrap))
+        information = tables.information(labels)
+        point, around = tables.value(
+            lambda shares: value(tables.information(labels, shares)), (0, 1), bootstrap, seed
+        )
+    else:
+        ratios = _sampled_information(codes, labels, settings.samples or 0, seed)
+        information = ratios.mean(axis=0)
+        point, around = sampled_value(ratios, value, (0, 1), bootstrap, seed)
+        notes += means_only_note(codes)
+    best, second = highest_two(information)
+    return _score(
+        "mig",
+        point,
+        protocol,
+        {**asdict(settings), "seed": seed},
+        labels,
+        (best - second) / heights,
+        around,
+        codes,
+        information,
+        notes,
+    )
+
+
+@metric(paper="Do & Tran 2020", protocols=PROTOCOLS, posterior="yes")
+def rmig(
+    codes: CodesLike,
+    factors: FactorsLike | None = None,
+    *,
+    probabilities: Mapping[str, ArrayLike] | None = None,
+    protocol: str = "do20",
+    estimate: Estimate | None = None,
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """Robust MIG: mean over factors of I* − I° in nats, from q(z|x) and p(y|x).
+
+    Do & Tran 2020, Eq. 10. On a full factor grid it is nearly the MIG of Chen et al. before its division.
+
+    Args:
+        codes: (N, D) means, or ``Codes``.
+        factors: (N, K) classes.
+        probabilities: soft labels p(y_k|x_n) instead of factors: name → (N, classes).
+        protocol: ``"do20"``: 100 bins over [−4, 4], closed-form Gaussian masses renormalised over the range.
+        estimate: ``"quantized"`` or ``"sampled"``.
+        bins: number of bins.
+        low: lower end of the range.
+        high: upper end of the range.
+        samples: draws of the sampled estimate.
+        normalize: whether to divide by H(y_k), which favours rare attributes.
+        bootstrap: number of resamples for the interval (of groups of rows, or of samples).
+        seed: of the draws.
+    """
+    settings, protocol = settle(
+        PROTOCOLS,
+        protocol,
+        estimate=estimate,
+        bins=bins,
+        low=low,
+        high=high,
+        samples=samples,
+        normalize=normalize,
+    )
+    codes, labels = read_labels(codes, factors, probabilities)
+    heights = labels.entropies() if settings.normalize else np.ones(len(labels.names))
+
+    def gaps(_entropies: Float64Array, information: Float64Array) -> Float64Array:
+        best, second = highest_two(information)
+        return np.asarray((best - second) / heights)
+
+    return _estimated("rmig", gaps, codes, labels, settings, protocol, bootstrap, seed)
+
+
+@metric(paper="Do & Tran 2020", protocols=PROTOCOLS, direction="lower", posterior="yes")
+def jemmig(
+    codes: CodesLike,
+    factors: FactorsLike | None = None,
+    *,
+    probabilities: Mapping[str, ArrayLike] | None = None,
+    protocol: str = "do20",
+    estimate: Estimate | None = None,
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """Joint entropy minus the gap: mean over factors of H(z*, y_k) − I* + I°, in nats; lower is better.
+
+    Do & Tran 2020, §3.3 and A.12. z* is the latent with the highest I(z_i; y_k): it should know the factor
+    and nothing else. Normalised, it is [H(z*) + H(y) − 2I* + I°] / [log(bins) + H(y)], within [0, 1] for the
+    quantized estimate. The sampled H(z*) is a density's, so that value lies lower by −log(bin width), and the
+    normalised form moves it back (Eq. 17).
+
+    Args:
+        codes: (N, D) means, or ``Codes``.
+        factors: (N, K) classes.
+        probabilities: soft labels p(y_k|x_n) instead of factors: name → (N, classes).
+        protocol: ``"do20"``: 100 bins over [−4, 4], closed-form Gaussian masses renormalised over the range.
+        estimate: ``"quantized"`` or ``"sampled"``.
+        bins: number of bins.
+        low: lower end of the range.
+        high: upper end of the range.
+        samples: draws of the sampled estimate.
+        normalize: whether to divide by log(bins) + H(y_k).
+        bootstrap: number of resamples for the interval (of groups of rows, or of samples).
+        seed: of the draws.
+    """
+    settings, protocol = settle(
+        PROTOCOLS,
+        protocol,
+        estimate=estimate,
+        bins=bins,
+        low=low,
+        high=high,
+        samples=samples,
+        normalize=normalize,
+    )
+    codes, labels = read_labels(codes, factors, probabilities)
+    heights = labels.entropies()
+    continuous = np.arange(len(codes.names)) < codes.means.shape[1]
+    sizes = [settings.bins] * continuous.sum() + [p.shape[1] for p in codes.categories.values()]
+    log_bins = np.log(sizes)
+    shift = 0.0
+    if settings.estimate == "sampled" and settings.normalize:
+        shift = -np.log((settings.high - settings.low) / settings.bins)
+
+    def joint_less_gap(entropies: Float64Array, information: Float64Array) -> Float64Array:
+        best, second = highest_two(information)
+        star = information.argmax(axis=-2)
+        own = np.take_along_axis(entropies + shift * continuous, star, axis=-1)
+        raw = own + heights - 2 * best + second
+        return np.asarray(raw / (log_bins[star] + heights) if settings.normalize else raw)
+
+    return _estimated("jemmig", joint_less_gap, codes, labels, settings, protocol, bootstrap, seed)
+
+
+def _estimated(
+    name: str,
+    per_factor: Callable[[Float64Array, Float64Array], Float64Array],
+    codes: Codes,
+    labels: Labels,
+    settings: Estimation,
+    protocol: str,
+    bootstrap: int,
+    seed: int,
+) -> Score:
+    """The score whose (..., K) parts follow from H(z_i) (..., L) and I(z_i; y_k) (..., L, K)."""
+    bounds = (0.0 if settings.estimate == "quantized" else -np.inf, 1.0 if settings.normalize else np.inf)
+    notes = labels.notes + means_only_note(codes) + one_latent_note(codes)
+    if settings.estimate == "quantized":
+        tables = posterior_tables(codes, settings.grid, labels, groups_for(bootstrap))
+
+        def parts(shares: Float64Array) -> Float64Array:
+            entropies = entropy(tables.average(tables.masses, shares))
+            return per_factor(entropies, tables.information(labels, shares))
+
+        information, breakdown = tables.information(labels), parts(tables.weights)
+        value, around = tables.value(lambda shares: parts(shares).mean(-1), bounds, bootstrap, seed)
+        notes += tables.note(codes, settings.grid)
+    else:
+        drawn = samples_of(codes, settings.samples, seed)
+        ratios = _sampled_information(codes, labels, settings.samples, seed)
+        # Columns: −log q(z_i), whose mean is H(z_i), then the K ratios whose means are I(z_i; y_k).
+        statistics = np.concatenate([-drawn.log_qz_dims[:, :, None], ratios], axis=2)
+        information = ratios.mean(axis=0)
+        breakdown = per_factor(statistics[:, :, 0].mean(axis=0), information)
+        value, around = sampled_value(
+            statistics,
+            lambda means: per_factor(means[..., 0], means[..., 1:]).mean(-1),
+            bounds,
+            bootstrap,
+            seed,
+        )
+    stored = {**asdict(settings), "seed": seed, "labels": "hard" if labels.classes is not None else "soft"}
+    return _score(name, value, protocol, stored, labels, breakdown, around, codes, information, notes)
+
+
+def _sampled_information(codes: Codes, labels: Labels, count: int, seed: int) -> Float64Array:
+    """(M, L, K) log q(z_i|y_k) − log q(z_i), whose mean is I(z_i; y_k)."""
+    drawn = samples_of(codes, count, seed)
+    return drawn.log_qz_y(labels) - drawn.log_qz_dims[:, :, None]
+
+
+def _score(
+    name: str,
+    value: float,
+    protocol: str,
+    settings: Mapping[str, object],
+    labels: Labels,
+    per_factor: Float64Array,
+    around: tuple[float, float] | None,
+    codes: Codes,
+    information: Float64Array,
+    notes: tuple[str, ...],
+) -> Score:
+    star = information.argmax(axis=0)
+    return Score(
+        name=name,
+        value=value,
+        protocol=protocol,
+        direction="lower" if name == "jemmig" else "higher",
+        settings=settings,
+        per_factor=dict(zip(labels.names, per_factor.tolist(), strict=True)),
+        interval=around,
+        details={
+            "mutual_information": information,
+            "latents": codes.names,
+            "best_latent": {name: codes.names[i] for name, i in zip(labels.names, star, strict=True)},
+            "factor_entropies": labels.entropies(),
+        },
+        notes=notes,
+    )

@@ -1,0 +1,90 @@
+"""Modularity: whether each latent knows of one factor only."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from distaff.errors import DistaffError
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array
+from distaff.metrics.labels import read_labels
+from distaff.metrics.means import mean_tables
+from distaff.metrics.quantized import Bins, groups_for, posterior_tables
+from distaff.metrics.sampled import means_only_note
+from distaff.metrics.score import Score
+
+
+@dataclass(frozen=True)
+class Source:
+    """Means in ``bins`` over each latent's own range, or q(z|x) in ``bins`` over [low, high]."""
+
+    bins: int
+    posterior: bool
+    low: float = -4.0
+    high: float = 4.0
+
+
+PROTOCOLS = {"original": Source(bins=20, posterior=False), "correct": Source(bins=100, posterior=True)}
+
+
+@metric(paper="Ridgeway & Mozer 2018", protocols=PROTOCOLS, bounds=(0, 1), posterior="optional")
+def modularity(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "original",
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """Mean over latents of 1 − Σ_{k≠k*} I(z_i; y_k)² / (I(z_i; y_k*)² (K − 1)).
+
+    k* is the factor the latent knows most of. A latent with no information about any factor counts 0.
+
+    Args:
+        codes: (N, D) means, or ``Codes``.
+        factors: (N, K) classes, K of at least 2.
+        protocol: ``"original"``: information from means in 20 bins, as its authors do; ``"correct"``: from
+            q(z|x) in 100 bins over [−4, 4] (Do & Tran 2020, A.8, Fig. 8).
+        bins: number of bins.
+        low: lower end of the range of ``"correct"``.
+        high: upper end of the range of ``"correct"``.
+        bootstrap: number of resamples of groups of rows for the interval.
+        seed: of the draws.
+    """
+    settings, protocol = settle(PROTOCOLS, protocol, bins=bins, low=low, high=high)
+    codes, labels = read_labels(codes, factors, None)
+    count = len(labels.names)
+    if count < 2:
+        raise DistaffError("modularity compares factors: give at least 2 of them.")
+    notes = labels.notes
+    if settings.posterior:
+        grid = Bins(settings.bins, settings.low, settings.high)
+        tables = posterior_tables(codes, grid, labels, groups_for(bootstrap))
+        notes += means_only_note(codes) + tables.note(codes, grid)
+    else:
+        tables = mean_tables(codes, settings.bins, labels, groups_for(bootstrap))
+
+    def per_latent(shares: Float64Array) -> Float64Array:
+        squares = np.square(tables.information(labels, shares))
+        best = squares.max(axis=-1)
+        others = (squares.sum(axis=-1) - best) / (np.maximum(best, 1e-30) * (count - 1))
+        return np.where(best > 1e-20, 1 - others, 0.0)
+
+    each = per_latent(tables.weights)
+    value, around = tables.value(lambda shares: per_latent(shares).mean(-1), (0, 1), bootstrap, seed)
+    empty = [name for name, score in zip(codes.names, each, strict=True) if score == 0]
+    if empty:
+        notes += (f"latents that know no factor count 0: {', '.join(empty)}",)
+    return Score(
+        name="modularity",
+        value=value,
+        protocol=protocol,
+        settings={**asdict(settings), "seed": seed},
+        per_latent=dict(zip(codes.names, each.tolist(), strict=True)),
+        interval=around,
+        details={"mutual_information": tables.information(labels)},
+        notes=notes,
+    )

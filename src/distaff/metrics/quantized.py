@@ -1,0 +1,226 @@
+"""Latents in bins: closed-form masses of q(z|x), histograms of means, and their tables with factors.
+
+Do & Tran 2020, A.10 and A.14: Q(s|x) is the Gaussian's mass in bin s of [low, high], renormalised over the
+range. Categorical latents take part with their classes as bins, which is exact.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from distaff.codes import Codes, FloatArray
+from distaff.errors import DistaffError
+from distaff.metrics.bootstrap import checked_draws, interval, resample_weights
+from distaff.metrics.entropies import mutual_information, remember
+from distaff.metrics.inputs import Float64Array, IntArray
+from distaff.metrics.labels import Labels
+
+ROWS = 4096
+GROUPS = 100
+"""For a bootstrap, rows are dealt at random into this many groups, and these are resampled."""
+
+BLOCK = 10_000_000
+"""Numbers in the tables of the bootstrap draws handled at once."""
+
+OUTSIDE = 1e-4
+"""A posterior with less mass inside the range goes to its nearest bin, which renormalising tends to."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """``count`` equal bins over [low, high]."""
+
+    count: int
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if self.count < 2 or not self.low < self.high:
+            raise DistaffError(f"{self.count} bins over [{self.low}, {self.high}]: need 2 and a real range.")
+
+    def edges(self) -> Tensor:
+        """(count + 1,) float64."""
+        return torch.linspace(self.low, self.high, self.count + 1, dtype=torch.float64)
+
+    def index(self, values: FloatArray) -> IntArray:
+        """The half-open bin of each value; values outside go to the nearest."""
+        place = np.floor((values - self.low) * (self.count / (self.high - self.low)))
+        return np.asarray(np.clip(place, 0, self.count - 1), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Averages over observations, kept apart for G groups of them (G = 1 unless a bootstrap is wanted).
+
+    Args:
+        weights: (G,) share of the observations in each group; resampling changes it.
+        masses: (G, L, S) Q(z_i = s), for L latents and S bins.
+        conditional: (G, L) H(z_i|x) in nats.
+        joint: (G, L, S, Σ sizes) Q(z_i = s, y_k = v), the factors side by side; no columns without labels.
+        outside: (L,) mass of q(z_i) outside the range, before renormalising.
+        log_bins: (L,) log of the number of bins, or of classes for a categorical latent.
+    """
+
+    weights: Float64Array
+    masses: Float64Array
+    conditional: Float64Array
+    joint: Float64Array
+    outside: Float64Array
+    log_bins: Float64Array
+
+    def average(self, values: Float64Array, weights: Float64Array | None = None) -> Float64Array:
+        """(..., *shape): ``values`` (G, *shape) averaged over groups with ``weights`` (..., G)."""
+        shares = self.weights if weights is None else weights
+        flat = shares @ values.reshape(len(values), -1)
+        return np.asarray(flat.reshape(*shares.shape[:-1], *values.shape[1:]))
+
+    def information(self, labels: Labels, weights: Float64Array | None = None) -> Float64Array:
+        """(..., L, K): I(z_i; y_k) in nats."""
+        parts = [
+            mutual_information(self.average(self.joint[..., columns], weights)) for columns in labels.columns
+        ]
+        return np.stack(parts, axis=-1)
+
+    def value(
+        self,
+        function: Callable[[Float64Array], Float64Array],
+        bounds: tuple[float, float],
+        bootstrap: int,
+        seed: int,
+    ) -> tuple[float, tuple[float, float] | None]:
+        """``function`` of the groups' shares (..., G), with its interval over resampled groups."""
+        point = float(function(self.weights))
+        draws = checked_draws(bootstrap)
+        if not draws:
+            return point, None
+        drawn = resample_weights(len(self.weights), draws, np.random.default_rng(seed)) * self.weights
+        block = max(1, BLOCK // (self.masses[0].size + self.joint[0].size))
+        shares = np.array_split(drawn / drawn.sum(axis=1, keepdims=True), range(block, draws, block))
+        return point, interval(point, np.concatenate([function(some) for some in shares]), bounds)
+
+    def note(self, codes: Codes, bins: Bins) -> tuple[str, ...]:
+        """How much of q(z) the range misses, where that is more than a hundredth of a latent."""
+        beyond = {name: o for name, o in zip(codes.names, self.outside, strict=True) if o > 0.01}
+        if not beyond:
+            return ()
+        listed = ", ".join(f"{name} {share:.1%}" for name, share in beyond.items())
+        return (f"mass outside [{bins.low:g}, {bins.high:g}], renormalised: {listed}",)
+
+
+def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None, groups: int = 1) -> Tables:
+    """``Tables`` of q(z|x); without log-variances the codes are deterministic."""
+    hard = labels is None or labels.classes is not None
+    if codes.logvars is None and not codes.categories and hard:
+        outside = ((codes.means < bins.low) | (codes.means >= bins.high)).mean(axis=0)
+        sizes = [bins.count] * codes.means.shape[1]
+        return index_tables(bins.index(codes.means), sizes, labels, groups, outside)
+    if not hard or groups > 1:
+        return _posterior_tables(codes, bins, labels, groups)
+    # The labels are remembered with the tables: while they live, no other array has their address.
+    key = ("tables", bins, None if labels is None else id(labels.classes))
+    return remember(codes, key, lambda: (_posterior_tables(codes, bins, labels, groups), labels))[0]
+
+
+def index_tables(
+    indices: IntArray,
+    sizes: list[int],
+    labels: Labels | None,
+    groups: int = 1,
+    outside: Float64Array | None = None,
+) -> Tables:
+    """``Tables`` of deterministic latents: (N, L) bin numbers below ``sizes``, counted with hard labels."""
+    group, counts = deal(len(indices), groups)
+    bins, first = max(sizes), group * max(sizes)
+    masses = [np.bincount(first + z, minlength=len(counts) * bins) for z in indices.T]
+    parts = []
+    if labels is not None and labels.classes is not None:
+        for z in indices.T:
+            cells = [
+                np.bincount((first + z) * size + y, minlength=len(counts) * bins * size)
+                for y, size in zip(labels.classes.T, labels.sizes, strict=True)
+            ]
+            parts.append(np.concatenate([c.reshape(len(counts), bins, -1) for c in cells], axis=2))
+    joint = np.stack(parts, axis=1) if parts else np.zeros((len(counts), indices.shape[1], bins, 0))
+    return Tables(
+        weights=counts / len(indices),
+        masses=np.stack([m.reshape(-1, bins) for m in masses], axis=1) / counts[:, None, None],
+        conditional=np.zeros((len(counts), indices.shape[1])),
+        joint=joint / counts[:, None, None, None],
+        outside=np.zeros(indices.shape[1]) if outside is None else outside,
+        log_bins=np.log(sizes),
+    )
+
+
+def _posterior_tables(codes: Codes, bins: Bins, labels: Labels | None, groups: int) -> Tables:
+    sizes = [bins.count] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
+    latents, width = len(sizes), max(sizes)
+    group, counts = deal(len(codes), groups)
+    order = np.argsort(group, kind="stable")
+    columns = 0 if labels is None else sum(labels.sizes)
+    masses = np.zeros((len(counts), latents, width))
+    conditional = np.zeros((len(counts), latents))
+    joint = np.zeros((len(counts), latents, width, columns))
+    outside = np.zeros(latents)
+    for g, end in enumerate(np.cumsum(counts)):
+        for start in range(end - counts[g], end, ROWS):
+            rows = order[start : min(start + ROWS, end)]
+            mass, beyond = _row_masses(codes, rows, bins, width)
+            logs = torch.log(mass.clamp(min=1e-30)).mul_(mass)
+            conditional[g] -= logs.sum(dim=(0, 2), dtype=torch.float64).numpy()
+            masses[g] += mass.sum(0, dtype=torch.float64).numpy()
+            outside[: len(beyond)] += beyond
+            if labels is not None:
+                table = torch.from_numpy(labels.table(rows))
+                joint[g] += (mass.flatten(1).T @ table).numpy().reshape(latents, width, columns)
+    return Tables(
+        weights=counts / len(codes),
+        masses=masses / counts[:, None, None],
+        conditional=conditional / counts[:, None],
+        joint=joint / counts[:, None, None, None],
+        outside=outside / len(codes),
+        log_bins=np.log(sizes),
+    )
+
+
+def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[Tensor, Float64Array]:
+    """(n, L, width) float32: Q(z_i = s|x_n); and (D,) the mass that lay outside, summed over rows."""
+    mu = torch.from_numpy(np.ascontiguousarray(codes.means[rows], dtype=np.float32))
+    count, dims = mu.shape
+    inverse = torch.full_like(mu, 1e30)
+    if codes.logvars is not None:
+        logvar = torch.from_numpy(np.ascontiguousarray(codes.logvars[rows], dtype=np.float32))
+        # σ = 0 becomes a step; 1e30 is as steep as float32 allows.
+        inverse = torch.exp(-0.5 * logvar).div_(2**0.5).clamp_(max=1e30)
+    # The shift puts a deterministic value that lies on an edge into the bin above it, as in a histogram.
+    distance = bins.edges().float() - mu[:, :, None] - 1e-20
+    levels = distance.mul_(inverse[:, :, None]).erf_()
+    inside = (levels[:, :, -1] - levels[:, :, 0]) / 2
+    mass = torch.zeros(count, dims + len(codes.categories), width)
+    gaussian = mass[:, :dims, : bins.count]
+    torch.sub(levels[:, :, 1:], levels[:, :, :-1], out=gaussian)
+    gaussian.div_(2 * inside.clamp(min=OUTSIDE)[:, :, None])
+    lost = inside < OUTSIDE
+    if lost.any():
+        nearest = torch.from_numpy(bins.index(mu[lost].double().numpy()))
+        gaussian[lost] = torch.nn.functional.one_hot(nearest, bins.count).float()
+    for g, probabilities in enumerate(codes.categories.values()):
+        mass[:, dims + g, : probabilities.shape[1]] = torch.from_numpy(
+            np.asarray(probabilities[rows], dtype=np.float32)
+        )
+    return mass, (1 - inside).sum(0, dtype=torch.float64).numpy()
+
+
+def deal(count: int, groups: int) -> tuple[IntArray, IntArray]:
+    """(count,) the random group of each row, always the same for the same numbers, and the groups' sizes."""
+    group = np.arange(count) % min(groups, count)
+    if groups > 1:
+        np.random.default_rng(0).shuffle(group)
+    return group, np.bincount(group)
+
+
+def groups_for(bootstrap: int) -> int:
+    """How many groups of rows to keep apart."""
+    return GROUPS if checked_draws(bootstrap) else 1

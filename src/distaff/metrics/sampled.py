@@ -1,0 +1,155 @@
+"""Samples of q(z, x) with their log-densities: what the sampled estimates of information read."""
+
+import math
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from scipy.special import ndtri
+from torch import Tensor
+
+from distaff.codes import Codes
+from distaff.errors import DistaffError
+from distaff.gaussians import Mixture, blur, log_density, log_marginal
+from distaff.metrics.bootstrap import checked_draws, interval, resample_means
+from distaff.metrics.entropies import remember
+from distaff.metrics.inputs import Float64Array, IntArray
+from distaff.metrics.labels import Labels, pick
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """M draws of (x, z) from the data and q(z|x), with log-densities computed when first asked for.
+
+    q(z) is the mixture over all N observations, so the estimates are exact but for the M draws. A latent
+    with σ = 0 is blurred (see :func:`distaff.gaussians.blur`), and so is one known only by its means.
+
+    Args:
+        codes: the posteriors.
+        count: M.
+        seed: of the draws; each observation is drawn equally often, or at most once when M < N.
+    """
+
+    codes: Codes
+    count: int
+    seed: int
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """(M,) the observation each sample comes from."""
+        rng = np.random.default_rng(self.seed)
+        turns = math.ceil(self.count / len(self.codes))
+        return np.concatenate([rng.permutation(len(self.codes)) for _ in range(turns)])[: self.count]
+
+    @cached_property
+    def posterior(self) -> tuple[Tensor, Tensor]:
+        """(N, D) means and blurred log-variances."""
+        mu = torch.from_numpy(self.codes.means)
+        known = self.codes.logvars
+        logvar = torch.full_like(mu, -torch.inf) if known is None else torch.from_numpy(known)
+        return mu, blur(mu, logvar)
+
+    @cached_property
+    def z(self) -> Tensor:
+        """(M, D) values of the Gaussian latents."""
+        mu, logvar = (array[self.rows].double() for array in self.posterior)
+        rng = np.random.default_rng([self.seed, 1])
+        # One draw from each of M equal slices of N(0, 1), in random order: a mean over samples then has
+        # none of the error that a single latent's noise would bring (Latin hypercube sampling).
+        slices = rng.permuted(np.broadcast_to(np.arange(self.count), mu.T.shape), axis=1).T
+        noise = ndtri((slices + rng.uniform(size=mu.shape)) / self.count)
+        return mu + torch.from_numpy(noise) * torch.exp(logvar / 2)
+
+    @cached_property
+    def classes(self) -> list[Tensor]:
+        """(M,) values of each categorical latent."""
+        rng = np.random.default_rng([self.seed, 2])
+        return [torch.from_numpy(pick(p[self.rows], rng)) for p in self.codes.categories.values()]
+
+    @cached_property
+    def log_qz_x_dims(self) -> Float64Array:
+        """(M, L): log q(z_i|x) of each latent."""
+        mu, logvar = (array[self.rows].double() for array in self.posterior)
+        parts = [log_density(self.z, mu, logvar).numpy()]
+        for p, chosen in zip(self.codes.categories.values(), self.classes, strict=True):
+            parts.append(np.log(p[self.rows, chosen.numpy()].astype(np.float64))[:, None])
+        return np.concatenate(parts, axis=1)
+
+    @cached_property
+    def log_qz_dims(self) -> Float64Array:
+        """(M, L): log q(z_i) of each latent."""
+        mu, logvar = self.posterior
+        parts = [log_marginal(self.z[:, i], mu[:, i], logvar[:, i]).numpy() for i in range(mu.shape[1])]
+        for p, chosen in zip(self.codes.categories.values(), self.classes, strict=True):
+            parts.append(np.log(p.mean(axis=0, dtype=np.float64)[chosen.numpy()]))
+        return np.stack(parts, axis=1)
+
+    @cached_property
+    def log_qz(self) -> Float64Array:
+        """(M,): log q(z)."""
+        return np.asarray(self._mixture().log_density(self.z, self.classes).numpy())
+
+    @cached_property
+    def log_qz_without(self) -> Float64Array:
+        """(M, L): log q(z_≠i) for each latent i."""
+        if len(self.codes.names) == 1:
+            return np.zeros((self.count, 1))
+        return np.asarray(self._mixture().log_density_without_each(self.z, self.classes).numpy())
+
+    def log_qz_y(self, labels: Labels) -> Float64Array:
+        """(M, L, K): log q(z_i|y_k) at the sample's own label, drawn from p(y|x) where that is soft."""
+        rng = np.random.default_rng([self.seed, 3])
+        result = np.empty((self.count, len(self.codes.names), len(labels.names)))
+        for k in range(len(labels.names)):
+            own = labels.draw(k, self.rows, rng)
+            for value in np.unique(own):
+                mine = np.flatnonzero(own == value)
+                result[mine, :, k] = self._log_qz_among(mine, *labels.members(k, value))
+        return result
+
+    def _log_qz_among(self, mine: IntArray, members: IntArray, shares: Float64Array) -> Float64Array:
+        """(len(mine), L): log-densities of some samples in the mixture of some observations."""
+        mu, logvar = (array[members] for array in self.posterior)
+        weights, z = torch.from_numpy(shares), self.z[mine]
+        parts = [log_marginal(z[:, i], mu[:, i], logvar[:, i], weights).numpy() for i in range(mu.shape[1])]
+        for p, chosen in zip(self.codes.categories.values(), self.classes, strict=True):
+            average = shares @ p[members].astype(np.float64) / shares.sum()
+            parts.append(np.log(average[chosen[mine].numpy()]))
+        return np.stack(parts, axis=1)
+
+    def _mixture(self) -> Mixture:
+        categories = [torch.from_numpy(p) for p in self.codes.categories.values()]
+        return Mixture(*self.posterior, categories)
+
+
+def samples_of(codes: Codes, count: int, seed: int) -> Samples:
+    """``Samples``, shared by all metrics of the same ``Codes``."""
+    if count < 2:
+        raise DistaffError(f"samples={count}: a sampled estimate needs 2 or more.")
+    # A copy, since what is remembered for an object must not keep that object alive.
+    return remember(codes, ("samples", count, seed), lambda: Samples(copy(codes), count, seed))
+
+
+def means_only_note(codes: Codes) -> tuple[str, ...]:
+    """The note on codes without log-variances, which metrics of q(z|x) take as deterministic."""
+    unknown = codes.logvars is None and codes.means.shape[1] > 0
+    return ("only means are known: the latents are taken as deterministic (σ = 0)",) * unknown
+
+
+def sampled_value(
+    statistics: Float64Array,
+    value: Callable[[Float64Array], Float64Array],
+    bounds: tuple[float, float],
+    bootstrap: int,
+    seed: int,
+) -> tuple[float, tuple[float, float] | None]:
+    """``value`` of the mean of ``statistics`` (M, ...), with its interval over resamples of the M samples."""
+    point = float(value(statistics.mean(axis=0)))
+    draws = checked_draws(bootstrap)
+    if not draws:
+        return point, None
+    means = resample_means(statistics, draws, np.random.default_rng(seed))
+    return point, interval(point, value(means), bounds)
