@@ -6,11 +6,14 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from distaff._version import __version__
 from distaff.errors import DistaffError, unknown
 from distaff.flags import parse
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 BAD_INPUT = 2
 
@@ -67,6 +70,31 @@ def report(arguments: Sequence[str]) -> None:
     _say(f"written: {report_run(**call)}")
 
 
+def metrics(arguments: Sequence[str]) -> None:
+    """List the metrics: what each needs, its range, which way is better, its paper."""
+    from distaff.metrics.catalogue import metrics_table
+
+    parse("distaff metrics", arguments, metrics_table)
+    _print_table(metrics_table())
+
+
+def data(arguments: Sequence[str]) -> None:
+    """Data sets: distaff data list, info NAME, fetch NAME, verify NAME, preview NAME --out sheet.png."""
+    from distaff.data import catalogue
+
+    name, *rest = arguments or ["--help"]
+    if name in ("-h", "--help"):
+        return print(inspect.getdoc(data))
+    actions = {"list": list_data, "info": catalogue.info, "fetch": catalogue.fetch}
+    actions |= {"verify": catalogue.verify, "preview": preview_data}
+    if name not in actions:
+        raise unknown("data command", name, actions)
+    found = actions[name](**parse(f"distaff data {name}", rest, actions[name]))
+    for line in [found] if isinstance(found, str | Path) else found:
+        print(line)
+    return None
+
+
 def recipes(arguments: Sequence[str]) -> None:
     """List the recipes with their terms."""
     parse("distaff recipes", arguments, _list_recipes)
@@ -74,7 +102,8 @@ def recipes(arguments: Sequence[str]) -> None:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
-    function.__name__: function for function in (train, resume, evaluate, traverse, report, recipes)
+    function.__name__: function
+    for function in (train, resume, evaluate, traverse, report, recipes, metrics, data)
 }
 
 
@@ -108,6 +137,38 @@ def _help() -> str:
         *(f"  {name:10}{inspect.getdoc(command)}" for name, command in COMMANDS.items()),
     ]
     return "\n".join(lines)
+
+
+def list_data() -> list[str]:
+    """Every data set known by name, and whether it is here."""
+    from distaff.data.catalogue import overview
+
+    return [f"{name:16}{about.summary}  [{place}]" for name, (about, place) in overview().items()]
+
+
+def preview_data(name: str, *, out: str = "preview.png", columns: int = 10, seed: int = 0) -> Path:
+    """Draw a contact sheet of a data set: one row for each factor, varied while the others stay.
+
+    Args:
+        name: a data set's name, a file or a folder.
+        out: the picture.
+        columns: images a row.
+        seed: which observations.
+    """
+    from distaff.data import open_dataset
+    from distaff.data.preview import save_preview
+
+    return save_preview(open_dataset(name), out, columns, seed)
+
+
+def _print_table(table: "DataFrame") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(*map(str, table.columns), box=None)
+    for row in table.itertuples(index=False):
+        drawn.add_row(*map(str, row))
+    Console().print(drawn)
 
 
 def _list_recipes() -> None:

@@ -1,16 +1,13 @@
 """``train``, ``resume`` and ``load``: from a call to a trained model in a run folder, and back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from lightning_fabric import Fabric
 
 from distaff.calls import bind, find_function, to_plain
-from distaff.data import open_dataset
-from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
 from distaff.memory import keep_freed_memory
@@ -23,6 +20,7 @@ from distaff.objectives import recipes
 from distaff.objectives.objective import Objective
 from distaff.training import checkpoint
 from distaff.training.batches import Batches, seed_weights
+from distaff.training.data_call import Data, open_data_call, reopen
 from distaff.training.learner import VAELearner, make_adam
 from distaff.training.loop import fit
 from distaff.training.progress import Progress
@@ -30,7 +28,7 @@ from distaff.training.recorder import Recorder
 from distaff.training.run import RunFolder, warn
 
 Calls = dict[str, Any]
-Precision = Literal["32-true", "bf16-mixed", "16-mixed"]
+Precision = Literal["32-true", "bf16-mixed"]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -43,10 +41,12 @@ class Interrupted(KeyboardInterrupt):
 
 def train(
     recipe: str | Callable[..., Objective],
-    data: str | Dataset | np.ndarray[Any, Any] = "dsprites",
+    data: Data = "dsprites",
     *,
     out: str | Path | None = None,
     file: str | Path | None = None,
+    resize: int | None = None,
+    data_options: str | Mapping[str, Any] | None = None,
     steps: int = 300_000,
     batch_size: int = 64,
     seed: int = 0,
@@ -71,6 +71,8 @@ def train(
         data: a data set's name, an npz file, a folder of images, an array or a Dataset.
         out: the run folder; without one, nothing is written and nothing can be resumed.
         file: the official file of a named data set, instead of the built-in one.
+        resize: the side that images are brought to, where the data set can.
+        data_options: what the data set's load takes beside, such as part=test.
         steps: training steps in all.
         batch_size: images a step, over all devices.
         seed: of weights, noise and the order of data.
@@ -110,8 +112,7 @@ def train(
         },
     }
     _check_training(calls["training"])
-    dataset = _open(data, file)
-    calls["data"] = _describe(dataset, data if isinstance(data, str) else None, file)
+    dataset, calls["data"] = open_data_call(data, file, data_options, resize)
     folder = None if out is None else RunFolder(Path(out))
     fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
     return _launch(fabric, calls, _objective(name, function, bound), dataset, folder, progress)
@@ -119,7 +120,7 @@ def train(
 
 def resume(
     folder: str | Path,
-    data: Dataset | np.ndarray[Any, Any] | None = None,
+    data: Data | None = None,
     *,
     steps: int | None = None,
     accelerator: str = "auto",
@@ -162,15 +163,9 @@ def load(folder: str | Path, device: str = "cpu") -> Representation:
     return Representation(model.to(device), tuple(calls["data"]["shape"]))
 
 
-def open_data(run: RunFolder, data: Dataset | np.ndarray[Any, Any] | None = None) -> Dataset:
+def open_data(run: RunFolder, data: Data | None = None) -> Dataset:
     """The data set that a run was trained on; what is found must be the same data."""
-    call = run.read()["data"]
-    if data is None and call["spec"] is None:
-        raise DistaffError(f"{run.path} was trained on data given in Python: pass the same data again.")
-    dataset = _open(call["spec"] if data is None else data, call["file"])
-    if dataset.fingerprint != call["fingerprint"]:
-        raise DistaffError(f"the data found is not what {run.path} was trained on: its content has changed.")
-    return dataset
+    return reopen(run.read()["data"], data)
 
 
 def build_objective(calls: Calls) -> Objective:
@@ -256,23 +251,6 @@ def _objective(name: str, function: Callable[..., Objective], arguments: Calls) 
     if not isinstance(objective, Objective):
         raise DistaffError(f"the recipe {name} returns {type(objective).__name__}, not an Objective.")
     return objective
-
-
-def _open(data: str | Dataset | np.ndarray[Any, Any], file: str | Path | None) -> Dataset:
-    if isinstance(data, Dataset):
-        return data
-    return open_dataset(data, file and Path(file)) if isinstance(data, str) else from_array(data)
-
-
-def _describe(data: Dataset, spec: str | None, file: str | Path | None) -> Calls:
-    return {
-        "spec": spec,
-        "file": file and str(file),
-        "name": data.name,
-        "size": len(data),
-        "shape": list(data.shape),
-        "fingerprint": data.fingerprint,
-    }
 
 
 def _check_training(settings: Calls) -> None:

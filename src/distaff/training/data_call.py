@@ -1,0 +1,75 @@
+"""The data of a run as a call that can be written down and made again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from distaff.data import names, open_dataset
+from distaff.data.arrays import from_array
+from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError
+
+Data = str | Path | Dataset | np.ndarray[Any, Any]
+
+
+def open_data_call(
+    data: Data,
+    file: str | Path | None = None,
+    options: str | Mapping[str, Any] | None = None,
+    resize: int | None = None,
+) -> tuple[Dataset, dict[str, Any]]:
+    """A data set, and the call that opens it again: paths are made absolute, what is in memory has no spec.
+
+    Args:
+        data: a known name, a file, a folder, an array or a Dataset.
+        file: the official file of a named data set.
+        options: what its ``load`` takes beside, as a mapping or as text such as ``part=test,variant=real``.
+        resize: one of those options by itself.
+    """
+    chosen = parse_options(options) if isinstance(options, str) else dict(options or {})
+    if resize is not None:
+        chosen["resize"] = resize
+    spec = None
+    if isinstance(data, Dataset):
+        dataset = data
+    elif isinstance(data, str | Path):
+        known = str(data) in names()
+        spec = str(data) if known or not Path(data).exists() else str(Path(data).resolve())
+        dataset = open_dataset(spec, file and Path(file), **chosen)
+    else:
+        dataset = from_array(data)
+    return dataset, {
+        "spec": spec,
+        "file": file and str(Path(file).resolve()),
+        "options": chosen,
+        "name": dataset.name,
+        "size": len(dataset),
+        "shape": list(dataset.shape),
+        "fingerprint": dataset.fingerprint,
+    }
+
+
+def reopen(call: Mapping[str, Any], data: Data | None = None) -> Dataset:
+    """The data set of a call, or ``data`` in its place; its content must be the same as then."""
+    if data is None and call["spec"] is None:
+        raise DistaffError("the run was trained on data given in Python: pass the same data again.")
+    dataset, _ = (
+        open_data_call(call["spec"], call["file"], call["options"]) if data is None else open_data_call(data)
+    )
+    if dataset.fingerprint != call["fingerprint"]:
+        raise DistaffError(f"{dataset.name} is not what the run was trained on: its content has changed.")
+    return dataset
+
+
+def parse_options(text: str) -> dict[str, Any]:
+    """``part=test,count=400`` as a mapping, with values read as YAML reads them."""
+    options = {}
+    for item in filter(None, text.split(",")):
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise DistaffError(f"data options read name=value,name=value, so {item!r} is not one.")
+        options[name.strip()] = yaml.safe_load(value)
+    return options
