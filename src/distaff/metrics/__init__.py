@@ -1,33 +1,54 @@
 """Metrics: arrays in, a ``Score`` out; nothing here needs a model or a framework."""
 
 from distaff.metrics.correlations import correlation_matrix
+from distaff.metrics.dci import DCI, dci
+from distaff.metrics.dci_es import DCIES, dci_es
+from distaff.metrics.explicitness import explicitness
 from distaff.metrics.factor_vae import factor_vae_score
 from distaff.metrics.gaps import jemmig, mig, rmig
+from distaff.metrics.hoyer import hoyer
+from distaff.metrics.infomec import InfoMEC, infomec
 from distaff.metrics.informativeness import informativeness, total_information
 from distaff.metrics.inputs import Factors, as_factors, quantize_factors
+from distaff.metrics.irs import irs
 from distaff.metrics.misjed import misjed
 from distaff.metrics.modularity import modularity
+from distaff.metrics.sap import sap
 from distaff.metrics.score import Score
 from distaff.metrics.separability import indin, separability, sepin, total_correlation, windin, wsepin
+from distaff.metrics.udr import udr
+from distaff.metrics.z_diff import z_diff
 
 __all__ = [
+    "DCI",
+    "DCIES",
     "Factors",
+    "InfoMEC",
     "Score",
     "as_factors",
     "correlation_matrix",
+    "dci",
+    "dci_es",
+    "explicitness",
     "factor_vae_score",
+    "hoyer",
     "indin",
+    "infomec",
     "informativeness",
+    "irs",
     "jemmig",
     "mig",
     "misjed",
     "modularity",
     "quantize_factors",
     "rmig",
+    "sap",
     "separability",
     "sepin",
     "total_correlation",
     "total_information",
+    "udr",
     "windin",
     "wsepin",
+    "z_diff",
 ]

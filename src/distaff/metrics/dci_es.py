@@ -1,0 +1,146 @@
+"""DCI-ES: how simple a predictor can be and still read the factors, and how small the code is."""
+
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from distaff.errors import DistaffError
+from distaff.metrics.bootstrap import checked_draws, interval, resample_means
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
+from distaff.metrics.latents import standardised
+from distaff.metrics.score import Score
+from distaff.metrics.splits import columns, split_rows
+
+_RIDGE = 1e-4
+_PREDICTED = 0.99  # a factor counts as predicted once a probe explains a hundredth of its variance
+
+
+@dataclass(frozen=True)
+class Capacities:
+    """Probes of 0, 2^first, …, 2^last random Fourier features, trained and tested on so many rows."""
+
+    first: int
+    last: int
+    train: int = 10_000
+    test: int = 5_000
+
+
+PROTOCOLS = {"eastwood23": Capacities(first=3, last=9)}
+
+
+class DCIES(NamedTuple):
+    """Explicitness (1 is best, 0 a loss that falls linearly with capacity) and size (factors per latent)."""
+
+    explicitness: Score
+    size: Score
+
+
+@metric(paper="Eastwood et al. 2023", protocols=PROTOCOLS, bounds=(-1, np.inf))
+def dci_es(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "eastwood23",
+    first: int | None = None,
+    last: int | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> DCIES:
+    """How little capacity a probe needs for its best prediction of each factor, and factors per latent.
+
+    Ridge regressions on the latents and 0, 2^first, …, 2^last random Fourier features of them give losses
+    ℓ_0 … ℓ_T (mean squared error over variance). E = 1 − A/Z with A the area between the curve and its lowest
+    loss ℓ* up to where it is reached, and Z = ½T(1 − ℓ*) that of a straight fall from guessing the mean:
+    1 if a linear probe does best, −1 at worst, 0 by convention for a factor that no probe predicts.
+    Size is K/D. The paper's other three are those of :func:`distaff.metrics.dci`.
+
+    Args:
+        codes: (N, D) means, or ``Codes``.
+        factors: (N, K) classes, regressed as numbers, or real values.
+        protocol: ``"eastwood23"`` (the random Fourier feature probes of the paper).
+        first: log2 of the fewest features after none.
+        last: log2 of the most features.
+        train: rows that train.
+        test: rows that test.
+        bootstrap: number of resamples of the test rows.
+        seed: of the features, the split and the resamples.
+    """
+    settings, protocol = settle(PROTOCOLS, protocol, first=first, last=last, train=train, test=test)
+    if not 0 <= settings.first <= settings.last <= 14:
+        raise DistaffError("DCI-ES needs 0 <= first <= last <= 14.")
+    codes, factors = labelled(codes, factors)
+    draws = checked_draws(bootstrap)
+    rng = np.random.default_rng(seed)
+    x, _ = columns(codes)
+    training, testing = split_rows(len(x), settings.train, settings.test, rng)
+
+    sizes = [0, *(2**power for power in range(settings.first, settings.last + 1))]
+    y = standardised(factors.values)
+    losses = _losses(x, y, training, testing, sizes, rng)
+    curves = losses.mean(axis=0, keepdims=True)
+    if draws:
+        curves = np.concatenate([curves, resample_means(losses, draws, rng)])
+    explicit = explicitness_of(np.minimum(curves, 1.0))
+    value = float(explicit[0].mean())
+    shared = {**asdict(settings), "seed": seed}
+    return DCIES(
+        Score(
+            name="dci_explicitness",
+            value=value,
+            protocol=protocol,
+            settings=shared,
+            per_factor=dict(zip(factors.names, explicit[0].tolist(), strict=True)),
+            interval=interval(value, explicit[1:].mean(axis=1), (-1, 1)) if draws else None,
+            details={"features": sizes, "losses": curves[0]},
+            notes=factors.notes,
+        ),
+        Score(
+            name="dci_size",
+            value=len(factors.names) / len(codes.names),
+            protocol=protocol,
+            settings=shared,
+            notes=factors.notes,
+        ),
+    )
+
+
+def explicitness_of(curves: Float64Array) -> Float64Array:
+    """(..., K) E of loss-capacity curves (..., T + 1, K) whose losses are 1 for guessing the mean."""
+    lowest = curves.min(axis=-2, keepdims=True)
+    above = curves - lowest
+    areas = (above[..., :-1, :] + above[..., 1:, :]) / 2
+    reached = np.arange(areas.shape[-2])[:, None] < curves.argmin(axis=-2)[..., None, :]
+    area = (areas * reached).sum(axis=-2)
+    whole = areas.shape[-2] * (1 - lowest[..., 0, :]) / 2
+    ratio = np.divide(area, whole, out=np.ones_like(area), where=lowest[..., 0, :] < _PREDICTED)
+    return np.asarray(1 - np.minimum(ratio, 2.0))
+
+
+def _losses(
+    x: Float64Array,
+    y: Float64Array,
+    train: IntArray,
+    test: IntArray,
+    sizes: list[int],
+    rng: np.random.Generator,
+) -> Float64Array:
+    """(test rows, probes, K) squared errors; smaller probes use the first features of the largest."""
+    most = max(sizes)
+    frequencies = rng.standard_normal((x.shape[1], most)) * np.sqrt(2 / x.shape[1])
+    phases = rng.uniform(0, 2 * np.pi, most)
+    a, b = (
+        np.concatenate([np.ones((len(z), 1)), z, np.cos(z @ frequencies + phases) * np.sqrt(2)], axis=1)
+        for z in (x[train], x[test])
+    )
+    gram, cross = a.T @ a / len(a), a.T @ y[train] / len(a)
+    losses = np.empty((len(test), len(sizes), y.shape[1]))
+    for t, size in enumerate(sizes):
+        width = 1 + x.shape[1] + size
+        ridge = _RIDGE * np.eye(width)
+        weights = np.linalg.solve(gram[:width, :width] + ridge, cross[:width])
+        losses[:, t] = (y[test] - b[:, :width] @ weights) ** 2
+    return np.asarray(losses / np.maximum(y[test].var(axis=0), 1e-12))

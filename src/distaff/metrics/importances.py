@@ -1,0 +1,119 @@
+"""How important each latent is for predicting each factor: by lasso, random forest or gradient boosting."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from threadpoolctl import threadpool_limits
+
+from distaff.codes import Codes
+from distaff.metrics.bootstrap import resample_means
+from distaff.metrics.inputs import Factors, Float64Array
+from distaff.metrics.lasso import lasso_weights
+from distaff.metrics.latents import standardised
+from distaff.metrics.splits import by_latent, columns, split_rows
+
+
+@dataclass(frozen=True)
+class Probing:
+    """Which predictor, whether classes are predicted as classes, and how many rows it sees."""
+
+    predictor: Literal["lasso", "forest", "boosting"]
+    task: Literal["regression", "classification"]
+    train: int = 10_000
+    test: int = 5_000
+    alpha: float = 0.002
+    trees: int = 10
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What the predictors of all factors found.
+
+    Args:
+        importances: (1 + draws, latents, K) not negative; after the first, those of the resamples.
+        losses: (test rows, K) squared error over variance, or 1 for a wrong class.
+        regressed: (K,) which of the two.
+    """
+
+    importances: Float64Array
+    losses: Float64Array
+    regressed: NDArray[np.bool_]
+
+    def informativeness(self, draws: int, rng: np.random.Generator) -> Float64Array:
+        """(1 + draws, K): 1 − NRMSE (0 if no better than the mean), or accuracy."""
+        means = self.losses.mean(axis=0, keepdims=True)
+        if draws:
+            means = np.concatenate([means, resample_means(self.losses, draws, rng)])
+        return np.asarray(np.maximum(1 - np.where(self.regressed, np.sqrt(means), means), 0))
+
+
+def probe(codes: Codes, factors: Factors, settings: Probing, draws: int, seed: int) -> Probe:
+    """Train one predictor a factor on some rows and test it on others."""
+    rng = np.random.default_rng(seed)
+    x, owners = columns(codes)
+    train, test = split_rows(len(x), settings.train, settings.test, rng)
+    regressed = np.array([settings.task == "regression" or size == 0 for size in factors.sizes])
+    if settings.predictor == "lasso":
+        targets = standardised(factors.values)
+        weights = lasso_weights(x[train], targets[train], settings.alpha, draws, rng)
+        centred = x[test] - x[train].mean(axis=0)
+        residuals = targets[test] - targets[train].mean(axis=0) - centred @ weights[0]
+        importances = np.abs(weights)
+        losses, regressed = _relative_squares(residuals, targets[test]), np.ones_like(regressed)
+    else:
+        shares, columns_of_losses = [], []
+        for k in range(len(factors.names)):
+            target = factors.values[:, k] if regressed[k] else factors.indices[:, k]
+            stages, guess = _trees(x[train], target[train], x[test], regressed[k], settings, seed)
+            drawn = stages.mean(axis=0, keepdims=True)
+            if draws:
+                drawn = np.concatenate([drawn, resample_means(stages, draws, rng)])
+            total = drawn.sum(axis=1, keepdims=True)
+            shares.append(np.divide(drawn, total, out=np.zeros_like(drawn), where=total > 0))
+            wrong = (guess != target[test]).astype(np.float64)
+            columns_of_losses.append(
+                _relative_squares(target[test] - guess, target[test]) if regressed[k] else wrong
+            )
+        importances = np.stack(shares, axis=2)
+        losses = np.stack(columns_of_losses, axis=1)
+    return Probe(np.moveaxis(by_latent(np.moveaxis(importances, 1, 0), owners), 0, 1), losses, regressed)
+
+
+def _trees(
+    x: Float64Array, y: NDArray[Any], test: Float64Array, regress: bool, settings: Probing, seed: int
+) -> tuple[Float64Array, NDArray[Any]]:
+    """(stages, F) impurity decrease by column for each tree or boosting round, and predictions."""
+    if settings.predictor == "forest":
+        kind = RandomForestRegressor if regress else RandomForestClassifier
+        model = kind(n_estimators=settings.trees, n_jobs=-1, random_state=seed).fit(x, y)
+        return np.stack([tree.feature_importances_ for tree in model.estimators_]), model.predict(test)
+    if len(np.unique(y)) == 1:
+        return np.zeros((1, x.shape[1])), np.full(len(test), y[0])
+    boosted = HistGradientBoostingRegressor if regress else HistGradientBoostingClassifier
+    # 100 rounds of depth 3, as in GradientBoosting; without the penalty many classes make the rounds diverge
+    model = boosted(max_depth=3, max_iter=100, l2_regularization=1.0, early_stopping=False, random_state=seed)
+    with threadpool_limits(limits=1, user_api="openmp"):  # trees are too small to share among threads
+        guess = model.fit(x, y).predict(test)
+    return np.stack([_gains(rounds, x.shape[1]) for rounds in model._predictors]), guess
+
+
+def _gains(trees: list[Any], inputs: int) -> Float64Array:
+    """(F,) the loss reduced by splits on each column, over the trees of one boosting round."""
+    nodes = np.concatenate([tree.nodes for tree in trees])
+    splits = nodes[nodes["is_leaf"] == 0]
+    gains = np.maximum(splits["gain"], 0.0)
+    return np.bincount(splits["feature_idx"], weights=gains, minlength=inputs).astype(np.float64)
+
+
+def _relative_squares(residuals: NDArray[Any], targets: NDArray[Any]) -> Float64Array:
+    """Squared errors over the targets' variance."""
+    variance = targets.var(axis=0)
+    return np.asarray(residuals**2 / np.where(variance > 0, variance, 1))

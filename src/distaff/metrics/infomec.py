@@ -1,0 +1,175 @@
+"""InfoM, InfoC and InfoE: modularity, compactness and explicitness in terms of information."""
+
+import warnings
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+from distaff.codes import Codes
+from distaff.errors import DistaffError
+from distaff.metrics.bootstrap import checked_draws, interval, resample_means
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, Float64Array, IntArray, labelled
+from distaff.metrics.latents import constant_latents, standardised
+from distaff.metrics.neighbours import neighbour_information
+from distaff.metrics.score import Score
+from distaff.metrics.splits import columns
+
+
+@dataclass(frozen=True)
+class Information:
+    """Neighbours of the MI estimate, the range below which a latent is inactive, rows of the classifiers."""
+
+    neighbours: int
+    inactive: float
+    rows: int
+
+
+PROTOCOLS = {"hsu23": Information(neighbours=10, inactive=0.05, rows=10_000)}
+
+
+class InfoMEC(NamedTuple):
+    """The three scores; all are best at 1."""
+
+    modularity: Score
+    compactness: Score
+    explicitness: Score
+
+
+@metric(paper="Hsu et al. 2023", protocols=PROTOCOLS, bounds=(0, 1))
+def infomec(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "hsu23",
+    neighbours: int | None = None,
+    inactive: float | None = None,
+    rows: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> InfoMEC:
+    """Whether each latent informs about one factor, each factor about one latent, and all are readable.
+
+    With NMI_ki = I(z_i; y_k)/H(y_k): InfoM is the mean over active latents of max_k NMI_ki / Σ_k NMI_ki and
+    InfoC the mean over factors of max_i NMI_ki / Σ_i NMI_ki, each stretched so that equal shares, and latents
+    or factors without any information, give 0. InfoE is the mean over factors of 1 − CE_k/log C_k, where CE
+    is the cross-entropy of a balanced multinomial logistic regression on the rows it learns from.
+
+    Args:
+        codes: (N, D) means, or ``Codes``; a categorical latent is counted.
+        factors: (N, K) classes with K of at least 2.
+        protocol: ``"hsu23"`` (MI from 10 nearest neighbours; latents with less than 1/20 of the widest range
+            are inactive).
+        neighbours: of the MI estimate.
+        inactive: share of the widest range below which a latent is left out of InfoM and InfoC.
+        rows: at most this many random rows train the classifiers.
+        bootstrap: number of resamples of the rows; neighbours and classifiers stay.
+        seed: of the rows and resamples.
+    """
+    settings, protocol = settle(PROTOCOLS, protocol, neighbours=neighbours, inactive=inactive, rows=rows)
+    if settings.neighbours < 1 or settings.rows < 2:
+        raise DistaffError("InfoMEC needs neighbours >= 1 and rows >= 2.")
+    codes, factors = labelled(codes, factors)
+    if len(factors.names) < 2:
+        raise DistaffError("InfoM compares factors: it needs at least two of them.")
+    classes = factors.classes
+    draws = checked_draws(bootstrap)
+    rng = np.random.default_rng(seed)
+
+    active = _active(codes, settings.inactive)
+    if active.sum() < 1:
+        raise DistaffError("all latents are constant: they hold no information.")
+    terms = _information_terms(codes, classes, settings.neighbours, rng)[:, :, active]
+    shares = np.stack([np.bincount(c)[c] / len(c) for c in classes.T], axis=1)
+    entropies = -np.log(shares).mean(axis=0)
+    nmi = np.maximum(_with_draws(terms, draws, rng) / entropies[:, None], 0)
+    losses = _cross_entropies(codes, factors, settings.rows, rng)
+    explained = 1 - _with_draws(losses, draws, rng) / np.log(factors.sizes)
+
+    by_latent, by_factor = _stretched(nmi, axis=1), _stretched(nmi, axis=2)
+    names = tuple(name for name, a in zip(codes.names, active, strict=True) if a)
+    left_out = tuple(name for name, a in zip(codes.names, active, strict=True) if not a)
+    notes = factors.notes + ((f"inactive latents left out: {', '.join(left_out)}",) if left_out else ())
+    parts = (
+        ("infom", by_latent, names, None),
+        ("infoc", by_factor, None, factors.names),
+        ("infoe", explained, None, factors.names),
+    )
+    scores = []
+    for name, values, latents, of_factors in parts:
+        value = float(np.clip(values[0].mean(), 0, 1))
+        breakdown = values[0].tolist()
+        scores.append(
+            Score(
+                name=name,
+                value=value,
+                protocol=protocol,
+                settings={**asdict(settings), "seed": seed},
+                per_latent=dict(zip(latents, breakdown, strict=True)) if latents else None,
+                per_factor=dict(zip(of_factors, breakdown, strict=True)) if of_factors else None,
+                interval=interval(value, values[1:].mean(axis=1), (0, 1)) if draws else None,
+                details={"nmi": nmi[0], "active": names},
+                notes=notes,
+            )
+        )
+    return InfoMEC(*scores)
+
+
+def _active(codes: Codes, share: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """(latents,) whether the range of means is more than ``share`` of the widest."""
+    width = codes.means.max(axis=0) - codes.means.min(axis=0)
+    wide = width > share * width.max(initial=0)
+    return np.append(wide, np.ones(len(codes.categories), dtype=bool)) & ~constant_latents(codes)
+
+
+def _information_terms(
+    codes: Codes, classes: IntArray, neighbours: int, rng: np.random.Generator
+) -> Float64Array:
+    """(N, K, latents) terms whose means over rows are the mutual informations in nats."""
+    z = standardised(codes.means)
+    hard = [p.argmax(axis=1) for p in codes.categories.values()]
+    terms = np.empty((len(z), classes.shape[1], len(codes.names)))
+    for k, labels in enumerate(classes.T):
+        for i, latent in enumerate(z.T):
+            terms[:, k, i] = neighbour_information(latent, labels, neighbours, rng)
+        for i, kinds in enumerate(hard, start=z.shape[1]):
+            joint = np.zeros((kinds.max() + 1, labels.max() + 1))
+            np.add.at(joint, (kinds, labels), 1 / len(labels))
+            expected = joint.sum(axis=1)[kinds] * joint.sum(axis=0)[labels]
+            terms[:, k, i] = np.log(joint[kinds, labels] / expected)
+    return terms
+
+
+def _cross_entropies(codes: Codes, factors: Factors, rows: int, rng: np.random.Generator) -> Float64Array:
+    """(rows, K) −log p(y|z) of balanced logistic regressions without penalty, 100 steps of L-BFGS."""
+    x, _ = columns(codes)
+    chosen = rng.permutation(len(x))[:rows]
+    losses = np.empty((len(chosen), len(factors.names)))
+    for k in range(len(factors.names)):
+        labels, y = np.unique(factors.indices[chosen, k], return_inverse=True)
+        if len(labels) == 1:
+            losses[:, k] = 0
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100).fit(x[chosen], y)
+        p = model.predict_proba(x[chosen])[np.arange(len(chosen)), y]
+        losses[:, k] = -np.log(np.maximum(p, 1e-15))
+    return losses
+
+
+def _stretched(nmi: Float64Array, axis: int) -> Float64Array:
+    """The largest share along ``axis``, from 0 for equal shares to 1 for a single one."""
+    size = nmi.shape[axis]
+    total = nmi.sum(axis=axis)
+    share = np.divide(nmi.max(axis=axis), total, out=np.full_like(total, 1 / size), where=total > 0)
+    return np.ones_like(share) if size == 1 else (share - 1 / size) / (1 - 1 / size)
+
+
+def _with_draws(terms: Float64Array, draws: int, rng: np.random.Generator) -> Float64Array:
+    """(1 + draws, ...) the mean over rows, then means over resamples."""
+    means = terms.mean(axis=0, keepdims=True)
+    return np.concatenate([means, resample_means(terms, draws, rng)]) if draws else means

@@ -1,0 +1,93 @@
+"""IRS: whether a latent stays put when its factor is held fixed and all others change."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from distaff.codes import Codes
+from distaff.errors import DistaffError
+from distaff.metrics.bootstrap import checked_draws, interval, resample_weights
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.groups import Groups, group_rows
+from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, labelled
+from distaff.metrics.score import Score
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """The ``quantile`` of deviations that stands for their maximum."""
+
+    quantile: float
+
+
+PROTOCOLS = {"suter19": Robustness(quantile=0.99)}
+
+
+@metric(paper="Suter et al. 2019", protocols=PROTOCOLS, bounds=(0, 1))
+def irs(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "suter19",
+    quantile: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """One minus how far a latent strays while its factor is fixed, over how far it ever strays.
+
+    For latent i and factor k, D_ik is the mean over the factor's values of the 0.99 quantile of
+    |z_i − E[z_i | f_k]|, and IRS_i = max_k 1 − D_ik / max |z_i − E z_i|. The score averages latents with
+    their largest deviations as weights, so it depends on the latents' scales. Noise does not score 0 (about
+    0.4 for Gaussian latents), since a 0.99 quantile is below the maximum.
+
+    Args:
+        codes: (N, D) means; categorical latents take no part.
+        factors: (N, K) classes.
+        protocol: ``"suter19"``.
+        quantile: of the deviations in a group.
+        bootstrap: number of resamples of each factor's values.
+        seed: of the resamples.
+    """
+    settings, protocol = settle(PROTOCOLS, protocol, quantile=quantile)
+    if not 0 < settings.quantile <= 1:
+        raise DistaffError(f"quantile={settings.quantile}: it must be above 0 and at most 1.")
+    codes, factors = labelled(codes, factors)
+    if not codes.means.shape[1]:
+        raise DistaffError("IRS needs Gaussian latents: these codes are all categorical.")
+    draws = checked_draws(bootstrap)
+    rng = np.random.default_rng(seed)
+
+    largest = np.abs(codes.means - codes.means.mean(axis=0, dtype=np.float64)).max(axis=0)
+    table = np.zeros((1 + draws, codes.means.shape[1], len(factors.names)))
+    for k, group in enumerate(group_rows(factors)):
+        strays = _strays(codes, group, settings.quantile)
+        weights = np.ones((1, group.size))
+        if draws:
+            weights = np.concatenate([weights, resample_weights(group.size, draws, rng)])
+        relative = np.divide(strays, largest, out=np.ones_like(strays), where=largest > 0)
+        table[:, :, k] = 1 - weights @ relative / group.size
+    best = table.max(axis=2)
+    if not largest.any():
+        raise DistaffError("all latents are constant: IRS is not defined.")
+    values = best @ largest / largest.sum()
+    value = float(values[0])
+    gaussian = codes.names[: codes.means.shape[1]]
+    return Score(
+        name="irs",
+        value=value,
+        protocol=protocol,
+        settings=asdict(settings),
+        per_latent=dict(zip(gaussian, best[0].tolist(), strict=True)),
+        interval=interval(value, values[1:], (0, 1)) if draws else None,
+        details={"robustness": table[0]},
+        notes=factors.notes,
+    )
+
+
+def _strays(codes: Codes, group: Groups, quantile: float) -> Float64Array:
+    """(classes, D) the quantile of the distances to the group's mean, for each class of one factor."""
+    ordered = codes.means[group.order]
+    parts = np.split(ordered, group.starts[1:])
+    return np.stack(
+        [np.quantile(np.abs(z - z.mean(axis=0, dtype=np.float64)), quantile, axis=0) for z in parts]
+    )

@@ -1,0 +1,118 @@
+"""SAP: how much better the best latent predicts a factor than the second best."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.errors import DistaffError, unknown
+from distaff.metrics.bootstrap import checked_draws, interval
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, labelled
+from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_accuracies
+from distaff.metrics.score import Score
+from distaff.metrics.splits import split_rows
+
+
+@dataclass(frozen=True)
+class Predictability:
+    """How classes are predicted: by thresholds on all rows, or by a linear SVM on ``train`` rows."""
+
+    classifier: Literal["thresholds", "svm"]
+    penalty: float = 0.01
+    train: int = 10_000
+    test: int = 5_000
+
+
+PROTOCOLS = {"kumar18": Predictability("thresholds"), "locatello19": Predictability("svm")}
+
+
+@metric(paper="Kumar et al. 2018", protocols=PROTOCOLS, bounds=(0, 1))
+def sap(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "kumar18",
+    continuous: Sequence[str] | bool | None = None,
+    classifier: Literal["thresholds", "svm"] | None = None,
+    penalty: float | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """The gap between the two latents that predict a factor best, averaged over factors.
+
+    S_ik is R² = Cov²/(Var Var) for a continuous factor, and for one of classes the accuracy of a classifier
+    that reads z_i alone. Noise scores about 0.
+
+    Args:
+        codes: (N, D) means with D of at least 2, or ``Codes``.
+        factors: (N, K) classes or real values.
+        protocol: ``"kumar18"`` (the thresholds with the best balanced accuracy, on all rows) or
+            ``"locatello19"`` (one balanced linear SVM a pair, trained on 10,000 rows, tested on 5,000).
+        continuous: names of the factors to score by R², or True or False for all; the real-valued ones if
+            not given.
+        classifier: ``"thresholds"`` or ``"svm"``.
+        penalty: C of the SVM.
+        train: rows that train the SVM.
+        test: rows that test it.
+        bootstrap: number of resamples of the rows for the interval; not for the SVM.
+        seed: of the split and the resamples.
+    """
+    settings, protocol = settle(
+        PROTOCOLS, protocol, classifier=classifier, penalty=penalty, train=train, test=test
+    )
+    codes, factors = labelled(codes, factors)
+    if len(codes.names) < 2:
+        raise DistaffError("SAP is a gap between two latents: the codes have only one.")
+    if settings.classifier not in ("thresholds", "svm"):
+        raise unknown("classifier", settings.classifier, ("thresholds", "svm"))
+    draws = checked_draws(bootstrap)
+    if settings.classifier == "svm":
+        draws = 0
+    rng = np.random.default_rng(seed)
+
+    real = _continuous(factors, continuous)
+    table = np.empty((1 + draws, len(codes.names), len(factors.names)))
+    if real.any():
+        table[:, :, real] = r_squared(codes, factors.values[:, real], draws, rng)
+    if not real.all():
+        classes = factors.indices[:, ~real]
+        if settings.classifier == "svm":
+            rows = split_rows(len(codes), settings.train, settings.test, rng)
+            table[:, :, ~real] = svm_accuracies(codes, classes, *rows, settings.penalty)
+        else:
+            sizes = [size for size, r in zip(factors.sizes, real, strict=True) if not r]
+            table[:, :, ~real] = threshold_accuracies(codes, classes, sizes, draws, rng)
+
+    ordered = np.sort(table, axis=1)
+    gaps = ordered[:, -1] - ordered[:, -2]
+    value = float(gaps[0].mean())
+    by_r2 = [name for name, r in zip(factors.names, real, strict=True) if r]
+    return Score(
+        name="sap",
+        value=value,
+        protocol=protocol,
+        settings={**asdict(settings), "continuous": by_r2, "seed": seed},
+        per_factor=dict(zip(factors.names, gaps[0].tolist(), strict=True)),
+        interval=interval(value, gaps[1:].mean(axis=1), (0, 1)) if draws else None,
+        details={"predictability": table[0]},
+        notes=factors.notes,
+    )
+
+
+def _continuous(factors: Factors, given: Sequence[str] | bool | None) -> NDArray[np.bool_]:
+    """(K,) which factors are scored by R²."""
+    real = np.array(factors.sizes) == 0
+    if given is None or given is True:
+        return real if given is None else np.ones_like(real)
+    if given is False:
+        _ = factors.classes  # real-valued factors cannot be classes: this says how to quantize them
+        return np.zeros_like(real)
+    for name in given:
+        if name not in factors.names:
+            raise unknown("factor", name, factors.names)
+    return np.asarray(real | np.isin(factors.names, list(given)))

@@ -1,0 +1,39 @@
+"""What metrics that train predictors share: rows to train and test on, and latents as columns."""
+
+import numpy as np
+
+from distaff.codes import Codes
+from distaff.errors import DistaffError
+from distaff.metrics.inputs import Float64Array, IntArray
+from distaff.metrics.latents import standardised
+
+_FEWEST = 20
+
+
+def split_rows(count: int, train: int, test: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Random disjoint rows to train and to test on: as many as asked, or all in the same proportion."""
+    if train < 1 or test < 1:
+        raise DistaffError(f"train={train} and test={test}: both need at least one row.")
+    if count < _FEWEST:
+        raise DistaffError(f"{count} rows are too few to train on some and test on others: give {_FEWEST}.")
+    if train + test > count:
+        train = min(max(1, round(count * train / (train + test))), count - 1)
+        test = count - train
+    rows = rng.permutation(count)[: train + test]
+    return rows[:train], rows[train:]
+
+
+def columns(codes: Codes) -> tuple[Float64Array, IntArray]:
+    """(N, F) standardised means, then class probabilities; and (F,) the latent of each column."""
+    parts = [standardised(codes.means), *(p.astype(np.float64) for p in codes.categories.values())]
+    gaussian = codes.means.shape[1]
+    owners = [np.arange(gaussian)]
+    owners += [np.full(p.shape[1], gaussian + g) for g, p in enumerate(codes.categories.values())]
+    return np.concatenate(parts, axis=1), np.concatenate(owners)
+
+
+def by_latent(columnwise: Float64Array, owners: IntArray) -> Float64Array:
+    """(D + groups, ...) sums of a per-column quantity (F, ...) over the columns of each latent."""
+    total = np.zeros((owners.max() + 1, *columnwise.shape[1:]))
+    np.add.at(total, owners, columnwise)
+    return total

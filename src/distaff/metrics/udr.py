@@ -1,0 +1,120 @@
+"""UDR: models whose latents agree with those of other models, up to order and sign, are disentangled."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.stats import rankdata
+
+from distaff.codes import Codes
+from distaff.errors import DistaffError, unknown
+from distaff.metrics.bootstrap import checked_draws, interval
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
+from distaff.metrics.lasso import lasso_weights
+from distaff.metrics.latents import active_latents, standardised
+from distaff.metrics.score import Score
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """How latents of two models are compared; ``alpha`` is the lasso's penalty."""
+
+    similarity: Literal["lasso", "spearman"]
+    alpha: float = 0.1
+
+
+PROTOCOLS = {"duan20": Similarity("lasso"), "duan20-spearman": Similarity("spearman")}
+
+
+@metric(
+    paper="Duan et al. 2020", protocols=PROTOCOLS, bounds=(0, 1), inputs="several codes", posterior="optional"
+)
+def udr(
+    models: Mapping[str, CodesLike] | Sequence[CodesLike],
+    *,
+    protocol: str = "duan20",
+    similarity: Literal["lasso", "spearman"] | None = None,
+    alpha: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> dict[str, Score]:
+    """How one-to-one the latents of a model are with those of other models of the same data.
+
+    For models i and j, R_ab is how much latent a of i matters for latent b of j (|lasso weights|, or
+    |Spearman correlations|), over latents that are not collapsed. UDR_ij is the mean of the averages over b
+    and over a of r²/ΣR with r the largest entry of the column or row; the score of a model is the median over
+    the others.
+
+    Args:
+        models: two or more codes of the same observations, by name or in order; with log-variances, latents
+            with less than 0.01 nats of KL to N(0, 1) are left out.
+        protocol: ``"duan20"`` (lasso) or ``"duan20-spearman"``.
+        similarity: ``"lasso"`` or ``"spearman"``.
+        alpha: lasso penalty, for standardised latents.
+        bootstrap: number of resamples of the other models; needs three models or more.
+        seed: of the resamples.
+    """
+    settings, protocol = settle(PROTOCOLS, protocol, similarity=similarity, alpha=alpha)
+    if settings.similarity not in ("lasso", "spearman"):
+        raise unknown("similarity", settings.similarity, ("lasso", "spearman"))
+    named = models if isinstance(models, Mapping) else {f"model{i}": codes for i, codes in enumerate(models)}
+    names, all_codes = list(named), [as_codes(codes) for codes in named.values()]
+    if len(names) < 2:
+        raise DistaffError("UDR compares models: give the codes of at least two.")
+    if len({len(codes) for codes in all_codes}) > 1:
+        raise DistaffError("UDR compares models on the same observations: their codes differ in length.")
+    rng = np.random.default_rng(seed)
+    latents = [_live(codes) for codes in all_codes]
+
+    pairwise = np.full((len(names), len(names)), np.nan)
+    for i, x in enumerate(latents):
+        for j, y in enumerate(latents):
+            if i != j:
+                pairwise[i, j] = relative_strength(_similarities(x, y, settings, rng))
+    draws = checked_draws(bootstrap) if len(names) > 2 else 0
+    scores = {}
+    for i, name in enumerate(names):
+        others = np.delete(pairwise[:, i], i)
+        value = float(np.median(others))
+        drawn = np.median(rng.choice(others, size=(draws, len(others))), axis=1) if draws else None
+        scores[name] = Score(
+            name="udr",
+            value=value,
+            protocol=protocol,
+            settings=asdict(settings),
+            interval=None if drawn is None else interval(value, drawn, (0, 1)),
+            details={"pairwise": dict(zip((n for n in names if n != name), others.tolist(), strict=True))},
+            notes=() if latents[i].shape[1] else ("no latent is active",),
+        )
+    return scores
+
+
+def relative_strength(similarities: Float64Array) -> float:
+    """Mean over columns and over rows of (largest entry)²/(sum of entries): 1 for a permutation matrix."""
+    if not similarities.size:
+        return 0.0
+    parts = []
+    for axis in (0, 1):
+        largest, total = similarities.max(axis=axis), similarities.sum(axis=axis)
+        parts.append(np.divide(largest**2, total, out=np.zeros_like(total), where=total > 0).mean())
+    return float(np.mean(parts))
+
+
+def _live(codes: Codes) -> Float64Array:
+    """(N, d) the standardised Gaussian latents that are not collapsed."""
+    active, _, _ = active_latents(codes)
+    return np.asarray(standardised(codes.means)[:, active[: codes.means.shape[1]]])
+
+
+def _similarities(
+    x: Float64Array, y: Float64Array, settings: Similarity, rng: np.random.Generator
+) -> Float64Array:
+    """(dx, dy) how much each latent of one model matters for each of the other."""
+    if not (x.shape[1] and y.shape[1]):
+        return np.zeros((x.shape[1], y.shape[1]))
+    if settings.similarity == "lasso":
+        return np.asarray(np.abs(lasso_weights(x, y, settings.alpha, 0, rng)[0]))
+    ranks = [standardised(rankdata(z, axis=0)) for z in (x, y)]
+    return np.asarray(np.abs(ranks[0].T @ ranks[1]) / len(x))

@@ -1,0 +1,141 @@
+"""Z-diff: a linear classifier guesses the fixed factor from differences of codes."""
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from distaff.codes import Codes
+from distaff.errors import DistaffError
+from distaff.metrics.bootstrap import checked_draws, interval, resample_means
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.groups import Groups, blocks, group_rows
+from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
+from distaff.metrics.score import Score
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """``points`` training points, each the mean of ``pairs`` differences, and how the classifier learns."""
+
+    pairs: int
+    points: int
+    test: int
+    solver: Literal["adagrad", "logistic"]
+
+
+PROTOCOLS = {
+    "locatello19": Pairing(pairs=64, points=10_000, test=5_000, solver="logistic"),
+    "kim18": Pairing(pairs=200, points=100_000, test=800, solver="adagrad"),
+}
+_BATCH, _RATE, _START = 10, 0.01, 0.1
+
+
+@metric(paper="Higgins et al. 2017", protocols=PROTOCOLS, bounds=(0, 1))
+def z_diff(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "locatello19",
+    pairs: int | None = None,
+    points: int | None = None,
+    test: int | None = None,
+    solver: Literal["adagrad", "logistic"] | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """Accuracy of a linear classifier that reads which factor two observations share.
+
+    A point is the mean over ``pairs`` of |z − z'| where both observations agree in factor k; its label is k.
+    Chance is 1/K. Known flaw: with K − 1 factors found the score is already 1, since "all found ones differ"
+    names the last (Kim & Mnih 2018, Fig. 3); prefer :func:`distaff.metrics.factor_vae_score`.
+
+    Args:
+        codes: (N, D) means, or ``Codes``; a categorical latent differs by 0 or 1.
+        factors: (N, K) classes.
+        protocol: ``"locatello19"`` (a converged logistic regression on 10,000 points of 64 pairs) or
+            ``"kim18"`` (10,000 Adagrad steps of 10 points of 200 pairs, rate 0.01, 800 test points).
+        pairs: pairs in a point.
+        points: training points; Adagrad reads each once, ten at a time.
+        test: test points.
+        solver: ``"logistic"`` (L2 penalty of C = 1, to convergence) or ``"adagrad"``.
+        bootstrap: number of resamples of the test points for the interval.
+        seed: of the draws.
+    """
+    settings, protocol = settle(PROTOCOLS, protocol, pairs=pairs, points=points, test=test, solver=solver)
+    if settings.pairs < 1 or settings.points < 10 or settings.test < 1:
+        raise DistaffError("Z-diff needs pairs >= 1, points >= 10 and test >= 1.")
+    if settings.solver not in ("adagrad", "logistic"):
+        raise DistaffError(f"solver must be 'adagrad' or 'logistic', not {settings.solver!r}.")
+    codes, factors = labelled(codes, factors)
+    groups = group_rows(factors)
+    if len(groups) < 2:
+        raise DistaffError("Z-diff tells factors apart, so it needs at least two of them.")
+    rng = np.random.default_rng(seed)
+
+    fixed = rng.permutation(np.arange(settings.points + settings.test) % len(groups))
+    points_ = _mean_differences(codes, groups, fixed, settings.pairs, rng)
+    train, tested = slice(None, settings.points), slice(settings.points, None)
+    if settings.solver == "logistic":
+        model = LogisticRegression(max_iter=1000).fit(points_[train], fixed[train])
+        guessed = model.predict(points_[tested])
+    else:
+        weights = _adagrad(points_[train], fixed[train], len(groups))
+        guessed = _with_ones(points_[tested]).dot(weights).argmax(axis=1)
+    right = guessed == fixed[tested]
+
+    value = float(right.mean())
+    draws = checked_draws(bootstrap)
+    return Score(
+        name="z_diff",
+        value=value,
+        protocol=protocol,
+        settings={**asdict(settings), "seed": seed},
+        per_factor={
+            name: float(right[fixed[tested] == k].mean()) if (fixed[tested] == k).any() else float("nan")
+            for k, name in enumerate(factors.names)
+        },
+        interval=interval(value, resample_means(right, draws, rng), (0, 1)) if draws else None,
+        notes=factors.notes,
+    )
+
+
+def _mean_differences(
+    codes: Codes, groups: list[Groups], fixed: IntArray, pairs: int, rng: np.random.Generator
+) -> Float64Array:
+    """(M, D + groups) mean |z − z'| over ``pairs`` pairs that agree in factor ``fixed[m]``."""
+    hard = [p.argmax(axis=1) for p in codes.categories.values()]
+    points = np.empty((len(fixed), len(codes.names)))
+    gaussian = codes.means.shape[1]
+    for k, group in enumerate(groups):
+        chosen = np.flatnonzero(fixed == k)
+        for block in blocks(len(chosen), pairs * len(codes.names)):
+            rows = chosen[block]
+            first = group.anchors(len(rows) * pairs, rng)
+            second = group.companions(first, 1, rng)[:, 0]
+            gap = np.abs(codes.means[first] - codes.means[second])
+            points[rows, :gaussian] = gap.reshape(len(rows), pairs, gaussian).mean(axis=1)
+            for column, classes in enumerate(hard, start=gaussian):
+                differs = classes[first] != classes[second]
+                points[rows, column] = differs.reshape(len(rows), pairs).mean(axis=1)
+    return points
+
+
+def _adagrad(points: Float64Array, labels: IntArray, classes: int) -> Float64Array:
+    """(D + 1, K) weights of a softmax classifier after one pass of Adagrad in batches of ten."""
+    inputs, targets = _with_ones(points), np.eye(classes)[labels]
+    weights = np.zeros((inputs.shape[1], classes))
+    squares = np.full_like(weights, _START)
+    for start in range(0, len(inputs) - _BATCH + 1, _BATCH):
+        x, y = inputs[start : start + _BATCH], targets[start : start + _BATCH]
+        logits = x @ weights
+        p = np.exp(logits - logits.max(axis=1, keepdims=True))
+        gradient = x.T @ (p / p.sum(axis=1, keepdims=True) - y) / _BATCH
+        squares += gradient**2
+        weights -= _RATE * gradient / np.sqrt(squares)
+    return weights
+
+
+def _with_ones(points: Float64Array) -> Float64Array:
+    return np.concatenate([points, np.ones((len(points), 1))], axis=1)

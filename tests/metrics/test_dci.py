@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import Lasso
+
+from distaff import Codes, DistaffError
+from distaff.metrics import dci, dci_es
+from distaff.metrics.bootstrap import resample_weights
+from distaff.metrics.dci import entropy_share
+from distaff.metrics.dci_es import explicitness_of
+from distaff.metrics.lasso import lasso_weights
+from tests.metrics.toys import grid, noise_codes, perfect_codes, rotated
+
+CLASSES = grid()
+SMALL = grid((2, 3, 4), repeats=20)
+RNG = np.random.default_rng(0)
+PROTOCOLS = ["eastwood18", "esmaeili18", "locatello19"]
+
+
+def test_lasso_is_scikit_learns_on_the_data_and_on_resamples():
+    x = RNG.normal(size=(400, 6)) @ RNG.normal(size=(6, 6))
+    y = x[:, :3] + RNG.normal(size=(400, 3))
+    weights = lasso_weights(x, y, 0.3, 20, np.random.default_rng(1))
+    expected = Lasso(0.3, tol=1e-10, max_iter=100_000).fit(x, y).coef_.T
+    np.testing.assert_allclose(weights[0], expected, atol=1e-4)
+    assert (weights[0] == 0).any()
+    drawn = resample_weights(400, 20, np.random.default_rng(1))
+    for found, sample_weight in zip(weights[1:4], drawn[:3], strict=True):
+        model = Lasso(0.3, tol=1e-10, max_iter=100_000).fit(x, y, sample_weight=sample_weight)
+        np.testing.assert_allclose(found, model.coef_.T, atol=1e-4)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_perfect_codes_score_one_in_all_three(protocol):
+    scores = dci(perfect_codes(SMALL, 5), SMALL, protocol=protocol)
+    assert [s.name for s in scores] == ["dci_disentanglement", "dci_completeness", "dci_informativeness"]
+    for score in scores:
+        assert score.value > 0.97
+        assert score.protocol == protocol
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_noise_is_neither_modular_nor_informative(protocol):
+    disentanglement, completeness, informativeness = dci(noise_codes(SMALL, 6), SMALL, protocol=protocol)
+    assert disentanglement.value < (0.6 if protocol == "eastwood18" else 0.2)
+    assert completeness.value < (0.6 if protocol == "eastwood18" else 0.2)
+    chance = np.mean([1 / 2, 1 / 3, 1 / 4]) if protocol == "locatello19" else 0.0
+    assert informativeness.value == pytest.approx(chance, abs=0.1)
+
+
+@pytest.mark.parametrize("protocol", ["eastwood18", "esmaeili18"])
+def test_rotation_costs_disentanglement_but_not_linear_information(protocol):
+    before, after = (
+        dci(z, CLASSES, protocol=protocol) for z in (perfect_codes(CLASSES), rotated(perfect_codes(CLASSES)))
+    )
+    assert after.disentanglement.value < 0.6 < before.disentanglement.value
+    assert after.completeness.value < 0.6 < before.completeness.value
+    if protocol == "eastwood18":
+        assert after.informativeness.value > 0.95
+
+
+def test_two_latents_for_one_factor_cost_completeness_only():
+    codes = perfect_codes(CLASSES)
+    split = np.concatenate([codes, codes[:, :1] + 0.01 * RNG.normal(size=(len(codes), 1))], axis=1)
+    score = dci(split, CLASSES, protocol="esmaeili18")
+    assert score.disentanglement.value > 0.98
+    assert (score.completeness.per_factor or {})["factor0"] < 0.8
+    assert (score.completeness.per_factor or {})["factor4"] > 0.98
+
+
+def test_a_categorical_latent_counts_as_one():
+    codes = Codes(perfect_codes(SMALL)[:, 1:], categories={"c": np.eye(2)[SMALL[:, 0]]})
+    scores = dci(codes, SMALL, protocol="esmaeili18")
+    assert list(scores.disentanglement.per_latent or {}) == ["z0", "z1", "c"]
+    assert scores.completeness.value > 0.99
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_intervals_hold_their_values(protocol):
+    codes = perfect_codes(SMALL) + 0.7 * noise_codes(SMALL, 3)
+    for score in dci(codes, SMALL, protocol=protocol, bootstrap=100):
+        assert score.interval is not None
+        assert score.interval[0] < score.value < score.interval[1]
+
+
+def test_entropy_share_of_known_importances():
+    importances = np.array([[[1.0, 0, 0], [1, 1, 1], [0, 0, 0], [1, 1, 0]]])
+    expected = [0, 1, 1, np.log(2) / np.log(3)]
+    np.testing.assert_allclose(entropy_share(importances, axis=2)[0], expected)
+
+
+def test_bad_options_are_refused():
+    with pytest.raises(DistaffError, match="did you mean 'forest'"):
+        dci(noise_codes(SMALL), SMALL, predictor="forests")
+    with pytest.raises(DistaffError, match="too few"):
+        dci(noise_codes(SMALL[:10]), np.arange(10) % 2)
+
+
+def test_linear_codes_are_explicit_and_curved_ones_less():
+    linear = dci_es(rotated(perfect_codes(CLASSES)), CLASSES)
+    assert linear.explicitness.value == pytest.approx(1, abs=0.01)
+    assert linear.size.value == 1.0
+    z = perfect_codes(CLASSES)
+    angle = 2 * z[:, 4:]
+    curved = np.concatenate([np.cos(angle), np.sin(angle), z[:, :4]], axis=1)
+    score = dci_es(curved, CLASSES).explicitness
+    assert (score.per_factor or {})["factor4"] < 0.9
+    assert (score.per_factor or {})["factor0"] > 0.98
+
+
+def test_explicitness_of_known_curves():
+    curves = np.array([[0.0, 1.0, 1.0, 1.0], [0.0, 0.5, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(explicitness_of(curves), [1, 0, -0.5, 0])
+
+
+def test_noise_has_no_explicitness():
+    assert dci_es(noise_codes(CLASSES), CLASSES).explicitness.value == pytest.approx(0, abs=0.01)

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from distaff import Codes
+from distaff.metrics import explicitness
+from distaff.metrics.explicitness import area_under_roc
+from distaff.metrics.logistic import one_versus_rest
+from tests.metrics.toys import grid, noise_codes, perfect_codes
+
+CLASSES = grid((2, 3, 4), repeats=40)
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5, 5.0])
+def test_all_regressions_at_once_are_scikit_learns_one_by_one(noise):
+    x = perfect_codes(CLASSES) + noise * noise_codes(CLASSES, 3)
+    weights = one_versus_rest(x, CLASSES, (2, 3, 4))
+    column = 0
+    for k, size in enumerate((2, 3, 4)):
+        for c in range(size):
+            model = LogisticRegression(tol=1e-8, max_iter=10_000).fit(x, CLASSES[:, k] == c)
+            np.testing.assert_allclose(weights[:-1, column], model.coef_[0], atol=0.02, rtol=0.01)
+            column += 1
+
+
+def test_the_area_counts_pairs_and_halves_ties():
+    scores = RNG.integers(0, 10, 200).astype(np.float32)
+    member = RNG.random(200) < 0.3
+    assert area_under_roc(scores[member], scores[~member]) == pytest.approx(roc_auc_score(member, scores))
+
+
+def test_explicitness_is_the_mean_area_over_classes_and_factors():
+    x = perfect_codes(CLASSES) + noise_codes(CLASSES, 3)
+    z = (x - x.mean(0)) / x.std(0)
+    areas = []
+    for k, size in enumerate((2, 3, 4)):
+        members = [CLASSES[:, k] == c for c in range(size)]
+        scores = [LogisticRegression(max_iter=1000).fit(z, m).decision_function(z) for m in members]
+        areas.append(np.mean([roc_auc_score(m, s) for m, s in zip(members, scores, strict=True)]))
+    assert explicitness(x, CLASSES).value == pytest.approx(np.mean(areas), abs=1e-4)
+
+
+def test_separable_classes_score_one_and_noise_one_half():
+    one_hot = Codes(
+        np.zeros((len(CLASSES), 0)), categories={f"f{k}": np.eye(4)[CLASSES[:, k]] for k in range(3)}
+    )
+    assert explicitness(one_hot, CLASSES).value == pytest.approx(1)
+    noise = explicitness(noise_codes(CLASSES, 2), CLASSES)
+    assert noise.value == pytest.approx(0.5, abs=0.06)
+    assert explicitness(noise_codes(CLASSES, 2), CLASSES, normalize=True).value == pytest.approx(
+        2 * noise.value - 1
+    )
+
+
+def test_the_interval_holds_the_value():
+    score = explicitness(perfect_codes(CLASSES) + noise_codes(CLASSES, 3), CLASSES, bootstrap=200)
+    assert score.interval is not None
+    assert score.interval[0] < score.value < score.interval[1]
+    assert score.interval[1] - score.interval[0] < 0.1

@@ -1,0 +1,111 @@
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from distaff import Codes, DistaffError
+from distaff.metrics import sap
+from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_accuracies
+from tests.metrics.toys import grid, noise_codes, perfect_codes
+
+CLASSES = grid()
+RNG = np.random.default_rng(0)
+
+
+def best_thresholds_by_trying_all(latent, classes, size):
+    """Balanced accuracy of the best cuts and labels, by brute force over distinct values."""
+    values = np.unique(latent)
+    recalls = np.stack([[(latent[classes == c] == v).mean() for v in values] for c in range(size)])
+    best = 0.0
+    for cuts in combinations(range(1, len(values)), size - 1):
+        parts = np.split(np.arange(len(values)), cuts)
+        for labels in product(range(size), repeat=size):
+            best = max(best, sum(recalls[c, part].sum() for c, part in zip(labels, parts, strict=True)))
+    return best / size
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_the_threshold_search_finds_the_best_cuts(size):
+    for _ in range(5):
+        latent = RNG.integers(0, 8, 60).astype(float)
+        classes = RNG.integers(0, size, 60)
+        classes[:size] = range(size)
+        found = threshold_accuracies(Codes(latent[:, None]), classes[:, None], [size], 0, RNG)
+        assert found.item() == pytest.approx(best_thresholds_by_trying_all(latent, classes, size))
+
+
+def test_quantile_cuts_come_close_to_all_cuts_of_a_real_latent():
+    """Two unit Gaussians a distance d apart: the best threshold has accuracy Φ(d/2)."""
+    classes = np.repeat([0, 1], 50_000)
+    latent = RNG.normal(size=100_000) + 2.0 * classes
+    found = threshold_accuracies(Codes(latent[:, None]), classes[:, None], [2], 0, RNG)
+    assert found.item() == pytest.approx(0.8413, abs=0.004)
+
+
+def test_r_squared_is_the_squared_correlation():
+    z = RNG.normal(size=(500, 3))
+    y = z @ RNG.normal(size=(3, 2)) + RNG.normal(size=(500, 2))
+    expected = np.corrcoef(z.T, y.T)[:3, 3:] ** 2
+    np.testing.assert_allclose(r_squared(Codes(z), y, 0, RNG)[0], expected, rtol=1e-9)
+
+
+def test_a_categorical_latent_explains_the_variance_between_its_classes():
+    kinds = RNG.integers(0, 3, 3000)
+    y = np.array([0.0, 1.0, 5.0])[kinds] + RNG.normal(size=3000)
+    within = np.mean(
+        [(y[kinds == c] - y[kinds == c].mean()) ** 2 @ np.ones((kinds == c).sum()) for c in range(3)]
+    )
+    expected = 1 - 3 * within / len(y) / y.var()
+    codes = Codes(np.zeros((3000, 0)), categories={"c": np.eye(3)[kinds]})
+    assert r_squared(codes, y[:, None], 0, RNG).item() == pytest.approx(expected, abs=0.002)
+
+
+def test_the_svm_is_scikit_learns():
+    codes = Codes(perfect_codes(CLASSES) + RNG.normal(size=(len(CLASSES), 5)))
+    rows = RNG.permutation(len(CLASSES))
+    train, test = rows[:2000], rows[2000:]
+    found = svm_accuracies(codes, CLASSES[:, :2], train, test, 0.01)
+    z = (codes.means - codes.means.mean(0)) / codes.means.std(0)
+    model = LinearSVC(C=0.01, class_weight="balanced").fit(z[train, 1:2], CLASSES[train, 1])
+    assert found[0, 1, 1] == pytest.approx(model.score(z[test, 1:2], CLASSES[test, 1]), abs=0.005)
+
+
+def test_perfect_codes_have_the_largest_gap_and_noise_none():
+    perfect = perfect_codes(CLASSES, 8)
+    assert sap(perfect, CLASSES, continuous=True).value > 0.98
+    by_class = sap(perfect, CLASSES)
+    chances = 1 / np.array([3, 4, 5, 6, 8])
+    np.testing.assert_allclose(list((by_class.per_factor or {}).values()), 1 - chances, atol=0.05)
+    assert sap(noise_codes(CLASSES), CLASSES).value < 0.02
+    assert sap(noise_codes(CLASSES), CLASSES, continuous=True).value < 0.01
+
+
+def test_a_duplicated_latent_has_no_gap():
+    codes = perfect_codes(CLASSES)
+    assert sap(np.concatenate([codes, codes], axis=1), CLASSES).value == pytest.approx(0, abs=1e-9)
+
+
+def test_real_factors_are_scored_by_r_squared_without_being_told():
+    y = RNG.normal(size=(1000, 2))
+    score = sap(np.concatenate([y, RNG.normal(size=(1000, 2))], axis=1), y)
+    assert score.settings["continuous"] == ["factor0", "factor1"]
+    assert score.value > 0.98
+
+
+def test_intervals_by_thresholds_and_r_squared_hold_the_value():
+    codes = perfect_codes(CLASSES) + RNG.normal(size=(len(CLASSES), 5))
+    for continuous in (True, False):
+        score = sap(codes, CLASSES, continuous=continuous, bootstrap=200)
+        assert score.interval is not None
+        assert score.interval[0] < score.value < score.interval[1]
+    assert sap(codes, CLASSES, protocol="locatello19", bootstrap=200).interval is None
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(DistaffError, match="only one"):
+        sap(noise_codes(CLASSES, 1), CLASSES)
+    with pytest.raises(DistaffError, match="did you mean 'factor0'"):
+        sap(noise_codes(CLASSES), CLASSES, continuous=["factor_0"])
+    with pytest.raises(DistaffError, match="quantize_factors"):
+        sap(noise_codes(CLASSES), RNG.normal(size=len(CLASSES)), continuous=False)
