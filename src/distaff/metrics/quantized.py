@@ -58,7 +58,7 @@ class Tables:
     Args:
         weights: (G,) share of the observations in each group; resampling changes it.
         masses: (G, L, S) Q(z_i = s), for L latents and S bins.
-        conditional: (G, L) H(z_i|x) in nats; left at 0 in tables with labels, which do not need it.
+        conditional: (G, L) H(z_i|x) in nats; NaN in tables with labels, where nobody asks for it.
         joint: (G, L, S, Σ sizes) Q(z_i = s, y_k = v), the factors side by side; no columns without labels.
         outside: (L,) mass of q(z_i) outside the range, before renormalising.
         log_bins: (L,) log of the number of bins, or of classes for a categorical latent.
@@ -161,7 +161,7 @@ def _posterior_tables(codes: Codes, bins: Bins, labels: Labels | None, groups: i
     order = np.argsort(group, kind="stable")
     columns = 0 if labels is None else sum(labels.sizes)
     masses = np.zeros((len(counts), latents, width))
-    conditional = np.zeros((len(counts), latents))
+    conditional = np.full((len(counts), latents), 0.0 if labels is None else np.nan)
     joint = np.zeros((len(counts), latents, width, columns))
     outside = np.zeros(latents)
     for g, end in enumerate(np.cumsum(counts)):
