@@ -12,6 +12,7 @@ anything the data show, after which all densities are finite and mutual informat
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -74,28 +75,18 @@ class Mixture:
     def __init__(
         self, mu: Tensor, logvar: Tensor, categories: Sequence[Tensor] = (), log_weights: Tensor | None = None
     ) -> None:
-        count, self.dimensions = mu.shape
+        self.count, self.dimensions = mu.shape
+        self.class_counts = [p.shape[1] for p in categories]
         self.scale = logvar.mean(0).div(2).exp()
-        boxes = _boxes(mu / self.scale, COMPONENTS_A_BOX)
-        order, self.sizes = torch.cat(boxes), [len(box) for box in boxes]
-        mu, logvar = mu[order].double(), logvar[order].double()
-        precision = torch.exp(-logvar)
-        self.low, self.high = self._extremes(mu)
-        self.least_precision, most_precision = self._extremes(precision)
-        self.centre = (self.low + self.high) / 2
-        offset = mu - self.centre.repeat_interleave(torch.tensor(self.sizes, device=mu.device), 0)
-        linear = precision * offset
-        log_classes = [p[order].double().log().clamp_(min=LOG_ZERO) for p in categories]
-        self.class_counts = [p.shape[1] for p in log_classes]
-        factors = torch.split(torch.cat([-0.5 * precision, linear, *log_classes], 1) / LOG_2, self.sizes)
-        # The terms of a near pair cancel down from about (half a box)² / σ²: that decides the precision.
-        terms = (most_precision * ((self.high - self.low) / 2).square()).sum(1)
-        single = (terms * torch.finfo(torch.float32).eps < ROUNDING).tolist()
-        self.factors = [f.float() if enough else f for f, enough in zip(factors, single, strict=True)]
-        equal = mu.new_full((count,), -math.log(count))
-        self.log_weights = (equal if log_weights is None else log_weights[order].double()) / LOG_2
-        self.heights = -0.5 * (logvar + LOG_2PI) / LOG_2
-        self.drops = -0.5 * linear * offset / LOG_2
+        if log_weights is None:
+            log_weights = mu.new_full((self.count,), -math.log(self.count))
+        self.boxes = [
+            _Box.of(mu[rows], logvar[rows], [p[rows] for p in categories], log_weights[rows])
+            for rows in _neighbours(mu / self.scale, COMPONENTS_A_BOX)
+        ]
+        self.low = torch.stack([box.low for box in self.boxes])
+        self.high = torch.stack([box.high for box in self.boxes])
+        self.least_precision = torch.stack([box.least_precision for box in self.boxes])
 
     def log_density(
         self, z: Tensor, classes: Sequence[Tensor] = (), keep: Sequence[int] | None = None
@@ -111,34 +102,33 @@ class Mixture:
         kept = self.low.new_zeros(latents)
         kept[list(range(latents) if keep is None else keep)] = 1
         # Latents left out have zeros on the left of the product, and no share in the constants.
-        kept_dims, kept_groups = kept[: self.dimensions], kept[self.dimensions :]
+        dims, groups = kept[: self.dimensions], kept[self.dimensions :]
         hits = [
-            one_hot(c.long(), k) * on
-            for c, k, on in zip(classes, self.class_counts, kept_groups, strict=True)
+            one_hot(c.long(), k) * on for c, k, on in zip(classes, self.class_counts, groups, strict=True)
         ]
         chosen = torch.cat([kept.new_empty(len(z), 0), *hits], 1)
-        peak = self.log_weights + self.heights @ kept_dims
-        constants = torch.split(peak + self.drops @ kept_dims, self.sizes)
-        peaks = self._extremes(peak)[1]
-        half_precision = self.least_precision * kept_dims / (2 * LOG_2)
-        margin = (math.log(len(peak)) + NEGLIGIBLE) / LOG_2
+        heights = [box.log_weights + box.heights @ dims for box in self.boxes]
+        constants = [height + box.drops @ dims for height, box in zip(heights, self.boxes, strict=True)]
+        peaks = torch.stack([height.amax() for height in heights])
+        half_precision = self.least_precision * dims / (2 * LOG_2)
+        margin = (math.log(self.count) + NEGLIGIBLE) / LOG_2
 
         result = torch.empty(len(z), dtype=torch.float64, device=z.device)
-        for rows in _boxes(z / self.scale, SAMPLES_A_BOX):
+        for rows in _neighbours(z / self.scale, SAMPLES_A_BOX):
             here = z[rows].double()
             gap = torch.maximum(self.low - here[:, None], here[:, None] - self.high).clamp_(min=0)
             ceiling = peaks - (gap.square_() * half_precision).sum(-1)
             nearest = torch.unique(ceiling.argmax(1))
-            total, boxes = here.new_full((len(rows),), -torch.inf), nearest
+            total, todo = here.new_full((len(rows),), -torch.inf), nearest
             # The nearest boxes first: what they hold decides which others can add anything.
             for _ in range(2):
-                for box in boxes.tolist():
-                    moved = (here - self.centre[box]) * kept_dims
+                for i in todo.tolist():
+                    moved = (here - self.boxes[i].centre) * dims
                     left = torch.cat([moved.square(), moved, chosen[rows]], 1)
-                    total = _add(total, left, self.factors[box], constants[box])
+                    total = _add(total, left, self.boxes[i].factor, constants[i])
                 counts = (ceiling > (total - margin)[:, None]).any(0)
                 counts[nearest] = False
-                boxes = counts.nonzero()[:, 0]
+                todo = counts.nonzero()[:, 0]
             result[rows] = total * LOG_2
         return result
 
@@ -147,10 +137,50 @@ class Mixture:
         latents = range(self.dimensions + len(self.class_counts))
         return torch.stack([self.log_density(z, classes, [j for j in latents if j != i]) for i in latents], 1)
 
-    def _extremes(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """The lowest and highest of ``values`` (N, ...) in each box."""
-        boxes = torch.split(values, self.sizes)
-        return torch.stack([box.amin(0) for box in boxes]), torch.stack([box.amax(0) for box in boxes])
+
+@dataclass(frozen=True)
+class _Box:
+    """Neighbouring components, ready for the product; everything but the geometry is in bits.
+
+    Args:
+        low: (D,) the least mean; ``high`` the greatest, ``centre`` between them the box's origin.
+        least_precision: (D,) the least 1/σ².
+        factor: (n, 2D + Σk) what z² and z from the centre, and hits of classes, are multiplied with.
+        heights: (n, D) log-density at the component's own mean.
+        drops: (n, D) log-density at the centre, less the height.
+        log_weights: (n,).
+    """
+
+    low: Tensor
+    high: Tensor
+    centre: Tensor
+    least_precision: Tensor
+    factor: Tensor
+    heights: Tensor
+    drops: Tensor
+    log_weights: Tensor
+
+    @classmethod
+    def of(cls, mu: Tensor, logvar: Tensor, categories: list[Tensor], log_weights: Tensor) -> "_Box":
+        mu, logvar = mu.double(), logvar.double()
+        low, high = mu.amin(0), mu.amax(0)
+        centre, precision = (low + high) / 2, torch.exp(-logvar)
+        linear = precision * (mu - centre)
+        log_classes = [p.double().log().clamp_(min=LOG_ZERO) for p in categories]
+        factor = torch.cat([-0.5 * precision, linear, *log_classes], 1) / LOG_2
+        # The terms of a near pair cancel down from about (half the box)² / σ²: that decides the precision.
+        terms = (precision.amax(0) * ((high - low) / 2).square()).sum()
+        single = terms.item() * torch.finfo(torch.float32).eps < ROUNDING
+        return cls(
+            low=low,
+            high=high,
+            centre=centre,
+            least_precision=precision.amin(0),
+            factor=factor.float() if single else factor,
+            heights=-0.5 * (logvar + LOG_2PI) / LOG_2,
+            drops=-0.5 * linear * (mu - centre) / LOG_2,
+            log_weights=log_weights.double() / LOG_2,
+        )
 
 
 def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -191,17 +221,17 @@ def _add(total: Tensor, left: Tensor, right: Tensor, constant: Tensor) -> Tensor
     return top + torch.log2(torch.exp2(total - top) + powers.sum(1).double())
 
 
-def _boxes(points: Tensor, size: int) -> list[Tensor]:
+def _neighbours(points: Tensor, size: int) -> list[Tensor]:
     """Rows of ``points`` in groups of at most ``size`` neighbours, by halving the widest side."""
     if points.shape[1] == 0:
         return list(torch.split(torch.arange(len(points), device=points.device), size))
-    values, boxes, stack = points.float().cpu().numpy(), [], [np.arange(len(points))]
+    values, found, stack = points.float().cpu().numpy(), [], [np.arange(len(points))]
     while stack:
         rows = stack.pop()
         if len(rows) <= size:
-            boxes.append(torch.from_numpy(rows).to(points.device))
+            found.append(torch.from_numpy(rows).to(points.device))
             continue
         sample = values[rows[:: max(1, len(rows) // 2048)]]
         order = np.argpartition(values[rows, sample.std(0).argmax()], len(rows) // 2)
         stack += [rows[order[len(rows) // 2 :]], rows[order[: len(rows) // 2]]]
-    return boxes
+    return found
