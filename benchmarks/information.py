@@ -44,7 +44,7 @@ def trained(count):
 
 
 def broadcast(z, mu, logvar):
-    """log q(z) as it is usually written: all M × N × D numbers, in pieces that fit in memory."""
+    """Log q(z) as it is usually written: all M × N × D numbers, in pieces that fit in memory."""
     parts = []
     for some in z.split(100):
         pairs = -0.5 * ((some[:, None] - mu) ** 2 / logvar.exp() + logvar + LOG_2PI)

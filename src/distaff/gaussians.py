@@ -12,6 +12,7 @@ anything the data show, after which all densities are finite and mutual informat
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -74,21 +75,18 @@ class Mixture:
     def __init__(
         self, mu: Tensor, logvar: Tensor, categories: Sequence[Tensor] = (), log_weights: Tensor | None = None
     ) -> None:
-        count, self.dimensions = mu.shape
-        self.latents = self.dimensions + len(categories)
+        self.count, self.dimensions = mu.shape
+        self.class_counts = [p.shape[1] for p in categories]
         self.scale = logvar.mean(0).div(2).exp()
-        boxes = _boxes(mu / self.scale, COMPONENTS_A_BOX)
-        self.sizes = [len(box) for box in boxes]
-        order = torch.cat(boxes)
-        mu, self.logvar = mu[order].double(), logvar[order].double()
-        self.precision = torch.exp(-self.logvar)
-        self.low, self.high = self._extremes(mu)
-        self.least_precision, self.most_precision = self._extremes(self.precision)
-        self.centre = (self.low + self.high) / 2
-        self.offset = mu - self.centre.repeat_interleave(torch.tensor(self.sizes, device=mu.device), 0)
-        self.log_classes = [p[order].double().log().clamp_(min=LOG_ZERO) for p in categories]
-        equal = mu.new_full((count,), -math.log(count))
-        self.log_weights = equal if log_weights is None else log_weights[order].double()
+        if log_weights is None:
+            log_weights = mu.new_full((self.count,), -math.log(self.count))
+        self.boxes = [
+            _Box.of(mu[rows], logvar[rows], [p[rows] for p in categories], log_weights[rows])
+            for rows in _neighbours(mu / self.scale, COMPONENTS_A_BOX)
+        ]
+        self.low = torch.stack([box.low for box in self.boxes])
+        self.high = torch.stack([box.high for box in self.boxes])
+        self.least_precision = torch.stack([box.least_precision for box in self.boxes])
 
     def log_density(
         self, z: Tensor, classes: Sequence[Tensor] = (), keep: Sequence[int] | None = None
@@ -100,61 +98,89 @@ class Mixture:
             classes: (M,) integer values of each categorical latent.
             keep: the latents to keep, categorical ones numbered after the Gaussian ones; all by default.
         """
-        kept = range(self.latents) if keep is None else keep
-        dims = [i for i in kept if i < self.dimensions]
-        groups = [i - self.dimensions for i in kept if i >= self.dimensions]
-        hits = [one_hot(classes[g].long(), self.log_classes[g].shape[1]).double() for g in groups]
-        constants = torch.cat([torch.ones(len(z), 1, dtype=torch.float64, device=z.device), *hits], 1)
-        factors, peaks = self._factors(dims, groups)
-        low, high, centre = self.low[:, dims], self.high[:, dims], self.centre[:, dims]
-        half_precision = self.least_precision[:, dims] / (2 * LOG_2)
-        margin = (math.log(len(self.offset)) + NEGLIGIBLE) / LOG_2
+        latents = self.dimensions + len(self.class_counts)
+        kept = self.low.new_zeros(latents)
+        kept[list(range(latents) if keep is None else keep)] = 1
+        # Latents left out have zeros on the left of the product, and no share in the constants.
+        dims, groups = kept[: self.dimensions], kept[self.dimensions :]
+        hits = [
+            one_hot(c.long(), k) * on for c, k, on in zip(classes, self.class_counts, groups, strict=True)
+        ]
+        chosen = torch.cat([kept.new_empty(len(z), 0), *hits], 1)
+        heights = [box.log_weights + box.heights @ dims for box in self.boxes]
+        constants = [height + box.drops @ dims for height, box in zip(heights, self.boxes, strict=True)]
+        peaks = torch.stack([height.amax() for height in heights])
+        half_precision = self.least_precision * dims / (2 * LOG_2)
+        margin = (math.log(self.count) + NEGLIGIBLE) / LOG_2
 
         result = torch.empty(len(z), dtype=torch.float64, device=z.device)
-        for rows in _boxes(z / self.scale, SAMPLES_A_BOX):
-            here = z[rows][:, dims].double()
-            gap = torch.maximum(low - here[:, None], here[:, None] - high).clamp_(min=0)
+        for rows in _neighbours(z / self.scale, SAMPLES_A_BOX):
+            here = z[rows].double()
+            gap = torch.maximum(self.low - here[:, None], here[:, None] - self.high).clamp_(min=0)
             ceiling = peaks - (gap.square_() * half_precision).sum(-1)
             nearest = torch.unique(ceiling.argmax(1))
-            total, boxes = here.new_full((len(rows),), -torch.inf), nearest
+            total, todo = here.new_full((len(rows),), -torch.inf), nearest
             # The nearest boxes first: what they hold decides which others can add anything.
             for _ in range(2):
-                for box in boxes.tolist():
-                    moved = here - centre[box]
-                    left = torch.cat([moved.square(), moved, constants[rows]], 1)
-                    total = _add(total, left, factors[box])
+                for i in todo.tolist():
+                    moved = (here - self.boxes[i].centre) * dims
+                    left = torch.cat([moved.square(), moved, chosen[rows]], 1)
+                    total = _add(total, left, self.boxes[i].factor, constants[i])
                 counts = (ceiling > (total - margin)[:, None]).any(0)
                 counts[nearest] = False
-                boxes = counts.nonzero()[:, 0]
+                todo = counts.nonzero()[:, 0]
             result[rows] = total * LOG_2
         return result
 
     def log_density_without_each(self, z: Tensor, classes: Sequence[Tensor] = ()) -> Tensor:
         """(M, D + G) float64: log q(z_≠i) for every latent i, Gaussian ones first."""
-        others = [[j for j in range(self.latents) if j != i] for i in range(self.latents)]
-        return torch.stack([self.log_density(z, classes, keep) for keep in others], 1)
+        latents = range(self.dimensions + len(self.class_counts))
+        return torch.stack([self.log_density(z, classes, [j for j in latents if j != i]) for i in latents], 1)
 
-    def _factors(self, dims: list[int], groups: list[int]) -> tuple[list[Tensor], Tensor]:
-        """Each box's right-hand factor (n, 2D + 1 + Σk), and its highest log-density; both in bits."""
-        precision, offset = self.precision[:, dims], self.offset[:, dims]
-        linear = precision * offset
-        peak = self.log_weights - 0.5 * (self.logvar[:, dims] + LOG_2PI).sum(1)
-        constant = peak - 0.5 * (linear * offset).sum(1)
-        columns = [-0.5 * precision, linear, constant[:, None], *(self.log_classes[g] for g in groups)]
-        factors = torch.split(torch.cat(columns, 1) / LOG_2, self.sizes)
-        # The terms of a near pair cancel down from about (half a box)² / σ²: that decides the precision.
-        reach = (self.high - self.low)[:, dims] / 2
-        terms = (self.most_precision[:, dims] * reach.square()).sum(1)
-        single = (terms * torch.finfo(torch.float32).eps < ROUNDING).tolist()
-        return (
-            [factor.float() if enough else factor for factor, enough in zip(factors, single, strict=True)],
-            self._extremes(peak)[1] / LOG_2,
+
+@dataclass(frozen=True)
+class _Box:
+    """Neighbouring components, ready for the product; everything but the geometry is in bits.
+
+    Args:
+        low: (D,) the least mean; ``high`` the greatest, ``centre`` between them the box's origin.
+        least_precision: (D,) the least 1/σ².
+        factor: (n, 2D + Σk) what z² and z from the centre, and hits of classes, are multiplied with.
+        heights: (n, D) log-density at the component's own mean.
+        drops: (n, D) log-density at the centre, less the height.
+        log_weights: (n,).
+    """
+
+    low: Tensor
+    high: Tensor
+    centre: Tensor
+    least_precision: Tensor
+    factor: Tensor
+    heights: Tensor
+    drops: Tensor
+    log_weights: Tensor
+
+    @classmethod
+    def of(cls, mu: Tensor, logvar: Tensor, categories: list[Tensor], log_weights: Tensor) -> "_Box":
+        mu, logvar = mu.double(), logvar.double()
+        low, high = mu.amin(0), mu.amax(0)
+        centre, precision = (low + high) / 2, torch.exp(-logvar)
+        linear = precision * (mu - centre)
+        log_classes = [p.double().log().clamp_(min=LOG_ZERO) for p in categories]
+        factor = torch.cat([-0.5 * precision, linear, *log_classes], 1) / LOG_2
+        # The terms of a near pair cancel down from about (half the box)² / σ²: that decides the precision.
+        terms = (precision.amax(0) * ((high - low) / 2).square()).sum()
+        single = terms.item() * torch.finfo(torch.float32).eps < ROUNDING
+        return cls(
+            low=low,
+            high=high,
+            centre=centre,
+            least_precision=precision.amin(0),
+            factor=factor.float() if single else factor,
+            heights=-0.5 * (logvar + LOG_2PI) / LOG_2,
+            drops=-0.5 * linear * (mu - centre) / LOG_2,
+            log_weights=log_weights.double() / LOG_2,
         )
-
-    def _extremes(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """The lowest and highest of ``values`` (N, ...) in each box."""
-        boxes = torch.split(values, self.sizes)
-        return torch.stack([box.amin(0) for box in boxes]), torch.stack([box.amax(0) for box in boxes])
 
 
 def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -186,26 +212,26 @@ def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None =
     return merged.log_density(z[:, None])
 
 
-def _add(total: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """log2(2^total + Σ_n 2^(left·right_n)), row by row."""
-    bits = left.to(right.dtype) @ right.T
+def _add(total: Tensor, left: Tensor, right: Tensor, constant: Tensor) -> Tensor:
+    """(m,): log2(2^total + Σ_n 2^(left·right_n + constant_n)), row by row."""
+    bits = torch.addmm(constant.to(right.dtype), left.to(right.dtype), right.T)
     top = torch.maximum(total, bits.amax(1).double())
     # exp2 is twice as fast as exp; below −126 its results are subnormal and many times slower.
     powers = bits.sub_(top[:, None].to(bits.dtype)).float().clamp_(min=-126).exp2_()
     return top + torch.log2(torch.exp2(total - top) + powers.sum(1).double())
 
 
-def _boxes(points: Tensor, size: int) -> list[Tensor]:
+def _neighbours(points: Tensor, size: int) -> list[Tensor]:
     """Rows of ``points`` in groups of at most ``size`` neighbours, by halving the widest side."""
     if points.shape[1] == 0:
         return list(torch.split(torch.arange(len(points), device=points.device), size))
-    values, boxes, stack = points.float().cpu().numpy(), [], [np.arange(len(points))]
+    values, found, stack = points.float().cpu().numpy(), [], [np.arange(len(points))]
     while stack:
         rows = stack.pop()
         if len(rows) <= size:
-            boxes.append(torch.from_numpy(rows).to(points.device))
+            found.append(torch.from_numpy(rows).to(points.device))
             continue
         sample = values[rows[:: max(1, len(rows) // 2048)]]
         order = np.argpartition(values[rows, sample.std(0).argmax()], len(rows) // 2)
         stack += [rows[order[len(rows) // 2 :]], rows[order[: len(rows) // 2]]]
-    return boxes
+    return found

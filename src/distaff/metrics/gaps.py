@@ -39,6 +39,7 @@ PROTOCOLS = {"do20": Estimation()}
     protocols=MIG_PROTOCOLS,
     bounds=(0, 1),
     posterior="optional",
+    posterior_protocols=("chen18",),
 )
 def mig(
     codes: CodesLike,

@@ -18,7 +18,7 @@ from distaff.metrics.entropies import mutual_information, remember
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels
 
-ROWS = 4096
+ROWS = 1024
 GROUPS = 100
 """For a bootstrap, rows are dealt at random into this many groups, and these are resampled."""
 
@@ -58,7 +58,7 @@ class Tables:
     Args:
         weights: (G,) share of the observations in each group; resampling changes it.
         masses: (G, L, S) Q(z_i = s), for L latents and S bins.
-        conditional: (G, L) H(z_i|x) in nats.
+        conditional: (G, L) H(z_i|x) in nats; NaN in tables with labels, where nobody asks for it.
         joint: (G, L, S, Σ sizes) Q(z_i = s, y_k = v), the factors side by side; no columns without labels.
         outside: (L,) mass of q(z_i) outside the range, before renormalising.
         log_bins: (L,) log of the number of bins, or of classes for a categorical latent.
@@ -161,20 +161,22 @@ def _posterior_tables(codes: Codes, bins: Bins, labels: Labels | None, groups: i
     order = np.argsort(group, kind="stable")
     columns = 0 if labels is None else sum(labels.sizes)
     masses = np.zeros((len(counts), latents, width))
-    conditional = np.zeros((len(counts), latents))
+    conditional = np.full((len(counts), latents), 0.0 if labels is None else np.nan)
     joint = np.zeros((len(counts), latents, width, columns))
     outside = np.zeros(latents)
     for g, end in enumerate(np.cumsum(counts)):
         for start in range(end - counts[g], end, ROWS):
             rows = order[start : min(start + ROWS, end)]
             mass, beyond = _row_masses(codes, rows, bins, width)
-            logs = torch.log(mass.clamp(min=1e-30)).mul_(mass)
-            conditional[g] -= logs.sum(dim=(0, 2), dtype=torch.float64).numpy()
-            masses[g] += mass.sum(0, dtype=torch.float64).numpy()
             outside[: len(beyond)] += beyond
             if labels is not None:
                 table = torch.from_numpy(labels.table(rows))
                 joint[g] += (mass.flatten(1).T @ table).numpy().reshape(latents, width, columns)
+            else:
+                masses[g] += mass.sum(0).numpy()
+                conditional[g] -= torch.log(mass.clamp(min=1e-30)).mul_(mass).sum(dim=(0, 2)).numpy()
+    if labels is not None:
+        masses = joint[..., labels.columns[0]].sum(axis=-1)
     return Tables(
         weights=counts / len(codes),
         masses=masses / counts[:, None, None],
