@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from distaff import data, figures, metrics
     from distaff.data.dataset import Dataset
     from distaff.evaluation import evaluate_run
+    from distaff.metrics.evaluation import evaluate
     from distaff.models.representation import Representation
     from distaff.training.train import load, resume, train
 
@@ -21,6 +22,7 @@ __all__ = [
     "Representation",
     "__version__",
     "data",
+    "evaluate",
     "evaluate_run",
     "figures",
     "load",
@@ -32,6 +34,7 @@ __all__ = [
 _HOMES = {
     "Dataset": "distaff.data.dataset",
     "Representation": "distaff.models.representation",
+    "evaluate": "distaff.metrics.evaluation",
     "evaluate_run": "distaff.evaluation",
     "load": "distaff.training.train",
     "resume": "distaff.training.train",

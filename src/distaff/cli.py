@@ -6,14 +6,11 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from distaff._version import __version__
 from distaff.errors import DistaffError, unknown
 from distaff.flags import parse
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 BAD_INPUT = 2
 
@@ -46,12 +43,14 @@ def resume(arguments: Sequence[str]) -> None:
 
 
 def evaluate(arguments: Sequence[str]) -> None:
-    """Encode the whole data set once and score it: distaff evaluate RUN."""
-    from distaff.evaluation import evaluate_run
+    """Score a run over its whole data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
+    from distaff.evaluation import evaluate_path
 
-    call = parse("distaff evaluate", arguments, evaluate_run)
-    for score in evaluate_run(**call):
+    evaluation = evaluate_path(**parse("distaff evaluate", arguments, evaluate_path))
+    for score in evaluation.scores:
         print(score)
+    for name, reason in evaluation.skipped.items():
+        print(f"{name}: left out, {reason}")
 
 
 def traverse(arguments: Sequence[str]) -> None:
@@ -75,7 +74,12 @@ def metrics(arguments: Sequence[str]) -> None:
     from distaff.metrics.catalogue import metrics_table
 
     parse("distaff metrics", arguments, metrics_table)
-    _print_table(metrics_table())
+    for row in metrics_table().to_dict("records"):
+        print(f"{row['metric']:22}{row['summary']}")
+        needs = f"needs labels: {row['needs labels']}; q(z|x): {row['needs q(z|x)']}"
+        print(
+            f"{'':22}{row['range']}, {row['better']} is better; {needs}; {row['protocols']}; {row['paper']}\n"
+        )
 
 
 def data(arguments: Sequence[str]) -> None:
@@ -85,8 +89,8 @@ def data(arguments: Sequence[str]) -> None:
     name, *rest = arguments or ["--help"]
     if name in ("-h", "--help"):
         return print(inspect.getdoc(data))
-    actions = {"list": list_data, "info": catalogue.info, "fetch": catalogue.fetch}
-    actions |= {"verify": catalogue.verify, "preview": preview_data}
+    actions: dict[str, Callable[..., Any]] = {"list": list_data, "preview": preview_data}
+    actions |= {"info": catalogue.info, "fetch": catalogue.fetch, "verify": catalogue.verify}
     if name not in actions:
         raise unknown("data command", name, actions)
     found = actions[name](**parse(f"distaff data {name}", rest, actions[name]))
@@ -159,16 +163,6 @@ def preview_data(name: str, *, out: str = "preview.png", columns: int = 10, seed
     from distaff.data.preview import save_preview
 
     return save_preview(open_dataset(name), out, columns, seed)
-
-
-def _print_table(table: "DataFrame") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    drawn = Table(*map(str, table.columns), box=None)
-    for row in table.itertuples(index=False):
-        drawn.add_row(*map(str, row))
-    Console().print(drawn)
 
 
 def _list_recipes() -> None:

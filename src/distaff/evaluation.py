@@ -13,8 +13,10 @@ from safetensors.numpy import save_file
 from distaff import figures
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
-from distaff.files import atomic_file, write_json
-from distaff.metrics import Score, as_factors, factor_vae_score
+from distaff.files import atomic_file
+from distaff.metrics import Factors, Score, as_factors
+from distaff.metrics.codes_file import evaluate_file, write_scores
+from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.models.representation import Representation, gaussian_parameters
 from distaff.training.checkpoint import find
 from distaff.training.progress import Progress
@@ -37,49 +39,78 @@ class Encoded:
     kl: FloatArray
 
 
-def evaluate_run(run: str | Path, *, seed: int = 0, progress: bool = True) -> list[Score]:
-    """Score a run over its whole data set and write ``scores.json``.
+def evaluate_path(
+    path: str | Path,
+    *,
+    metrics: str = "auto",
+    bootstrap: int = 0,
+    seed: int = 0,
+    out: str | Path | None = None,
+    progress: bool = True,
+) -> Evaluation:
+    """Score a run over its whole data set, or the codes of an npz file from any framework.
 
     Args:
-        run: the run folder.
-        seed: of the votes.
-        progress: show a progress bar.
+        path: a run folder, or an npz file with means, optional logvars and factors.
+        metrics: default, all, or names such as mig,dci; auto is the FactorVAE score of a run and the default
+            table of an npz file.
+        bootstrap: resamples for intervals.
+        seed: of every draw.
+        out: where the scores go as JSON; by default scores.json in a run folder.
+        progress: show what is going on.
     """
+    if Path(path).suffix in (".npz", ".npy"):
+        chosen = "default" if metrics == "auto" else metrics
+        return evaluate_file(path, metrics=chosen, bootstrap=bootstrap, seed=seed, out=out)
+    return evaluate_run(path, metrics=metrics, bootstrap=bootstrap, seed=seed, out=out, progress=progress)
+
+
+def evaluate_run(
+    run: str | Path,
+    *,
+    metrics: str = "auto",
+    bootstrap: int = 0,
+    seed: int = 0,
+    out: str | Path | None = None,
+    progress: bool = True,
+) -> Evaluation:
+    """Score a run over its whole data set and write ``scores.json``; arguments as of ``evaluate_path``."""
     folder = RunFolder(Path(run))
     data = open_data(folder)
-    encoded = encode_run(folder, data, progress)
-    scores = scores_of(encoded, data, seed)
-    write_json(
-        folder.scores, {"step": trained_steps(folder), "scores": [score.to_dict() for score in scores]}
-    )
-    return scores
+    evaluation = evaluate_encoded(encode_run(folder, data, progress), data, metrics, bootstrap, seed)
+    write_scores(folder.scores if out is None else out, evaluation, step=trained_steps(folder))
+    return evaluation
 
 
-def scores_of(encoded: Encoded, data: Dataset, seed: int = 0) -> list[Score]:
-    """Reconstruction error and KL over the whole set; the FactorVAE score where factors are known."""
-    names = encoded.codes.names
+def evaluate_encoded(
+    encoded: Encoded, data: Dataset, metrics: str = "auto", bootstrap: int = 0, seed: int = 0
+) -> Evaluation:
+    """Reconstruction error and KL over the whole set, then the metrics, with the factors that vary."""
     kl = encoded.kl.mean(0, dtype=np.float64)
-    scores = [
-        Score(
-            "reconstruction_error", float(encoded.nll.mean(dtype=np.float64)), "−E log p(x|z), nats", "lower"
-        ),
-        Score(
-            "kl",
-            float(kl.sum()),
-            "E KL(q(z|x) ‖ p(z)), nats",
-            "lower",
-            per_latent=dict(zip(names, kl.tolist(), strict=True)),
-        ),
-    ]
-    if data.factors is not None:
-        varied = np.flatnonzero((data.factors != data.factors[0]).any(0))
-        constant = [name for k, name in enumerate(data.names) if k not in varied]
-        if constant:
-            warn(f"left out of the scores, since they never vary here: {', '.join(constant)}")
-        if len(varied):
-            factors = as_factors(data.factors[:, varied], names=[data.names[k] for k in varied])
-            scores.append(factor_vae_score(encoded.codes, factors, seed=seed))
-    return scores
+    per_latent = dict(zip(encoded.codes.names, kl.tolist(), strict=True))
+    error = float(encoded.nll.mean(dtype=np.float64))
+    own = (
+        Score("reconstruction_error", error, "−E log p(x|z), nats", "lower"),
+        Score("kl", float(kl.sum()), "E KL(q(z|x) ‖ p(z)), nats", "lower", per_latent=per_latent),
+    )
+    factors = varied_factors(data)
+    if metrics == "auto" and factors is None:
+        return Evaluation(own, {"factor_vae_score": "it needs factors."})
+    chosen = "factor_vae_score" if metrics == "auto" else metrics
+    found = evaluate_scores(encoded.codes, factors, metrics=chosen, bootstrap=bootstrap, seed=seed)
+    return Evaluation(own + found.scores, found.skipped)
+
+
+def varied_factors(data: Dataset) -> Factors | None:
+    """The factors that take more than one value in the data set; the others are named in a warning."""
+    if data.factors is None:
+        return None
+    varied = np.flatnonzero((data.factors != data.factors[0]).any(0))
+    constant = [name for k, name in enumerate(data.names) if k not in varied]
+    if constant:
+        warn(f"left out of the scores, since they never vary here: {', '.join(constant)}")
+    names = [data.names[k] for k in varied]
+    return as_factors(data.factors[:, varied], names=names) if names else None
 
 
 def encode_run(folder: RunFolder, data: Dataset, progress: bool = True) -> Encoded:

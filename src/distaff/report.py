@@ -1,5 +1,6 @@
 """A run folder → one HTML page that needs no network."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import yaml
 
 from distaff import figures
 from distaff.data.dataset import Dataset
-from distaff.evaluation import Encoded, encode_run, scores_of, trained_steps, traversals
+from distaff.evaluation import Encoded, encode_run, evaluate_encoded, trained_steps, traversals
 from distaff.files import write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
@@ -31,7 +32,7 @@ def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool
     calls = folder.read()
     data = open_data(folder)
     encoded = encode_run(folder, data, progress)
-    scores = scores_of(encoded, data)
+    scores = evaluate_encoded(encoded, data).scores
     model = load(folder.path)
     blocks = [
         _summary(calls, folder, scores),
@@ -46,7 +47,7 @@ def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool
     return path
 
 
-def _summary(calls: dict[str, Any], folder: RunFolder, scores: list[Score]) -> Facts:
+def _summary(calls: dict[str, Any], folder: RunFolder, scores: Sequence[Score]) -> Facts:
     log = read_log(folder.log)
     minutes = log[-1]["seconds"] / 60 if log else float("nan")
     weights = {k: v for k, v in calls["recipe"]["arguments"].items() if not isinstance(v, dict)}
@@ -92,7 +93,7 @@ def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: 
     ]
 
 
-def _scores(scores: list[Score]) -> Table:
+def _scores(scores: Sequence[Score]) -> Table:
     rows = [(score.name, score.value, score.direction, score.protocol, _breakdown(score)) for score in scores]
     caption = "Over the whole data set." + "".join(f" {note}" for score in scores for note in score.notes)
     headers = ("score", "value", "better", "protocol", "by factor or latent")

@@ -74,9 +74,10 @@ def evaluate_file(
     return evaluation
 
 
-def write_scores(path: Path | str, evaluation: Evaluation) -> None:
+def write_scores(path: Path | str, evaluation: Evaluation, **facts: Any) -> None:
     """Write scores, with their settings and breakdowns, and the reasons for absent ones, as JSON."""
     content = {
+        **facts,
         "scores": [_finite(score.to_dict()) for score in evaluation.scores],
         "skipped": dict(evaluation.skipped),
     }

@@ -17,7 +17,13 @@ from distaff.errors import DistaffError
 from distaff.files import write_text
 
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
-CALLS = ("recipe", "data", "model", "training")
+CALLS = {
+    "recipe": ("name", "arguments"),
+    "data": ("spec", "file", "options", "name", "size", "shape", "fingerprint"),
+    "model": ("latents", "network"),
+    "training": ("steps", "batch_size", "seed", "learning_rate", "betas", "amsgrad", "precision"),
+}
+"""The sections of ``run.yaml`` and what none of them can do without."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class RunFolder:
             content = yaml.safe_load(file.read_text())
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise DistaffError(f"{file} is not readable YAML: restore it or train again.") from error
-        missing = [key for key in CALLS if not isinstance(content, dict) or key not in content]
+        missing = _missing(content)
         if missing:
             raise DistaffError(f"{file} lacks {', '.join(missing)}: restore it or train again.")
         return dict(content)
@@ -91,6 +97,16 @@ class RunFolder:
 def warn(message: str) -> None:
     """Tell the user something that does not stop the work."""
     warnings.warn(message, stacklevel=3)
+
+
+def _missing(content: Any) -> list[str]:
+    sections = content if isinstance(content, dict) else {}
+    return [
+        f"{section}.{key}"
+        for section, keys in CALLS.items()
+        for key in keys
+        if not isinstance(sections.get(section), dict) or key not in sections[section]
+    ]
 
 
 def _differences(prefix: str, held: Any, asked: Any) -> list[str]:
