@@ -1,4 +1,4 @@
-"""The README's tables say exactly what works today: a row for everything public, and no row for anything else."""
+"""The README's tables say exactly what works today: a row for all that is public, none for anything else."""
 
 import re
 from pathlib import Path

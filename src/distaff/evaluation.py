@@ -1,13 +1,13 @@
 """What a run has learnt: its codes over the whole data set, its scores, its traversals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from matplotlib.figure import Figure
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from distaff import figures
@@ -116,11 +116,9 @@ def varied_factors(data: Dataset) -> Factors | None:
 def encode_run(folder: RunFolder, data: Dataset, progress: bool = True) -> Encoded:
     """Encode a run's data set, or read what an earlier call left for the same checkpoint."""
     key = {"step": str(trained_steps(folder)), "data": data.fingerprint}
-    if folder.codes.exists():
-        with safe_open(folder.codes, "numpy") as file:
-            if file.metadata() == key:
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                return Encoded(Codes(arrays["means"], arrays["logvars"]), arrays["nll"], arrays["kl"])
+    cached = _read_cache(folder.codes, key)
+    if cached is not None:
+        return Encoded(Codes(cached["means"], cached["logvars"]), cached["nll"], cached["kl"])
     encoded = encode(load(folder.path), data, progress)
     assert encoded.codes.logvars is not None
     arrays = {
@@ -185,6 +183,16 @@ def traversals(
     return figures.traversals(
         images, labels, values, originals=some, reconstructions=model.reconstruct(some), sort_by=kl, top=top
     )
+
+
+def _read_cache(path: Path, key: Mapping[str, str]) -> dict[str, FloatArray] | None:
+    """The arrays that an earlier call left for the same key; None if there are none, or they are damaged."""
+    try:
+        with safe_open(path, "numpy") as file:
+            names = file.keys()
+            return {name: file.get_tensor(name) for name in names} if file.metadata() == key else None
+    except (FileNotFoundError, SafetensorError):
+        return None
 
 
 @torch.inference_mode()

@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 
 from distaff.errors import DistaffError
 from distaff.training.log import read_log
+from distaff.training.run import RunFolder
 from distaff.training.train import load, resume, train
 from tests import toys
 
@@ -171,10 +172,20 @@ def test_when_every_checkpoint_is_damaged_it_says_so(short_run, tmp_path):
         load(tmp_path / "run")
 
 
-def test_a_half_written_checkpoint_is_not_seen(short_run, tmp_path):
+def test_a_half_written_checkpoint_is_not_seen_and_cleared_away(short_run, tmp_path):
     short_run()
-    (tmp_path / "run/checkpoint/.step-000000099.abc").mkdir()
+    half_written = tmp_path / "run/checkpoint/.step-000000099.abc"
+    half_written.mkdir()
     assert load(tmp_path / "run").shape == (1, 16, 16)
+    short_run()
+    assert not half_written.exists()
+
+
+def test_two_processes_do_not_train_in_one_folder(short_run, tmp_path):
+    short_run(steps=4)
+    with RunFolder(tmp_path / "run").lock(), pytest.raises(DistaffError, match="another process is training"):
+        short_run(steps=4)
+    short_run(steps=4)
 
 
 def test_another_run_in_the_folder_is_refused_and_left_alone(short_run, tmp_path):

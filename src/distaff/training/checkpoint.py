@@ -59,6 +59,12 @@ def restore_model(folder: Path, model: nn.Module, warn: Callable[[str], None]) -
     return facts
 
 
+def remove_leftovers(folder: Path) -> None:
+    """Drop what a killed process left of a checkpoint it was writing."""
+    for half_written in folder.glob(".step-*"):
+        shutil.rmtree(half_written)
+
+
 def find(folder: Path, warn: Callable[[str], None]) -> tuple[Path | None, dict[str, Any]]:
     """The newest checkpoint whose files match their hashes, and its facts; damaged ones are named."""
     candidates = _folders(folder)

@@ -3,7 +3,8 @@
 import platform
 import subprocess
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 import yaml
+from filelock import FileLock, Timeout
 
 from distaff._version import __version__
 from distaff.errors import DistaffError
@@ -84,9 +86,20 @@ class RunFolder:
                     "or use `distaff resume` to go on with that one."
                 )
             return
-        if self.path.exists() and any(self.path.iterdir()):
+        if self.path.exists() and not all(file.name.startswith(".") for file in self.path.iterdir()):
             raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
         self.write(calls)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from training in the folder; a process that dies lets go of it."""
+        try:
+            with FileLock(self.path / ".lock", timeout=0):
+                yield
+        except Timeout:
+            raise DistaffError(
+                f"another process is training in {self.path}: wait for it or stop it."
+            ) from None
 
     def write(self, calls: Mapping[str, Any]) -> None:
         """Write ``run.yaml``, with what it was made with."""

@@ -1,6 +1,7 @@
 """``train``, ``resume`` and ``load``: from a call to a trained model in a run folder, and back."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -191,9 +192,28 @@ def _launch(
 ) -> Representation:
     keep_freed_memory()
     with torch.random.fork_rng():
-        work: Callable[..., VAE] = _work
+        work: Callable[..., VAE] = _work_in_folder
         model: VAE = fabric.launch(work, calls, objective, data, folder, progress)
     return Representation(model, data.shape)
+
+
+def _work_in_folder(
+    fabric: Fabric,
+    calls: Calls,
+    objective: Objective,
+    data: Dataset,
+    folder: RunFolder | None,
+    progress: bool,
+) -> VAE:
+    """Make the folder this run's own while it trains."""
+    owned = folder if fabric.is_global_zero else None
+    if owned:
+        owned.claim(calls)
+    with owned.lock() if owned else nullcontext():
+        if owned:
+            checkpoint.remove_leftovers(owned.checkpoints)
+        fabric.barrier()
+        return _work(fabric, calls, objective, data, folder, progress)
 
 
 def _work(
@@ -205,9 +225,6 @@ def _work(
     progress: bool,
 ) -> VAE:
     settings = calls["training"]
-    if folder is not None and fabric.is_global_zero:
-        folder.claim(calls)
-    fabric.barrier()
     seed_weights(settings["seed"])
     model = channels_last(build_model(calls)).to(fabric.device)
     betas = (settings["betas"][0], settings["betas"][1])
