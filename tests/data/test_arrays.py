@@ -207,7 +207,7 @@ def test_hdf5_is_read_by_key(tmp_path: Path, storage: dict[str, object]) -> None
     while mapping.base is not None and not isinstance(mapping, np.memmap):
         mapping = mapping.base
     assert isinstance(mapping, np.memmap)
-    with pytest.raises(DistaffError, match="has no array 'images': it holds factor_names, factors, group"):
+    with pytest.raises(DistaffError, match="has no array 'images': say with --key"):
         open_dataset(path)
 
 

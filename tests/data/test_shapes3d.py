@@ -124,7 +124,7 @@ def test_the_official_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"images": None}, "has no array 'images': it holds labels"),
+        ({"images": None}, "has no array 'images'"),
         ({"images": np.zeros((23, 64, 64, 3), np.uint8)}, "its images are"),
         ({"images": np.zeros((24, 64, 64, 3))}, "its images are float64"),
         ({"labels": np.zeros((24, 6))}, "not the full grid"),

@@ -127,7 +127,7 @@ def _mapped(path: Path) -> NDArray[Any]:
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError as problem:
         raise DistaffError(f"there is no file {path}.") from problem
-    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as problem:
+    except Exception as problem:  # the reader fed damaged bytes raises whatever it happens to meet
         raise DistaffError(f"{path} is not a whole .npy file of plain numbers ({problem}).") from problem
     return array
 

@@ -35,7 +35,7 @@ def decoded(
         skip_bad: leave files that do not decode black, and out of the rows, instead of stopping.
     """
     choices = f"{pictures.state} {mode} {size} {crop} {skip_bad}"
-    key = hashlib.sha256("\n".join([choices, *names]).encode()).hexdigest()[:16]
+    key = hashlib.sha256("\n".join([choices, *names]).encode(errors="surrogateescape")).hexdigest()[:16]
     memory = cache_folder() / f"pictures-{key}.json"
 
     def build(images: NDArray[Any]) -> None:

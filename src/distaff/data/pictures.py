@@ -167,4 +167,6 @@ def _check_size(name: str, size: int) -> None:
 
 
 def _state(place: Path, facts: list[str]) -> str:
-    return hashlib.sha256("\n".join([str(place.resolve()), *facts]).encode()).hexdigest()[:16]
+    return hashlib.sha256(
+        "\n".join([str(place.resolve()), *facts]).encode(errors="surrogateescape")
+    ).hexdigest()[:16]
