@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from distaff import Codes
+
 SIZES = (3, 4, 5, 6, 8)
 
 
@@ -26,3 +28,16 @@ def rotated(codes, seed=0):
     """The codes turned by a random rotation of all axes."""
     q, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(codes.shape[1],) * 2))
     return codes @ q
+
+
+def sharp(means, sigma=0.05):
+    """Codes of an encoder that is sure: these means, one small σ."""
+    return Codes(means, np.full(means.shape, 2 * np.log(sigma)))
+
+
+def joined(*parts):
+    """Codes side by side."""
+    return Codes(
+        np.concatenate([part.means for part in parts], axis=1),
+        np.concatenate([part.logvars for part in parts], axis=1),
+    )

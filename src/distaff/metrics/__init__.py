@@ -1,8 +1,12 @@
 """Metrics: arrays in, a ``Score`` out; nothing here needs a model or a framework."""
 
+from distaff.metrics.catalogue import metrics_table
+from distaff.metrics.codes_file import evaluate_file, read_codes, write_codes, write_scores
 from distaff.metrics.correlations import correlation_matrix
 from distaff.metrics.dci import DCI, dci
 from distaff.metrics.dci_es import DCIES, dci_es
+from distaff.metrics.evaluation import Evaluation, evaluate, evaluate_scores
+from distaff.metrics.evaluator import Evaluator
 from distaff.metrics.explicitness import explicitness
 from distaff.metrics.factor_vae import factor_vae_score
 from distaff.metrics.gaps import jemmig, rmig
@@ -24,6 +28,8 @@ from distaff.metrics.z_diff import z_diff
 __all__ = [
     "DCI",
     "DCIES",
+    "Evaluation",
+    "Evaluator",
     "Factors",
     "InfoMEC",
     "Score",
@@ -31,6 +37,9 @@ __all__ = [
     "correlation_matrix",
     "dci",
     "dci_es",
+    "evaluate",
+    "evaluate_file",
+    "evaluate_scores",
     "explicitness",
     "factor_vae_score",
     "hoyer",
@@ -39,10 +48,12 @@ __all__ = [
     "informativeness",
     "irs",
     "jemmig",
+    "metrics_table",
     "mig",
     "misjed",
     "modularity",
     "quantize_factors",
+    "read_codes",
     "rmig",
     "sap",
     "separability",
@@ -51,6 +62,8 @@ __all__ = [
     "total_information",
     "udr",
     "windin",
+    "write_codes",
+    "write_scores",
     "wsepin",
     "z_diff",
 ]

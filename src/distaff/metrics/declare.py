@@ -33,7 +33,9 @@ class Card:
         summary: the first line of its docstring.
         paper: where it comes from.
         inputs: what it reads. Only metrics of one model's codes appear in ``evaluate``.
-        posterior: whether it needs q(z|x), that is log-variances: for some protocols (``"optional"``) or all.
+        posterior: whether it needs q(z|x), that is log-variances: ``"yes"``, or not (``"no"``), or it uses
+            them where they are known or for some protocols (``"optional"``).
+        posterior_protocols: the protocols that need it, where only some do.
         bounds: the range of values.
         direction: whether higher or lower is better.
         protocols: the presets by name, the default first.
@@ -49,6 +51,7 @@ class Card:
     direction: Literal["higher", "lower"]
     protocols: tuple[str, ...]
     default: bool
+    posterior_protocols: tuple[str, ...] = ()
 
 
 def metric(
@@ -60,13 +63,23 @@ def metric(
     inputs: Literal["codes", "codes and factors", "several codes"] = "codes and factors",
     posterior: Literal["no", "optional", "yes"] = "no",
     default: bool = True,
+    posterior_protocols: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
     """Attach a :class:`Card` to a metric; the function itself and its signature stay as they are."""
 
     def attach(function: Function) -> Function:
         summary = (function.__doc__ or "").strip().splitlines()[0]
         card = Card(
-            function.__name__, summary, paper, inputs, posterior, bounds, direction, tuple(protocols), default
+            function.__name__,
+            summary,
+            paper,
+            inputs,
+            posterior,
+            bounds,
+            direction,
+            tuple(protocols),
+            default,
+            posterior_protocols,
         )
         function.__dict__["card"] = card
         return function

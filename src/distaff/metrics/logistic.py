@@ -1,6 +1,7 @@
 """Logistic regressions of every class of every factor against the rest, all solved at once."""
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from distaff.metrics.inputs import Float64Array, IntArray
 
@@ -30,7 +31,8 @@ def one_versus_rest(
     value = np.full(sum(sizes), np.inf)
     for _ in range(_STEPS):
         proposal = weights - scale * step
-        new, gradient, hessian = _derivatives(inputs, targets, proposal, ridge)
+        with threadpool_limits(limits=1, user_api="blas"):  # the products are too narrow to share
+            new, gradient, hessian = _derivatives(inputs, targets, proposal, ridge)
         worse = new > value + 1e-6 * np.abs(value) + _TOLERANCE
         scale = np.where(worse, scale / 2, 1.0)
         weights, value = np.where(worse, weights, proposal), np.where(worse, value, new)

@@ -32,6 +32,7 @@ PROTOCOLS = {"locatello19": Gap(bins=20), "chen18": Gap(samples=10_000)}
     protocols=PROTOCOLS,
     bounds=(0, 1),
     posterior="optional",
+    posterior_protocols=("chen18",),
 )
 def mig(
     codes: CodesLike,

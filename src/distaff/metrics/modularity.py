@@ -27,7 +27,13 @@ class Source:
 PROTOCOLS = {"original": Source(bins=20, posterior=False), "correct": Source(bins=100, posterior=True)}
 
 
-@metric(paper="Ridgeway & Mozer 2018", protocols=PROTOCOLS, bounds=(0, 1), posterior="optional")
+@metric(
+    paper="Ridgeway & Mozer 2018",
+    protocols=PROTOCOLS,
+    bounds=(0, 1),
+    posterior="optional",
+    posterior_protocols=("correct",),
+)
 def modularity(
     codes: CodesLike,
     factors: FactorsLike,

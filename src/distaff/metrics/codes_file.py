@@ -1,0 +1,108 @@
+"""Codes on disk: npz files of means, log-variances, categorical groups and factors."""
+
+import json
+import math
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.codes import Codes
+from distaff.errors import DistaffError
+from distaff.files import atomic_file, write_text
+from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
+from distaff.metrics.inputs import Factors, as_factors
+
+_MEANS = ("means", "mean", "mu", "codes", "z")
+_LOGVARS = ("logvars", "logvar", "log_variances")
+_CATEGORY = "category_"
+
+
+def read_codes(path: Path | str) -> tuple[Codes, Factors | None]:
+    """The codes of an npz file, and its factors if it has them.
+
+    Arrays by name: ``means`` (or ``mu``, ``codes``, ``z``), optional ``logvars`` (or ``logvar``), ``factors``
+    (N, K), ``factor_names`` (K,), and ``category_NAME`` (N, k) probabilities of a categorical latent.
+    """
+    path = Path(path)
+    arrays = _load(path)
+    means = _first(arrays, _MEANS)
+    categories = {k.removeprefix(_CATEGORY): v for k, v in arrays.items() if k.startswith(_CATEGORY)}
+    if means is None and not categories:
+        found = ", ".join(arrays) or "nothing"
+        raise DistaffError(f"{path} has no array named means (or mu, codes, z): it holds {found}.")
+    if means is None:
+        means = np.zeros((len(next(iter(categories.values()))), 0))
+    codes = Codes(means, _first(arrays, _LOGVARS), categories)
+    if "factors" not in arrays:
+        return codes, None
+    names = arrays.get("factor_names")
+    return codes, as_factors(arrays["factors"], None if names is None else [str(n) for n in names.ravel()])
+
+
+def write_codes(path: Path | str, codes: Codes, factors: Factors | None = None) -> None:
+    """Write codes and factors to an npz file that :func:`read_codes` reads, atomically."""
+    arrays: dict[str, NDArray[Any]] = {"means": codes.means}
+    if codes.logvars is not None:
+        arrays["logvars"] = codes.logvars
+    arrays |= {f"{_CATEGORY}{name}": p for name, p in codes.categories.items()}
+    if factors is not None:
+        arrays |= {"factors": factors.values, "factor_names": np.array(factors.names)}
+    with atomic_file(Path(path)) as temporary, temporary.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def evaluate_file(
+    path: Path | str,
+    *,
+    metrics: Selection = "default",
+    bootstrap: int = 0,
+    seed: int = 0,
+    out: Path | str | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """Score the codes of an npz file and, with ``out``, write all scores as JSON."""
+    codes, factors = read_codes(path)
+    evaluation = evaluate_scores(
+        codes, factors, metrics=metrics, bootstrap=bootstrap, seed=seed, report=report
+    )
+    if out is not None:
+        write_scores(out, evaluation)
+    return evaluation
+
+
+def write_scores(path: Path | str, evaluation: Evaluation) -> None:
+    """Write scores, with their settings and breakdowns, and the reasons for absent ones, as JSON."""
+    content = {
+        "scores": [_finite(score.to_dict()) for score in evaluation.scores],
+        "skipped": dict(evaluation.skipped),
+    }
+    write_text(Path(path), json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def _load(path: Path) -> dict[str, NDArray[Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                return {"means": np.asarray(file)}
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError:
+        raise DistaffError(f"{path} does not exist.") from None
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise DistaffError(f"{path} is not a readable npz file of plain arrays: {error}.") from error
+
+
+def _first(arrays: dict[str, NDArray[Any]], names: tuple[str, ...]) -> NDArray[Any] | None:
+    return next((arrays[name] for name in names if name in arrays), None)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: both become null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

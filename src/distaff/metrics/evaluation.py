@@ -1,0 +1,156 @@
+"""``evaluate``: many metrics of one representation in one table."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from distaff.codes import Codes
+from distaff.errors import DistaffError, unknown
+from distaff.metrics.catalogue import all_metrics
+from distaff.metrics.declare import card_of
+from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, as_codes, as_factors, labelled
+from distaff.metrics.score import Score
+
+Selection = Literal["default", "all"] | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of one representation, and why any metric is absent.
+
+    Args:
+        scores: in the order asked for, or by name.
+        skipped: metric → the reason, for those that were not named by the caller.
+    """
+
+    scores: tuple[Score, ...]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    def table(self) -> pd.DataFrame:
+        """One row a score: metric, value, protocol, interval, direction, notes."""
+        rows = [
+            (s.name, s.value, s.protocol, s.interval, s.direction, "; ".join(s.notes)) for s in self.scores
+        ]
+        table = pd.DataFrame(rows, columns=["metric", "value", "protocol", "interval", "direction", "notes"])
+        table.attrs["skipped"] = dict(self.skipped)
+        return table
+
+
+def evaluate(
+    codes: CodesLike,
+    factors: FactorsLike | None = None,
+    *,
+    logvar: ArrayLike | None = None,
+    metrics: Selection = "default",
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Every metric that the data allow, as a table: metric, value, protocol, interval, direction, notes.
+
+    Args:
+        codes: (N, D) means (numpy, torch, pandas), or ``Codes``.
+        factors: (N, K) ground truth, as an array, tensor, frame or dict of columns. Without it, only the
+            metrics that need no labels.
+        logvar: (N, D) log-variances. Without them, only the metrics that read means.
+        metrics: ``"default"`` (each metric by its first protocol), ``"all"`` (by every protocol), or names
+            such as ``["mig", "mig:chen18"]``.
+        bootstrap: number of resamples for intervals.
+        seed: of every draw.
+
+    Metrics that cannot be had for these data are left out of ``"default"`` and ``"all"``, with the reasons in
+    ``table.attrs["skipped"]``; those named one by one raise a ``DistaffError`` instead.
+    """
+    return evaluate_scores(
+        codes, factors, logvar=logvar, metrics=metrics, bootstrap=bootstrap, seed=seed
+    ).table()
+
+
+def evaluate_scores(
+    codes: CodesLike,
+    factors: FactorsLike | None = None,
+    *,
+    logvar: ArrayLike | None = None,
+    metrics: Selection = "default",
+    bootstrap: int = 0,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> Evaluation:
+    """As :func:`evaluate`, with whole ``Score`` objects; ``report`` is told each metric before it runs."""
+    codes = as_codes(codes, logvar)
+    paired = None if factors is None else labelled(codes, as_factors(factors))
+    named = not isinstance(metrics, str)
+    scores: list[Score] = []
+    skipped: dict[str, str] = {}
+    for name, protocol in _selected(metrics):
+        label = name if protocol is None else f"{name}:{protocol}"
+        try:
+            missing = None if named else _missing(name, protocol, codes, paired)
+            if missing:
+                raise DistaffError(missing)
+            if report:
+                report(label)
+            scores += _scores(name, protocol, codes, paired, bootstrap, seed)
+        except DistaffError as error:
+            if named:
+                raise
+            skipped[label] = str(error)
+    return Evaluation(tuple(scores), skipped)
+
+
+def _selected(metrics: Selection) -> list[tuple[str, str | None]]:
+    """(name, protocol) of the metrics asked for; no protocol is the default one."""
+    known = all_metrics()
+    single = {name: f for name, f in known.items() if card_of(f).inputs != "several codes"}
+    if metrics == "default":
+        return [(name, None) for name, f in single.items() if card_of(f).default]
+    if metrics == "all":
+        return [(name, protocol) for name, f in single.items() for protocol in card_of(f).protocols]
+    if isinstance(metrics, str):
+        metrics = metrics.split(",")
+    selected: list[tuple[str, str | None]] = []
+    for entry in metrics:
+        name, _, protocol = str(entry).strip().partition(":")
+        if name not in single:
+            raise unknown("metric", name, [*single, "default", "all"])
+        if protocol and protocol not in card_of(single[name]).protocols:
+            raise unknown(f"protocol of {name}", protocol, card_of(single[name]).protocols)
+        selected.append((name, protocol or None))
+    if not selected:
+        raise DistaffError("no metrics were asked for: give names, 'default' or 'all'.")
+    return selected
+
+
+def _missing(
+    name: str, protocol: str | None, codes: Codes, paired: tuple[Codes, Factors] | None
+) -> str | None:
+    """Why a metric does not apply to these inputs, if it does not."""
+    card = card_of(all_metrics()[name])
+    if card.inputs == "codes and factors" and paired is None:
+        return "it needs factors."
+    bare = codes.logvars is None and codes.means.shape[1] > 0
+    if bare and (card.posterior == "yes" or protocol in card.posterior_protocols):
+        return "it needs log-variances."
+    return None
+
+
+def _scores(
+    name: str,
+    protocol: str | None,
+    codes: Codes,
+    paired: tuple[Codes, Factors] | None,
+    bootstrap: int,
+    seed: int,
+) -> list[Score]:
+    """The one or more scores of a metric."""
+    function = all_metrics()[name]
+    options = {"bootstrap": bootstrap, "seed": seed} | ({} if protocol is None else {"protocol": protocol})
+    if card_of(function).inputs == "codes":
+        found = function(codes, **options)
+    elif paired is None:
+        raise DistaffError(f"{name} needs factors: give the ground truth of each row.")
+    else:
+        found = function(*paired, **options)
+    return [found] if isinstance(found, Score) else list(found)
