@@ -15,6 +15,7 @@ from sklearn.metrics import mutual_info_score
 from distaff import Codes
 from distaff.gaussians import LOG_2PI, Mixture
 from distaff.metrics import (
+    as_factors,
     indin,
     informativeness,
     jemmig,
@@ -82,10 +83,11 @@ def ratios():
             lambda mu=mu, logvar=logvar, z=z: Mixture(mu, logvar).log_density(z),
         )
     codes, classes = trained(100_000)
+    factors = as_factors(classes)
     compare(
         "MIG (locatello19), N = 100,000",
         lambda: pair_loop(codes.means, classes),
-        lambda: mig(codes.means, classes),
+        lambda: mig(codes.means, factors),
     )
 
 
