@@ -57,7 +57,9 @@ def blur(mu: Tensor, logvar: Tensor, width: float = SMALLEST_WIDTH) -> Tensor:
     The width is relative so that rescaling a latent changes nothing. A latent that never moves counts as
     having standard deviation 1.
     """
-    variance = (mu.double() - mu.double().mean(0)).square().mean(0) + logvar.double().exp().mean(0)
+    moves = mu.amax(0) > mu.amin(0)  # the variance of equal numbers need not be exactly 0
+    spread = torch.where(moves, (mu.double() - mu.double().mean(0)).square().mean(0), 0.0)
+    variance = spread + logvar.double().exp().mean(0)
     variance = torch.where(variance > 0, variance, 1.0)
     return torch.maximum(logvar, (variance.log() + 2 * math.log(width)).to(logvar.dtype))
 
