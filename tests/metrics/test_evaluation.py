@@ -142,3 +142,17 @@ def test_the_catalogue_describes_every_metric():
     assert table.loc["jemmig", "better"] == "lower"
     assert table.loc["factor_vae_score", "paper"] == "Kim & Mnih 2018"
     assert (table["summary"].str.len() > 20).all()
+
+
+def test_all_means_every_protocol_under_its_own_name():
+    found = evaluate_scores(CODES, CLASSES, metrics="all", bootstrap=20)
+    assert not found.skipped
+    labels = [(score.name, score.protocol) for score in found.scores]
+    assert len(set(labels)) == len(labels)
+    assert {("mig", "chen18"), ("dci_completeness", "locatello19"), ("z_diff", "kim18")} <= set(labels)
+
+
+def test_names_in_one_string_are_split_at_commas():
+    assert evaluate(CODES, CLASSES, metrics="mig, hoyer")["metric"].tolist() == ["mig", "hoyer"]
+    with pytest.raises(DistaffError, match="needs factors"):
+        evaluate(CODES, metrics="mig,hoyer")
