@@ -68,7 +68,7 @@ def rmig(
         normalize=normalize,
     )
     codes, labels = read_labels(codes, factors, probabilities)
-    heights = labels.entropies()
+    heights = labels.entropies
     units = heights if settings.normalize else np.ones(len(heights))
 
     def gaps(_entropies: Float64Array, information: Float64Array) -> Float64Array:
@@ -126,7 +126,7 @@ def jemmig(
         normalize=normalize,
     )
     codes, labels = read_labels(codes, factors, probabilities)
-    heights = labels.entropies()
+    heights = labels.entropies
     continuous = np.arange(len(codes.names)) < codes.means.shape[1]
     sizes = [settings.bins] * continuous.sum() + [p.shape[1] for p in codes.categories.values()]
     log_bins = np.log(sizes)
@@ -182,7 +182,17 @@ def _estimated(
             seed,
         )
     stored = {**asdict(settings), "seed": seed, "labels": "hard" if labels.classes is not None else "soft"}
-    return gap_score(name, value, protocol, stored, labels, breakdown, around, codes, information, notes)
+    return Score(
+        name=name,
+        value=value,
+        protocol=protocol,
+        direction="lower" if name == "jemmig" else "higher",
+        settings=stored,
+        per_factor=dict(zip(labels.names, breakdown.tolist(), strict=True)),
+        interval=around,
+        details=gap_details(codes, labels, information),
+        notes=notes,
+    )
 
 
 def sampled_information(codes: Codes, labels: Labels, count: int, seed: int) -> Float64Array:
@@ -191,33 +201,12 @@ def sampled_information(codes: Codes, labels: Labels, count: int, seed: int) -> 
     return drawn.log_qz_y(labels) - drawn.log_qz_dims[:, :, None]
 
 
-def gap_score(
-    name: str,
-    value: float,
-    protocol: str,
-    settings: Mapping[str, object],
-    labels: Labels,
-    per_factor: Float64Array,
-    around: tuple[float, float] | None,
-    codes: Codes,
-    information: Float64Array,
-    notes: tuple[str, ...],
-) -> Score:
-    """The score of a gap metric, with the matrix I(z_i; y_k) it comes from."""
+def gap_details(codes: Codes, labels: Labels, information: Float64Array) -> dict[str, object]:
+    """What lies behind a gap: the matrix I(z_i; y_k) (L, K), and which latent is the best for each factor."""
     star = information.argmax(axis=0)
-    return Score(
-        name=name,
-        value=value,
-        protocol=protocol,
-        direction="lower" if name == "jemmig" else "higher",
-        settings=settings,
-        per_factor=dict(zip(labels.names, per_factor.tolist(), strict=True)),
-        interval=around,
-        details={
-            "mutual_information": information,
-            "latents": codes.names,
-            "best_latent": {name: codes.names[i] for name, i in zip(labels.names, star, strict=True)},
-            "factor_entropies": labels.entropies(),
-        },
-        notes=notes,
-    )
+    return {
+        "mutual_information": information,
+        "latents": codes.names,
+        "best_latent": {name: codes.names[i] for name, i in zip(labels.names, star, strict=True)},
+        "factor_entropies": labels.entropies,
+    }

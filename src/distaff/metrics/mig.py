@@ -7,7 +7,7 @@ import numpy as np
 from distaff.errors import DistaffError
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import highest_two, one_latent_note
-from distaff.metrics.gaps import gap_score, sampled_information
+from distaff.metrics.gaps import gap_details, sampled_information
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array
 from distaff.metrics.labels import read_labels
 from distaff.metrics.means import mean_tables
@@ -63,7 +63,7 @@ def mig(
     if settings.bins and settings.samples:
         raise DistaffError("mig takes bins with protocol='locatello19' and samples with protocol='chen18'.")
     codes, labels = read_labels(codes, factors, None)
-    heights = labels.entropies()
+    heights = labels.entropies
 
     def gaps(information: Float64Array) -> Float64Array:
         best, second = highest_two(np.clip(information, 0, heights))
@@ -81,15 +81,13 @@ def mig(
         information = ratios.mean(axis=0)
         point, around = sampled_value(ratios, lambda means: gaps(means).mean(-1), (0, 1), bootstrap, seed)
         notes += means_only_note(codes)
-    return gap_score(
-        "mig",
-        point,
-        protocol,
-        {**asdict(settings), "seed": seed},
-        labels,
-        gaps(information),
-        around,
-        codes,
-        information,
-        notes,
+    return Score(
+        name="mig",
+        value=point,
+        protocol=protocol,
+        settings={**asdict(settings), "seed": seed},
+        per_factor=dict(zip(labels.names, gaps(information).tolist(), strict=True)),
+        interval=around,
+        details=gap_details(codes, labels, information),
+        notes=notes,
     )
