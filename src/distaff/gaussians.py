@@ -57,13 +57,15 @@ def blur(mu: Tensor, logvar: Tensor, width: float = SMALLEST_WIDTH) -> Tensor:
     The width is relative so that rescaling a latent changes nothing. A latent that never moves counts as
     having standard deviation 1.
     """
-    variance = (mu.double() - mu.double().mean(0)).square().mean(0) + logvar.double().exp().mean(0)
+    moves = mu.amax(0) > mu.amin(0)  # the variance of equal numbers need not be exactly 0
+    spread = torch.where(moves, (mu.double() - mu.double().mean(0)).square().mean(0), 0.0)
+    variance = spread + logvar.double().exp().mean(0)
     variance = torch.where(variance > 0, variance, 1.0)
     return torch.maximum(logvar, (variance.log() + 2 * math.log(width)).to(logvar.dtype))
 
 
 class Mixture:
-    """q(z, c) = Σ_n w_n Π_d N(z_d; μ_nd, σ²_nd) Π_g p_ng(c_g), to be taken at many samples.
+    """q(z, c) = Σ_n w_n Π_d N(z_d; μ_nd, σ²_nd) Π_g p_ng(c_g), taken at many samples without gradients.
 
     Args:
         mu: (N, D) means.
@@ -75,6 +77,7 @@ class Mixture:
     def __init__(
         self, mu: Tensor, logvar: Tensor, categories: Sequence[Tensor] = (), log_weights: Tensor | None = None
     ) -> None:
+        mu, logvar = mu.detach(), logvar.detach()
         self.count, self.dimensions = mu.shape
         self.class_counts = [p.shape[1] for p in categories]
         self.scale = logvar.mean(0).div(2).exp()
@@ -98,7 +101,7 @@ class Mixture:
             classes: (M,) integer values of each categorical latent.
             keep: the latents to keep, categorical ones numbered after the Gaussian ones; all by default.
         """
-        latents = self.dimensions + len(self.class_counts)
+        z, latents = z.detach(), self.dimensions + len(self.class_counts)
         kept = self.low.new_zeros(latents)
         kept[list(range(latents) if keep is None else keep)] = 1
         # Latents left out have zeros on the left of the product, and no share in the constants.
@@ -215,10 +218,10 @@ def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None =
 def _add(total: Tensor, left: Tensor, right: Tensor, constant: Tensor) -> Tensor:
     """(m,): log2(2^total + Σ_n 2^(left·right_n + constant_n)), row by row."""
     bits = torch.addmm(constant.to(right.dtype), left.to(right.dtype), right.T)
-    top = torch.maximum(total, bits.amax(1).double())
+    top = torch.maximum(total, bits.amax(1)).to(bits.dtype)
     # exp2 is twice as fast as exp; below −126 its results are subnormal and many times slower.
-    powers = bits.sub_(top[:, None].to(bits.dtype)).float().clamp_(min=-126).exp2_()
-    return top + torch.log2(torch.exp2(total - top) + powers.sum(1).double())
+    powers = bits.sub_(top[:, None]).float().clamp_(min=-126).exp2_()
+    return top + torch.log2(torch.exp2(total - top) + powers.sum(1))
 
 
 def _neighbours(points: Tensor, size: int) -> list[Tensor]:

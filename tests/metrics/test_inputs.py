@@ -107,6 +107,8 @@ def test_means_and_log_variances_become_codes():
         (np.zeros((4, 2)), np.arange(4) * 1j, "complex"),
         (np.zeros((4, 2)), {"a": [1, 2], "b": [1, 2, 3]}, "columns of equal length"),
         (np.full((4, 2), np.nan), np.arange(4), "nan at row 0"),
+        (np.full((4, 2), 1e200), np.arange(4), "rescale the latents"),
+        (Codes(np.ones((4, 1)), np.full((4, 1), 1e3)), np.arange(4), "are these logarithms"),
         (np.zeros(4), np.arange(4), r"matrix \(N, D\)"),
     ],
 )

@@ -9,17 +9,19 @@ from distaff.metrics.evaluation import Evaluation, evaluate, evaluate_scores
 from distaff.metrics.evaluator import Evaluator
 from distaff.metrics.explicitness import explicitness
 from distaff.metrics.factor_vae import factor_vae_score
-from distaff.metrics.gaps import jemmig, mig, rmig
+from distaff.metrics.gaps import jemmig, rmig
 from distaff.metrics.hoyer import hoyer
 from distaff.metrics.infomec import InfoMEC, infomec
-from distaff.metrics.informativeness import informativeness, total_information
+from distaff.metrics.informativeness import informativeness
 from distaff.metrics.inputs import Factors, as_factors, quantize_factors
 from distaff.metrics.irs import irs
+from distaff.metrics.mig import mig
 from distaff.metrics.misjed import misjed
 from distaff.metrics.modularity import modularity
 from distaff.metrics.sap import sap
 from distaff.metrics.score import Score
-from distaff.metrics.separability import indin, separability, sepin, total_correlation, windin, wsepin
+from distaff.metrics.separability import separability, total_correlation, total_information
+from distaff.metrics.sepin import indin, sepin, windin, wsepin
 from distaff.metrics.udr import udr
 from distaff.metrics.z_diff import z_diff
 

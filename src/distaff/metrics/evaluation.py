@@ -81,7 +81,7 @@ def evaluate_scores(
     """As :func:`evaluate`, with whole ``Score`` objects; ``report`` is told each metric before it runs."""
     codes = as_codes(codes, logvar)
     paired = None if factors is None else labelled(codes, as_factors(factors))
-    named = not isinstance(metrics, str)
+    named = metrics not in ("default", "all")
     scores: list[Score] = []
     skipped: dict[str, str] = {}
     for name, protocol in _selected(metrics):

@@ -1,106 +1,26 @@
-"""Gaps between the two latents that know most of a factor: MIG, RMIG and JEMMIG.
+"""Gaps between the two latents that know most of a factor: RMIG and JEMMIG (Do & Tran 2020, §3.3).
 
-All start from the matrix I(z_i; y_k). I* and I° are its highest and second highest values over latents.
+Both start from the matrix I(z_i; y_k). I* and I° are its highest and second highest values over latents, kept
+between 0 and H(y_k), which sampled values may miss by their error.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import entropy, highest_two, one_latent_note
 from distaff.metrics.informativeness import Estimate, Estimation
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array
 from distaff.metrics.labels import Labels, read_labels
-from distaff.metrics.means import mean_tables
 from distaff.metrics.quantized import groups_for, posterior_tables
 from distaff.metrics.sampled import means_only_note, sampled_value, samples_of
 from distaff.metrics.score import Score
 
-
-@dataclass(frozen=True)
-class Gap:
-    """Means in ``bins`` over each latent's own range, or ``samples`` of q(z|x): one of the two."""
-
-    bins: int | None = None
-    samples: int | None = None
-
-
-MIG_PROTOCOLS = {"locatello19": Gap(bins=20), "chen18": Gap(samples=10_000)}
 PROTOCOLS = {"do20": Estimation()}
-
-
-@metric(
-    paper="Chen et al. 2018; Locatello et al. 2019",
-    protocols=MIG_PROTOCOLS,
-    bounds=(0, 1),
-    posterior="optional",
-    posterior_protocols=("chen18",),
-)
-def mig(
-    codes: CodesLike,
-    factors: FactorsLike,
-    *,
-    protocol: str = "locatello19",
-    bins: int | None = None,
-    samples: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
-    """Mutual information gap: mean over factors of (I* − I°) / H(y_k).
-
-    The two protocols are different numbers: binned means know nothing of the noise of q(z|x), and overrate
-    latents that are mostly noise (Do & Tran 2020, A.13).
-
-    Args:
-        codes: (N, D) means, or ``Codes``.
-        factors: (N, K) classes.
-        protocol: ``"locatello19"``: means in 20 bins between each latent's extremes; ``"chen18"``: 10,000
-            samples of q(z|x), with q(z_i|y_k) the mixture of the posteriors of that class.
-        bins: of ``"locatello19"``.
-        samples: of ``"chen18"``.
-        bootstrap: number of resamples for the interval (of groups of rows, or of samples).
-        seed: of the draws.
-    """
-    settings, protocol = settle(MIG_PROTOCOLS, protocol, bins=bins, samples=samples)
-    if settings.bins and settings.samples:
-        raise DistaffError("mig takes bins with protocol='locatello19' and samples with protocol='chen18'.")
-    codes, labels = read_labels(codes, factors, None)
-    heights = labels.entropies()
-
-    def value(information: Float64Array) -> Float64Array:
-        best, second = highest_two(information)
-        return np.asarray(((best - second) / heights).mean(axis=-1))
-
-    notes = labels.notes + one_latent_note(codes)
-    if settings.bins:
-        tables = mean_tables(codes, settings.bins, labels, groups_for(bootstrap))
-        information = tables.information(labels)
-        point, around = tables.value(
-            lambda shares: value(tables.information(labels, shares)), (0, 1), bootstrap, seed
-        )
-    else:
-        ratios = _sampled_information(codes, labels, settings.samples or 0, seed)
-        information = ratios.mean(axis=0)
-        point, around = sampled_value(ratios, value, (0, 1), bootstrap, seed)
-        notes += means_only_note(codes)
-    best, second = highest_two(information)
-    return _score(
-        "mig",
-        point,
-        protocol,
-        {**asdict(settings), "seed": seed},
-        labels,
-        (best - second) / heights,
-        around,
-        codes,
-        information,
-        notes,
-    )
 
 
 @metric(paper="Do & Tran 2020", protocols=PROTOCOLS, posterior="yes")
@@ -148,11 +68,12 @@ def rmig(
         normalize=normalize,
     )
     codes, labels = read_labels(codes, factors, probabilities)
-    heights = labels.entropies() if settings.normalize else np.ones(len(labels.names))
+    heights = labels.entropies
+    units = heights if settings.normalize else np.ones(len(heights))
 
     def gaps(_entropies: Float64Array, information: Float64Array) -> Float64Array:
-        best, second = highest_two(information)
-        return np.asarray((best - second) / heights)
+        best, second = highest_two(np.clip(information, 0, heights))
+        return np.asarray((best - second) / units)
 
     return _estimated("rmig", gaps, codes, labels, settings, protocol, bootstrap, seed)
 
@@ -205,7 +126,7 @@ def jemmig(
         normalize=normalize,
     )
     codes, labels = read_labels(codes, factors, probabilities)
-    heights = labels.entropies()
+    heights = labels.entropies
     continuous = np.arange(len(codes.names)) < codes.means.shape[1]
     sizes = [settings.bins] * continuous.sum() + [p.shape[1] for p in codes.categories.values()]
     log_bins = np.log(sizes)
@@ -214,7 +135,7 @@ def jemmig(
         shift = -np.log((settings.high - settings.low) / settings.bins)
 
     def joint_less_gap(entropies: Float64Array, information: Float64Array) -> Float64Array:
-        best, second = highest_two(information)
+        best, second = highest_two(np.clip(information, 0, heights))
         star = information.argmax(axis=-2)
         own = np.take_along_axis(entropies + shift * continuous, star, axis=-1)
         raw = own + heights - 2 * best + second
@@ -248,7 +169,7 @@ def _estimated(
         notes += tables.note(codes, settings.grid)
     else:
         drawn = samples_of(codes, settings.samples, seed)
-        ratios = _sampled_information(codes, labels, settings.samples, seed)
+        ratios = sampled_information(codes, labels, settings.samples, seed)
         # Columns: −log q(z_i), whose mean is H(z_i), then the K ratios whose means are I(z_i; y_k).
         statistics = np.concatenate([-drawn.log_qz_dims[:, :, None], ratios], axis=2)
         information = ratios.mean(axis=0)
@@ -261,41 +182,31 @@ def _estimated(
             seed,
         )
     stored = {**asdict(settings), "seed": seed, "labels": "hard" if labels.classes is not None else "soft"}
-    return _score(name, value, protocol, stored, labels, breakdown, around, codes, information, notes)
-
-
-def _sampled_information(codes: Codes, labels: Labels, count: int, seed: int) -> Float64Array:
-    """(M, L, K) log q(z_i|y_k) − log q(z_i), whose mean is I(z_i; y_k)."""
-    drawn = samples_of(codes, count, seed)
-    return drawn.log_qz_y(labels) - drawn.log_qz_dims[:, :, None]
-
-
-def _score(
-    name: str,
-    value: float,
-    protocol: str,
-    settings: Mapping[str, object],
-    labels: Labels,
-    per_factor: Float64Array,
-    around: tuple[float, float] | None,
-    codes: Codes,
-    information: Float64Array,
-    notes: tuple[str, ...],
-) -> Score:
-    star = information.argmax(axis=0)
     return Score(
         name=name,
         value=value,
         protocol=protocol,
         direction="lower" if name == "jemmig" else "higher",
-        settings=settings,
-        per_factor=dict(zip(labels.names, per_factor.tolist(), strict=True)),
+        settings=stored,
+        per_factor=dict(zip(labels.names, breakdown.tolist(), strict=True)),
         interval=around,
-        details={
-            "mutual_information": information,
-            "latents": codes.names,
-            "best_latent": {name: codes.names[i] for name, i in zip(labels.names, star, strict=True)},
-            "factor_entropies": labels.entropies(),
-        },
+        details=gap_details(codes, labels, information),
         notes=notes,
     )
+
+
+def sampled_information(codes: Codes, labels: Labels, count: int, seed: int) -> Float64Array:
+    """(M, L, K) log q(z_i|y_k) − log q(z_i), whose mean is I(z_i; y_k)."""
+    drawn = samples_of(codes, count, seed)
+    return drawn.log_qz_y(labels) - drawn.log_qz_dims[:, :, None]
+
+
+def gap_details(codes: Codes, labels: Labels, information: Float64Array) -> dict[str, object]:
+    """What lies behind a gap: the matrix I(z_i; y_k) (L, K), and which latent is the best for each factor."""
+    star = information.argmax(axis=0)
+    return {
+        "mutual_information": information,
+        "latents": codes.names,
+        "best_latent": {name: codes.names[i] for name, i in zip(labels.names, star, strict=True)},
+        "factor_entropies": labels.entropies,
+    }

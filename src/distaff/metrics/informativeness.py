@@ -1,4 +1,4 @@
-"""How much of x a latent knows: I(x; z_i), and all of them together: I(x; z) (Do & Tran 2020, §3.1, A.10)."""
+"""How much a latent knows of x: I(x; z_i) (Do & Tran 2020, §3.1, A.10)."""
 
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -39,7 +39,6 @@ class Estimation:
 
 
 PROTOCOLS = {"do20": Estimation(normalize=True)}
-TOTAL_PROTOCOLS = {"do20": Estimation(estimate="sampled")}
 
 
 @metric(paper="Do & Tran 2020", protocols=PROTOCOLS, bounds=(0, 1), inputs="codes", posterior="yes")
@@ -103,7 +102,7 @@ def informativeness(
         notes += tables.note(codes, settings.grid)
     else:
         drawn = samples_of(codes, settings.samples, seed)
-        ratios = (drawn.log_qz_x_dims - drawn.log_qz_dims) / units
+        ratios = drawn.informative / units
         per_latent = ratios.mean(axis=0)
         value, around = sampled_value(ratios, lambda means: means.mean(-1), bounds, bootstrap, seed)
     return Score(
@@ -114,44 +113,4 @@ def informativeness(
         per_latent=dict(zip(codes.names, per_latent.tolist(), strict=True)),
         interval=around,
         notes=notes,
-    )
-
-
-@metric(paper="Do & Tran 2020", protocols=TOTAL_PROTOCOLS, inputs="codes", posterior="yes")
-def total_information(
-    codes: CodesLike,
-    logvar: ArrayLike | None = None,
-    *,
-    protocol: str = "do20",
-    samples: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
-    """I(x; z), the information all latents together have about x, in nats.
-
-    The mean of log q(z|x) − log q(z) over samples, q(z) being the mixture of all N posteriors. It cannot
-    exceed log N, which it reaches when no two posteriors overlap.
-
-    Args:
-        codes: (N, D) means, or ``Codes``.
-        logvar: (N, D) log-variances; −inf is a deterministic latent.
-        protocol: ``"do20"``: 10,000 samples.
-        samples: number of draws.
-        bootstrap: number of resamples of the draws for the interval.
-        seed: of the draws.
-    """
-    settings, protocol = settle(TOTAL_PROTOCOLS, protocol, samples=samples)
-    codes = as_codes(codes, logvar)
-    drawn = samples_of(codes, settings.samples, seed)
-    ratios = drawn.log_qz_x_dims.sum(axis=1) - drawn.log_qz
-    value, around = sampled_value(
-        ratios, lambda means: means, (0, float(np.log(len(codes)))), bootstrap, seed
-    )
-    return Score(
-        name="total_information",
-        value=value,
-        protocol=protocol,
-        settings={"samples": settings.samples, "seed": seed},
-        interval=around,
-        notes=means_only_note(codes),
     )

@@ -15,6 +15,8 @@ from distaff.errors import DistaffError
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
+_LARGEST_MEAN, _LARGEST_LOGVAR = 1e100, 80.0
+
 
 @dataclass(frozen=True, eq=False)
 class Factors:
@@ -76,6 +78,12 @@ def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
         raise DistaffError("the codes have no latents: give an array (N, D) with D of at least 1.")
     if len(codes) < 2:
         raise DistaffError(f"the codes have {len(codes)} rows: a metric needs at least 2 observations.")
+    if float(np.abs(codes.means).max(initial=0)) > _LARGEST_MEAN:
+        raise DistaffError(f"means beyond {_LARGEST_MEAN:g} cannot be squared safely: rescale the latents.")
+    if codes.logvars is not None and codes.logvars.max(initial=0) > _LARGEST_LOGVAR:
+        raise DistaffError(
+            f"a log-variance is {codes.logvars.max():.3g}, a variance beyond any sense: are these logarithms?"
+        )
     return codes
 
 

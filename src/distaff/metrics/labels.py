@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,12 +61,13 @@ class Labels:
             return pick(self.soft[factor][rows], rng)
         return np.asarray(self.classes[rows, factor])
 
-    @property
+    @cached_property
     def columns(self) -> list[slice]:
         """Where each factor stands in ``table``."""
         ends = np.cumsum(self.sizes).tolist()
         return [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
 
+    @cached_property
     def entropies(self) -> Float64Array:
         """(K,) H(y_k) in nats."""
         if self.classes is None:

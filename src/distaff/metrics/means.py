@@ -21,4 +21,4 @@ def mean_tables(codes: Codes, bins: int, labels: Labels, groups: int = 1) -> Tab
         columns.append(Bins(bins, low, high).index(means) if high > low else np.zeros(len(means), np.int64))
     columns += [p.argmax(axis=1) for p in codes.categories.values()]
     sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
-    return index_tables(np.stack(columns, axis=1), sizes, labels, groups)
+    return index_tables(columns, sizes, labels, groups)

@@ -100,7 +100,7 @@ def misjed(
     bounds = (0.0, 1.0 if settings.normalize else np.inf)
     value, around = tables.value(lambda shares: per_pair(shares).mean(-1), bounds, bootstrap, seed)
     notes = means_only_note(codes) + tables.note(codes, grid)
-    if len(codes) < settings.bins**2:
+    if len(codes) < 5 * settings.bins**2:
         notes += (
             f"{len(codes)} rows for {settings.bins}² cells: the joint entropy is too low, use fewer bins",
         )

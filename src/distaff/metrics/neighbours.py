@@ -30,9 +30,8 @@ def neighbour_information(
     for before in range(neighbours + 1):
         low, high = here - before, here - before + k
         inside = (before <= k) & (low >= first) & (high <= last)
-        reach = np.maximum(
-            grouped - grouped[np.maximum(low, 0)], grouped[np.minimum(high, len(z) - 1)] - grouped
-        )
+        left, right = (grouped[np.clip(place, 0, len(z) - 1)] for place in (low, high))
+        reach = np.maximum(grouped - left, right - grouped)
         radius = np.where(inside, np.minimum(radius, reach), radius)
     radius = radius - 2 * np.spacing(np.abs(grouped) + radius)  # below the neighbour even after rounding
     line = np.sort(z)

@@ -4,7 +4,7 @@ Do & Tran 2020, A.10 and A.14: Q(s|x) is the Gaussian's mass in bin s of [low, h
 range. Categorical latents take part with their classes as bins, which is exact.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,9 @@ GROUPS = 100
 
 BLOCK = 10_000_000
 """Numbers in the tables of the bootstrap draws handled at once."""
+
+CELLS = 1 << 15
+"""Counts that fit in a core's cache."""
 
 OUTSIDE = 1e-4
 """A posterior with less mass inside the range goes to its nearest bin, which renormalising tends to."""
@@ -47,8 +50,9 @@ class Bins:
 
     def index(self, values: FloatArray) -> IntArray:
         """The half-open bin of each value; values outside go to the nearest."""
-        place = np.floor((values - self.low) * (self.count / (self.high - self.low)))
-        return np.asarray(np.clip(place, 0, self.count - 1), dtype=np.int64)
+        scaled = (values.astype(np.float64) - self.low) * (self.count / (self.high - self.low))
+        # Once clipped, values are not negative and truncating is rounding down.
+        return np.asarray(scaled.clip(0, self.count - 1).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None, gro
     if codes.logvars is None and not codes.categories and hard:
         outside = ((codes.means < bins.low) | (codes.means >= bins.high)).mean(axis=0)
         sizes = [bins.count] * codes.means.shape[1]
-        return index_tables(bins.index(codes.means), sizes, labels, groups, outside)
+        return index_tables([bins.index(z) for z in codes.means.T], sizes, labels, groups, outside)
     if not hard or groups > 1:
         return _posterior_tables(codes, bins, labels, groups)
     # The labels are remembered with the tables: while they live, no other array has their address.
@@ -125,33 +129,59 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None, gro
 
 
 def index_tables(
-    indices: IntArray,
-    sizes: list[int],
+    indices: Sequence[IntArray],
+    sizes: Sequence[int],
     labels: Labels | None,
     groups: int = 1,
     outside: Float64Array | None = None,
 ) -> Tables:
-    """``Tables`` of deterministic latents: (N, L) bin numbers below ``sizes``, counted with hard labels."""
-    group, counts = deal(len(indices), groups)
-    bins, first = max(sizes), group * max(sizes)
-    masses = [np.bincount(first + z, minlength=len(counts) * bins) for z in indices.T]
-    parts = []
-    if labels is not None and labels.classes is not None:
-        for z in indices.T:
-            cells = [
-                np.bincount((first + z) * size + y, minlength=len(counts) * bins * size)
-                for y, size in zip(labels.classes.T, labels.sizes, strict=True)
-            ]
-            parts.append(np.concatenate([c.reshape(len(counts), bins, -1) for c in cells], axis=2))
-    joint = np.stack(parts, axis=1) if parts else np.zeros((len(counts), indices.shape[1], bins, 0))
+    """``Tables`` of deterministic latents, each (N,) bin numbers below its size, counted with hard labels."""
+    latents, bins = len(indices), max(sizes)
+    group, counts = deal(len(indices[0]), groups)
+    kept = len(counts)
+    firsts = [z if kept == 1 else group * bins + z for z in indices]
+    shares = counts[:, None, None]
+    if labels is None or labels.classes is None:
+        masses = [np.bincount(first, minlength=kept * bins).reshape(kept, bins) for first in firsts]
+        joint, whole = np.zeros((kept, latents, bins, 0)), np.stack(masses, axis=1) / shares
+    else:
+        joint = np.empty((kept, latents, bins, sum(labels.sizes)))
+        for factors, y in _bundles(labels.classes, labels.sizes, CELLS // (kept * bins)):
+            shape = tuple(labels.sizes[k] for k in factors)
+            size = int(np.prod(shape))
+            for i, first in enumerate(firsts):
+                cells = np.bincount(first * size + y, minlength=kept * bins * size)
+                cells = cells.reshape(kept, bins, *shape)
+                for k in reversed(factors):
+                    joint[:, i, :, labels.columns[k]] = (
+                        cells.sum(axis=tuple(range(2, cells.ndim - 1))) / shares
+                    )
+                    cells = cells.sum(axis=-1)
+        whole = joint[..., labels.columns[0]].sum(axis=-1)
     return Tables(
-        weights=counts / len(indices),
-        masses=np.stack([m.reshape(-1, bins) for m in masses], axis=1) / counts[:, None, None],
-        conditional=np.zeros((len(counts), indices.shape[1])),
-        joint=joint / counts[:, None, None, None],
-        outside=np.zeros(indices.shape[1]) if outside is None else outside,
+        weights=counts / len(group),
+        masses=whole,
+        conditional=np.zeros((kept, latents)),
+        joint=joint,
+        outside=np.zeros(latents) if outside is None else outside,
         log_bins=np.log(sizes),
     )
+
+
+def _bundles(classes: IntArray, sizes: Sequence[int], limit: int) -> list[tuple[list[int], IntArray]]:
+    """Factors whose joint classes number at most ``limit``, with those (N,) classes: fewer passes."""
+    bundles: list[tuple[list[int], IntArray]] = []
+    product = 0
+    for k, size in enumerate(sizes):
+        column = np.ascontiguousarray(classes[:, k])
+        if bundles and product * size <= limit:
+            factors, together = bundles[-1]
+            bundles[-1] = ([*factors, k], together * size + column)
+            product *= size
+        else:
+            bundles.append(([k], column))
+            product = size
+    return bundles
 
 
 def _posterior_tables(codes: Codes, bins: Bins, labels: Labels | None, groups: int) -> Tables:

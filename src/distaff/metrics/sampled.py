@@ -99,6 +99,24 @@ class Samples:
             return np.zeros((self.count, 1))
         return np.asarray(self._mixture().log_density_without_each(self.z, self.classes).numpy())
 
+    @property
+    def informative(self) -> Float64Array:
+        """(M, L), whose mean is I(x; z_i)."""
+        return self.log_qz_x_dims - self.log_qz_dims
+
+    @property
+    def shared(self) -> Float64Array:
+        """(M, L), whose mean is I(z_i; z_≠i)."""
+        return self.log_qz[:, None] - self.log_qz_dims - self.log_qz_without
+
+    @property
+    def alone(self) -> Float64Array:
+        """(M, L), whose mean is I(x; z_i|z_≠i) = I(x; z) − I(x; z_≠i)."""
+        log_qz_x = self.log_qz_x_dims.sum(axis=1, keepdims=True)
+        of_all = log_qz_x - self.log_qz[:, None]
+        of_others = log_qz_x - self.log_qz_x_dims - self.log_qz_without
+        return np.asarray(of_all - of_others)
+
     def log_qz_y(self, labels: Labels) -> Float64Array:
         """(M, L, K): log q(z_i|y_k) at the sample's own label, drawn from p(y|x) where that is soft."""
         rng = np.random.default_rng([self.seed, 3])

@@ -1,0 +1,194 @@
+"""What each latent knows of x that the others do not: SEPIN, WSEPIN, INDIN, WINDIN (Do & Tran 2020, §3.2)."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from distaff.errors import DistaffError
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.entropies import entropy
+from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
+from distaff.metrics.quantized import Bins, posterior_tables
+from distaff.metrics.sampled import Samples, means_only_note, sampled_value, samples_of
+from distaff.metrics.score import Score
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best ``k`` latents (all, weighted by informativeness, if 0), divided by quantized H(z_i) or not."""
+
+    samples: int = 10_000
+    k: int = 0
+    normalize: bool = False
+    bins: int = 100
+    low: float = -4.0
+    high: float = 4.0
+
+
+TOP_PROTOCOLS = {"do20": Ranking(k=3)}
+WEIGHTED_PROTOCOLS = {"do20": Ranking()}
+
+
+@metric(paper="Do & Tran 2020", protocols=TOP_PROTOCOLS, inputs="codes", posterior="yes")
+def sepin(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    k: int | None = None,
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """SEPIN@k: mean of the k highest I(x; z_i|z_≠i), what only z_i knows of x, in nats.
+
+    I(x; z_i|z_≠i) = I(x; z) − I(x; z_≠i).
+
+    Args:
+        codes: (N, D) means, or ``Codes``.
+        logvar: (N, D) log-variances; −inf is a deterministic latent.
+        protocol: ``"do20"``: k = 3 (or the number of latents, if that is less), 10,000 samples.
+        k: how many latents to average.
+        samples: number of draws.
+        normalize: whether to divide each by the quantized H(z_i) over [−4, 4].
+        bins: number of bins of H(z_i).
+        bootstrap: number of resamples of the draws for the interval.
+        seed: of the draws.
+    """
+    settings, protocol = settle(TOP_PROTOCOLS, protocol, k=k, samples=samples, normalize=normalize, bins=bins)
+    return _ranked("sepin", _alone, codes, logvar, settings, protocol, bootstrap, seed, k)
+
+
+@metric(paper="Do & Tran 2020", protocols=WEIGHTED_PROTOCOLS, inputs="codes", posterior="yes")
+def wsepin(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """WSEPIN: Σ_i ρ_i I(x; z_i|z_≠i) with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.
+
+    Latents without information have no weight, so more of them change nothing. Arguments as for
+    :func:`sepin`.
+    """
+    settings, protocol = settle(WEIGHTED_PROTOCOLS, protocol, samples=samples, normalize=normalize, bins=bins)
+    return _ranked("wsepin", _alone, codes, logvar, settings, protocol, bootstrap, seed)
+
+
+@metric(
+    paper="Do & Tran 2020",
+    protocols=TOP_PROTOCOLS,
+    bounds=(-np.inf, np.inf),
+    inputs="codes",
+    posterior="yes",
+)
+def indin(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    k: int | None = None,
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """INDIN@k: mean of the k highest I(x; z_i) − I(z_i; z_≠i), informative and independent, in nats.
+
+    For a factorised encoder, which all codes of means and log-variances have, it equals SEPIN@k. Arguments
+    as for :func:`sepin`.
+    """
+    settings, protocol = settle(TOP_PROTOCOLS, protocol, k=k, samples=samples, normalize=normalize, bins=bins)
+    return _ranked("indin", _independent, codes, logvar, settings, protocol, bootstrap, seed, k)
+
+
+@metric(
+    paper="Do & Tran 2020",
+    protocols=WEIGHTED_PROTOCOLS,
+    bounds=(-np.inf, np.inf),
+    inputs="codes",
+    posterior="yes",
+)
+def windin(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score:
+    """WINDIN: Σ_i ρ_i [I(x; z_i) − I(z_i; z_≠i)] with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.
+
+    Equal to WSEPIN for a factorised encoder. Arguments as for :func:`sepin`.
+    """
+    settings, protocol = settle(WEIGHTED_PROTOCOLS, protocol, samples=samples, normalize=normalize, bins=bins)
+    return _ranked("windin", _independent, codes, logvar, settings, protocol, bootstrap, seed)
+
+
+def _alone(drawn: Samples) -> Float64Array:
+    """(M, L), whose mean is I(x; z_i|z_≠i)."""
+    return drawn.alone
+
+
+def _independent(drawn: Samples) -> Float64Array:
+    """(M, L), whose mean is I(x; z_i) − I(z_i; z_≠i)."""
+    return drawn.informative - drawn.shared
+
+
+def _ranked(
+    name: str,
+    measure: Callable[[Samples], Float64Array],
+    codes: CodesLike,
+    logvar: ArrayLike | None,
+    settings: Ranking,
+    protocol: str,
+    bootstrap: int,
+    seed: int,
+    k: int | None = None,
+) -> Score:
+    """The mean of the k best latents' measure, or of all weighted by informativeness."""
+    codes = as_codes(codes, logvar)
+    count = len(codes.names)
+    if k is not None and not 1 <= k <= count:
+        raise DistaffError(f"k={k} for {count} latents: use 1 to {count}.")
+    drawn = samples_of(codes, settings.samples, seed)
+    units: Float64Array = np.ones(count)
+    notes: tuple[str, ...] = ()
+    if settings.normalize:
+        grid = Bins(settings.bins, settings.low, settings.high)
+        tables = posterior_tables(codes, grid)
+        units, notes = np.maximum(entropy(tables.masses[0]), 1e-12), tables.note(codes, grid)
+
+    def value(means: Float64Array) -> Float64Array:
+        information, measured = means[..., 0, :], means[..., 1, :] / units
+        if settings.k:
+            return np.asarray(np.sort(measured, axis=-1)[..., -settings.k :].mean(axis=-1))
+        weights = np.maximum(information, 0)
+        return np.asarray((weights * measured).sum(-1) / np.maximum(weights.sum(-1), 1e-12))
+
+    statistics = np.stack([drawn.informative, measure(drawn)], axis=1)
+    bounds = (0.0 if measure is _alone else -np.inf, np.inf)
+    point, around = sampled_value(statistics, value, bounds, bootstrap, seed)
+    per_latent = statistics[:, 1].mean(axis=0) / units
+    return Score(
+        name=name,
+        value=point,
+        protocol=protocol,
+        settings={**asdict(settings), "seed": seed},
+        per_latent=dict(zip(codes.names, per_latent.tolist(), strict=True)),
+        interval=around,
+        notes=means_only_note(codes) + notes,
+    )
