@@ -1,6 +1,6 @@
 """What a run has learnt: its codes over the whole data set, its scores, its traversals."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +13,11 @@ from safetensors.numpy import save_file
 from distaff import figures
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError
 from distaff.files import atomic_file, write_json
 from distaff.metrics import Score, as_factors, factor_vae_score
-from distaff.models.representation import Representation, gaussian_parameters
+from distaff.models.coding import code_tensors, codes_from
+from distaff.models.representation import Representation
 from distaff.training.checkpoint import find
 from distaff.training.progress import Progress
 from distaff.training.run import RunFolder, warn
@@ -29,12 +31,19 @@ class Encoded:
     Args:
         codes: q(z|x) of all N observations.
         nll: (N,) −log p(x|z) at one sample of q(z|x).
-        kl: (N, D) KL(q(z_d|x) ‖ p(z_d)).
+        kl: (N,) KL(q(z|x) ‖ p(z)).
+        kl_dims: (N, latents) KL(q(z_d|x) ‖ p(z_d)) of each latent, in the order of ``codes.names``.
     """
 
     codes: Codes
     nll: FloatArray
     kl: FloatArray
+    kl_dims: FloatArray
+
+    @property
+    def kl_per_latent(self) -> FloatArray:
+        """(latents,) the mean of each over the data."""
+        return np.asarray(self.kl_dims.mean(0, dtype=np.float64))
 
 
 def evaluate_run(run: str | Path, *, seed: int = 0, progress: bool = True) -> list[Score]:
@@ -58,17 +67,16 @@ def evaluate_run(run: str | Path, *, seed: int = 0, progress: bool = True) -> li
 def scores_of(encoded: Encoded, data: Dataset, seed: int = 0) -> list[Score]:
     """Reconstruction error and KL over the whole set; the FactorVAE score where factors are known."""
     names = encoded.codes.names
-    kl = encoded.kl.mean(0, dtype=np.float64)
     scores = [
         Score(
             "reconstruction_error", float(encoded.nll.mean(dtype=np.float64)), "−E log p(x|z), nats", "lower"
         ),
         Score(
             "kl",
-            float(kl.sum()),
+            float(encoded.kl.mean(dtype=np.float64)),
             "E KL(q(z|x) ‖ p(z)), nats",
             "lower",
-            per_latent=dict(zip(names, kl.tolist(), strict=True)),
+            per_latent=dict(zip(names, encoded.kl_per_latent.tolist(), strict=True)),
         ),
     ]
     if data.factors is not None:
@@ -89,33 +97,33 @@ def encode_run(folder: RunFolder, data: Dataset, progress: bool = True) -> Encod
         with safe_open(folder.codes, "numpy") as file:
             if file.metadata() == key:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                return Encoded(Codes(arrays["means"], arrays["logvars"]), arrays["nll"], arrays["kl"])
-    encoded = encode(load(folder.path), data, progress)
-    assert encoded.codes.logvars is not None
-    arrays = {
-        "means": encoded.codes.means,
-        "logvars": encoded.codes.logvars,
-        "nll": encoded.nll,
-        "kl": encoded.kl,
-    }
+                return _encoded(arrays)
+    arrays = _arrays(load(folder.path), data, progress)
     with atomic_file(folder.codes) as temporary:
         save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, key)
-    return encoded
+    return _encoded(arrays)
 
 
 def encode(model: Representation, data: Dataset, progress: bool = True) -> Encoded:
     """Run every observation through the model once, in blocks."""
-    blocks: dict[str, list[FloatArray]] = {"mu": [], "logvar": [], "nll": [], "kl": []}
+    return _encoded(_arrays(model, data, progress))
+
+
+def _arrays(model: Representation, data: Dataset, progress: bool) -> dict[str, FloatArray]:
+    blocks: dict[str, list[FloatArray]] = {}
     done = 0
     with Progress("encoding", len(data), visible=progress) as bar, torch.random.fork_rng():
         torch.manual_seed(0)
         for block in _pass(model, data):
             for name, values in block.items():
-                blocks[name].append(values)
+                blocks.setdefault(name, []).append(values)
             done += len(block["nll"])
             bar.update({"step": done})
-    arrays = {name: np.concatenate(parts) for name, parts in blocks.items()}
-    return Encoded(Codes(arrays["mu"], arrays["logvar"]), arrays["nll"], arrays["kl"])
+    return {name: np.concatenate(parts) for name, parts in blocks.items()}
+
+
+def _encoded(arrays: Mapping[str, FloatArray]) -> Encoded:
+    return Encoded(codes_from(arrays), arrays["nll"], arrays["kl"], arrays["kl_dims"])
 
 
 def trained_steps(folder: RunFolder) -> int:
@@ -138,29 +146,50 @@ def traverse_run(
     data = open_data(folder)
     model = load(folder.path)
     path = Path(out) if out is not None else folder.figures / "traversals.png"
-    kl = encode_run(folder, data).kl.mean(0, dtype=np.float64)
+    kl = encode_run(folder, data).kl_per_latent
     return figures.save(traversals(model, data, kl, index, latents), path)
 
 
 def traversals(
     model: Representation, data: Dataset, kl: FloatArray, index: int | None = None, top: int | None = None
 ) -> Figure:
-    """One row a latent sorted by KL, with some originals and reconstructions on top."""
+    """One row a latent sorted by KL, with some originals and reconstructions on top.
+
+    A discrete latent's row shows its classes, and what is left of it stays white.
+    """
+    if len(data.shape) != 3:
+        raise DistaffError(f"traversals are drawn of images, and {data.name} holds vectors.")
     start = data.images[len(data) // 2 if index is None else index]
-    values = np.linspace(-2, 2, 9).tolist()
+    variables = model.model.latents.coded
+    values = np.linspace(-2, 2, max(9, *(variable.classes for variable in variables))).tolist()
     some = data.images[np.linspace(0, len(data) - 1, len(values)).astype(np.int64)].numpy()
-    labels = [f"{name} · KL {value:.2f}" for name, value in zip(model.names, kl, strict=True)]
-    images = model.traverse(start.numpy(), values=values)
+    kinds = [f"{v.name} ({v.classes} classes)" if v.classes else v.name for v in variables]
+    labels = [f"{kind} · KL {value:.2f}" for kind, value in zip(kinds, kl, strict=True)]
     return figures.traversals(
-        images, labels, values, originals=some, reconstructions=model.reconstruct(some), sort_by=kl, top=top
+        drawable(model.traverse(start.numpy(), values=values)),
+        labels,
+        values,
+        originals=some,
+        reconstructions=drawable(model.reconstruct(some)),
+        sort_by=kl,
+        top=top,
     )
+
+
+def drawable(images: FloatArray) -> FloatArray:
+    """Images within [0, 1], where a Gaussian likelihood's means may leave it; white where there is none."""
+    return np.nan_to_num(images, nan=1.0).clip(0, 1)
 
 
 @torch.inference_mode()
 def _pass(model: Representation, data: Dataset) -> Iterator[dict[str, FloatArray]]:
+    places = [variable.place for variable in model.model.latents.coded]
     for x in model.batches(data.images):
         output = model.model(x)
-        mu, logvar = gaussian_parameters(output.posterior)
-        kl = output.prior.kl_dims(output.posterior, output.z)
-        block = {"mu": mu, "logvar": logvar, "nll": -output.likelihood.log_prob(x), "kl": kl}
+        block = {
+            **code_tensors(output.posterior),
+            "nll": -output.likelihood.log_prob(x),
+            "kl": output.prior.kl(output.posterior, output.z),
+            "kl_dims": output.prior.kl_dims(output.posterior, output.z)[:, places],
+        }
         yield {name: values.cpu().numpy() for name, values in block.items()}
