@@ -52,7 +52,10 @@ def sparse(group: Gaussian, gamma: float = 0.9, sigma: float = 0.05) -> Sparse:
 
 
 def mixture(group: Gaussian, variance: float = 0.03) -> GaussianMixture:
-    """Equal Gaussians at the corners {0, 1}^D: for two latents the four of the pinwheel (Mathieu Eq. 9)."""
+    """Equal Gaussians at the corners {0, 1}^D: for two latents the four of the pinwheel (Mathieu Eq. 9).
+
+    All corners together are the product of ½ N(0, variance) + ½ N(1, variance) over the dimensions.
+    """
     _positive("variance", variance)
     if group.dims > MOST_CORNERS:
         raise DistaffError(

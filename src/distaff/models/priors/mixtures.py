@@ -10,7 +10,7 @@ from distaff.models.priors.group import Marginals, log_normal
 
 
 class GaussianMixture(Marginals, nn.Module):
-    """1/C Σ_c N(z; mean_c, variance · I): clusters, so the variables are not independent.
+    """1/C Σ_c N(z; mean_c, variance · I); its variables depend on each other but for special means.
 
     Args:
         means: (C, dims) of the components.
