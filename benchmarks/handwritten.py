@@ -5,7 +5,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from distaff.data.dataset import Dataset
-from distaff.models.networks import critic, kim_mnih
+from distaff.models.critic import critic
+from distaff.models.networks import kim_mnih
 
 
 class HandWritten:

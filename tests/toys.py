@@ -4,24 +4,19 @@ import math
 
 import numpy as np
 import torch
-from torch import nn
 
 from distaff.codes import Codes
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
+from distaff.models import networks
 from distaff.models.latents import LatentSpace
-from distaff.models.networks import Networks
+from distaff.models.layers import Networks, Shape
 from distaff.models.vae import VAE
 
 
-def mlp(shape: tuple[int, ...], parameters: int, width: int, hidden: int = 64) -> Networks:
+def mlp(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
     """A small pair of networks for observations of any shape."""
-    size = math.prod(shape)
-    encoder = nn.Sequential(nn.Flatten(), nn.Linear(size, hidden), nn.ReLU(), nn.Linear(hidden, parameters))
-    decoder = nn.Sequential(
-        nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, size), nn.Unflatten(1, shape)
-    )
-    return Networks(encoder, decoder)
+    return networks.mlp(shape, parameters, width, outputs, hidden=64, layers=1)
 
 
 def ring(count: int = 1000, side: int = 12, seed: int = 0) -> Dataset:
@@ -43,7 +38,7 @@ def tiny_images(count: int = 256, side: int = 16, seed: int = 0) -> Dataset:
     return from_array(images)
 
 
-def model(data: Dataset, latents: int = 4, seed: int = 0) -> VAE:
+def model(data: Dataset, latents: int | str = 4, seed: int = 0) -> VAE:
     """A new small VAE for a data set."""
     torch.manual_seed(seed)
     space = LatentSpace.parse(latents)

@@ -13,11 +13,13 @@ from safetensors.numpy import save_file
 from distaff import figures
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError
 from distaff.files import atomic_file
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.codes_file import evaluate_file, write_scores
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
-from distaff.models.representation import Representation, gaussian_parameters
+from distaff.models.coding import code_tensors, codes_from
+from distaff.models.representation import Representation
 from distaff.training.checkpoint import find
 from distaff.training.progress import Progress
 from distaff.training.run import RunFolder, warn
@@ -31,12 +33,19 @@ class Encoded:
     Args:
         codes: q(z|x) of all N observations.
         nll: (N,) −log p(x|z) at one sample of q(z|x).
-        kl: (N, D) KL(q(z_d|x) ‖ p(z_d)).
+        kl: (N,) KL(q(z|x) ‖ p(z)).
+        kl_dims: (N, latents) KL(q(z_d|x) ‖ p(z_d)) of each latent, in the order of ``codes.names``.
     """
 
     codes: Codes
     nll: FloatArray
     kl: FloatArray
+    kl_dims: FloatArray
+
+    @property
+    def kl_per_latent(self) -> FloatArray:
+        """(latents,) the mean of each over the data."""
+        return np.asarray(self.kl_dims.mean(0, dtype=np.float64))
 
 
 def evaluate_path(
@@ -86,12 +95,12 @@ def evaluate_encoded(
     encoded: Encoded, data: Dataset, metrics: str = "auto", bootstrap: int = 0, seed: int = 0
 ) -> Evaluation:
     """Reconstruction error and KL over the whole set, then the metrics, with the factors that vary."""
-    kl = encoded.kl.mean(0, dtype=np.float64)
-    per_latent = dict(zip(encoded.codes.names, kl.tolist(), strict=True))
+    kl = float(encoded.kl.mean(dtype=np.float64))
+    per_latent = dict(zip(encoded.codes.names, encoded.kl_per_latent.tolist(), strict=True))
     error = float(encoded.nll.mean(dtype=np.float64))
     own = (
         Score("reconstruction_error", error, "−E log p(x|z), nats", "lower"),
-        Score("kl", float(kl.sum()), "E KL(q(z|x) ‖ p(z)), nats", "lower", per_latent=per_latent),
+        Score("kl", kl, "E KL(q(z|x) ‖ p(z)), nats", "lower", per_latent=per_latent),
     )
     factors = varied_factors(data)
     if metrics == "auto" and factors is None:
@@ -116,35 +125,35 @@ def varied_factors(data: Dataset) -> Factors | None:
 def encode_run(folder: RunFolder, data: Dataset, progress: bool = True) -> Encoded:
     """Encode a run's data set, or read what an earlier call left for the same checkpoint."""
     key = {"step": str(trained_steps(folder)), "data": data.fingerprint}
-    cached = _read_cache(folder.codes, key)
-    if cached is not None:
-        return Encoded(Codes(cached["means"], cached["logvars"]), cached["nll"], cached["kl"])
-    encoded = encode(load(folder.path), data, progress)
-    assert encoded.codes.logvars is not None
-    arrays = {
-        "means": encoded.codes.means,
-        "logvars": encoded.codes.logvars,
-        "nll": encoded.nll,
-        "kl": encoded.kl,
-    }
+    arrays = _read_cache(folder.codes, key)
+    if arrays is not None:
+        return _encoded(arrays)
+    arrays = _arrays(load(folder.path), data, progress)
     with atomic_file(folder.codes) as temporary:
         save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, key)
-    return encoded
+    return _encoded(arrays)
 
 
 def encode(model: Representation, data: Dataset, progress: bool = True) -> Encoded:
     """Run every observation through the model once, in blocks."""
-    blocks: dict[str, list[FloatArray]] = {"mu": [], "logvar": [], "nll": [], "kl": []}
+    return _encoded(_arrays(model, data, progress))
+
+
+def _arrays(model: Representation, data: Dataset, progress: bool) -> dict[str, FloatArray]:
+    blocks: dict[str, list[FloatArray]] = {}
     done = 0
     with Progress("encoding", len(data), visible=progress) as bar, torch.random.fork_rng():
         torch.manual_seed(0)
         for block in _pass(model, data):
             for name, values in block.items():
-                blocks[name].append(values)
+                blocks.setdefault(name, []).append(values)
             done += len(block["nll"])
             bar.update({"step": done})
-    arrays = {name: np.concatenate(parts) for name, parts in blocks.items()}
-    return Encoded(Codes(arrays["mu"], arrays["logvar"]), arrays["nll"], arrays["kl"])
+    return {name: np.concatenate(parts) for name, parts in blocks.items()}
+
+
+def _encoded(arrays: Mapping[str, FloatArray]) -> Encoded:
+    return Encoded(codes_from(arrays), arrays["nll"], arrays["kl"], arrays["kl_dims"])
 
 
 def trained_steps(folder: RunFolder) -> int:
@@ -167,21 +176,33 @@ def traverse_run(
     data = open_data(folder)
     model = load(folder.path)
     path = Path(out) if out is not None else folder.figures / "traversals.png"
-    kl = encode_run(folder, data).kl.mean(0, dtype=np.float64)
+    kl = encode_run(folder, data).kl_per_latent
     return figures.save(traversals(model, data, kl, index, latents), path)
 
 
 def traversals(
     model: Representation, data: Dataset, kl: FloatArray, index: int | None = None, top: int | None = None
 ) -> Figure:
-    """One row a latent sorted by KL, with some originals and reconstructions on top."""
+    """One row a latent sorted by KL, with some originals and reconstructions on top.
+
+    A discrete latent's row shows its classes, and what is left of it stays white.
+    """
+    if len(data.shape) != 3:
+        raise DistaffError(f"traversals are drawn of images, and {data.name} holds vectors.")
     start = data.images[len(data) // 2 if index is None else index]
-    values = np.linspace(-2, 2, 9).tolist()
+    variables = model.model.latents.coded
+    values = np.linspace(-2, 2, max(9, *(variable.classes for variable in variables))).tolist()
     some = data.images[np.linspace(0, len(data) - 1, len(values)).astype(np.int64)].numpy()
-    labels = [f"{name} · KL {value:.2f}" for name, value in zip(model.names, kl, strict=True)]
-    images = model.traverse(start.numpy(), values=values)
+    kinds = [f"{v.name} ({v.classes} classes)" if v.classes else v.name for v in variables]
+    labels = [f"{kind} · KL {value:.2f}" for kind, value in zip(kinds, kl, strict=True)]
     return figures.traversals(
-        images, labels, values, originals=some, reconstructions=model.reconstruct(some), sort_by=kl, top=top
+        drawable(model.traverse(start.numpy(), values=values)),
+        labels,
+        values,
+        originals=some,
+        reconstructions=drawable(model.reconstruct(some)),
+        sort_by=kl,
+        top=top,
     )
 
 
@@ -195,11 +216,20 @@ def _read_cache(path: Path, key: Mapping[str, str]) -> dict[str, FloatArray] | N
         return None
 
 
+def drawable(images: FloatArray) -> FloatArray:
+    """Images within [0, 1], where a Gaussian likelihood's means may leave it; white where there is none."""
+    return np.nan_to_num(images, nan=1.0).clip(0, 1)
+
+
 @torch.inference_mode()
 def _pass(model: Representation, data: Dataset) -> Iterator[dict[str, FloatArray]]:
+    places = [variable.place for variable in model.model.latents.coded]
     for x in model.batches(data.images):
         output = model.model(x)
-        mu, logvar = gaussian_parameters(output.posterior)
-        kl = output.prior.kl_dims(output.posterior, output.z)
-        block = {"mu": mu, "logvar": logvar, "nll": -output.likelihood.log_prob(x), "kl": kl}
+        block = {
+            **code_tensors(output.posterior),
+            "nll": -output.likelihood.log_prob(x),
+            "kl": output.prior.kl(output.posterior, output.z),
+            "kl_dims": output.prior.kl_dims(output.posterior, output.z)[:, places],
+        }
         yield {name: values.cpu().numpy() for name, values in block.items()}

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 import yaml
+from matplotlib.figure import Figure
 
 from distaff import figures
+from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
-from distaff.evaluation import Encoded, encode_run, evaluate_encoded, trained_steps, traversals
+from distaff.evaluation import Encoded, drawable, encode_run, evaluate_encoded, trained_steps, traversals
 from distaff.files import write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
@@ -64,21 +66,10 @@ def _summary(calls: dict[str, Any], folder: RunFolder, scores: Sequence[Score]) 
 
 
 def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
-    kl = encoded.kl.mean(0, dtype=np.float64)
-    rows = np.linspace(0, len(data) - 1, 10).astype(np.int64)
-    originals = data.images[rows].numpy()
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        drawn = model.model.draw(20).cpu().numpy()
-    drawings = {
-        "traversals": (traversals(model, data, kl), "Latent traversals, sorted by KL to the prior"),
-        "reconstructions": (
-            figures.reconstructions(originals, model.reconstruct(originals)),
-            "Originals and their reconstructions",
-        ),
-        "samples": (figures.samples(drawn, columns=10), "Decoded draws of the prior"),
-        "kl": (figures.kl_bars(kl, model.names), "KL of each latent: near 0 is unused"),
-    }
+    kl = encoded.kl_per_latent
+    drawings = {"kl": (figures.kl_bars(kl, model.names), "KL of each latent: near 0 is unused")}
+    if len(data.shape) == 3:
+        drawings = _images(model, data, kl) | drawings
     log = read_log(folder.log)
     if len(log) > 1:
         names = [name for name in log[-1] if name not in ("step", "seconds")]
@@ -91,6 +82,22 @@ def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: 
         Picture(figure, alt=caption, title=caption, kind="svg" if name in ("kl", "curves") else "png")
         for name, (figure, caption) in drawings.items()
     ]
+
+
+def _images(model: Representation, data: Dataset, kl: FloatArray) -> dict[str, tuple[Figure, str]]:
+    rows = np.linspace(0, len(data) - 1, 10).astype(np.int64)
+    originals = data.images[rows].numpy()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        drawn = drawable(model.model.draw(20).cpu().numpy())
+    return {
+        "traversals": (traversals(model, data, kl), "Latent traversals, sorted by KL to the prior"),
+        "reconstructions": (
+            figures.reconstructions(originals, drawable(model.reconstruct(originals))),
+            "Originals and their reconstructions",
+        ),
+        "samples": (figures.samples(drawn, columns=10), "Decoded draws of the prior"),
+    }
 
 
 def _scores(scores: Sequence[Score]) -> Table:

@@ -1,15 +1,25 @@
 """p(x|z): what a decoder's outputs stand for."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol, Self
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from distaff.errors import unknown
+from distaff.models.posteriors import LOG_2PI
+
 
 class Likelihood(Protocol):
     """The distribution of B observations given their latents."""
+
+    numbers: ClassVar[int]
+    """How many numbers a decoder gives for each value of an observation."""
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """The distribution that decoder outputs (B, numbers · C, ...) stand for."""
 
     def log_prob(self, x: Tensor) -> Tensor:
         """log p(x|z) (B,), summed over pixels."""
@@ -23,7 +33,14 @@ class Likelihood(Protocol):
 class Bernoulli:
     """Independent Bernoulli pixels given by ``logits``; targets anywhere in [0, 1] (cross-entropy)."""
 
+    numbers: ClassVar[int] = 1
+
     logits: Tensor
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """Decoder outputs are the logits."""
+        return cls(outputs)
 
     def log_prob(self, x: Tensor) -> Tensor:
         """Σ_pixels x log p + (1 − x) log(1 − p), (B,)."""
@@ -34,3 +51,39 @@ class Bernoulli:
     def mean(self) -> Tensor:
         """Pixel probabilities."""
         return torch.sigmoid(self.logits)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Independent N(mean, exp(logvar)) values."""
+
+    numbers: ClassVar[int] = 2
+
+    mean: Tensor
+    logvar: Tensor
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """The first half of the decoder's channels are means, the second log-variances."""
+        mean, logvar = outputs.chunk(2, dim=1)
+        return cls(mean, logvar)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """−½ Σ log 2π + logvar + (x − mean)² / exp(logvar), (B,)."""
+        terms = LOG_2PI + self.logvar + (x - self.mean) ** 2 * torch.exp(-self.logvar)
+        return -0.5 * terms.flatten(1).sum(1)
+
+
+KINDS: dict[str, type[Likelihood]] = {"bernoulli": Bernoulli, "gaussian": Gaussian}
+
+
+def likelihood_for(shape: tuple[int, ...]) -> str:
+    """The usual likelihood: bernoulli for images, whose values lie in [0, 1], gaussian for vectors."""
+    return "bernoulli" if len(shape) == 3 else "gaussian"
+
+
+def find_likelihood(name: str) -> type[Likelihood]:
+    """A likelihood by its name."""
+    if name not in KINDS:
+        raise unknown("likelihood", name, [*KINDS, "auto"])
+    return KINDS[name]

@@ -1,74 +1,162 @@
-"""Encoders and decoders by paper; each function returns the pair for a shape and a latent space."""
+"""Encoders and decoders by paper: one function a network, found by ``--network NAME``.
 
-from typing import NamedTuple
+Each takes
+    shape: of an observation, (C, H, W) or (D,);
+    parameters: how many numbers the encoder gives, all groups of latents together;
+    width: how many the decoder takes;
+    outputs: the shape of what the decoder gives, where the likelihood needs more than ``shape``.
+"""
+
+from functools import partial
 
 from torch import nn
 
-from distaff.errors import DistaffError
+from distaff.models.layers import (
+    Networks,
+    Shape,
+    dense,
+    dense_pair,
+    down,
+    down_stack,
+    last_up,
+    sixteenths,
+    up_stack,
+)
 
 
-class Networks(NamedTuple):
-    """An encoder x (B, *shape) → (B, parameters) and a decoder z (B, width) → (B, *shape)."""
-
-    encoder: nn.Module
-    decoder: nn.Module
-
-
-def kim_mnih(shape: tuple[int, ...], parameters: int, width: int, hidden: int | None = None) -> Networks:
+def kim_mnih(
+    shape: Shape, parameters: int, width: int, outputs: Shape | None = None, hidden: int | None = None
+) -> Networks:
     """The networks of FactorVAE's Tables 1–3, for images whose sides are divisible by 16.
 
-    Args:
-        shape: (C, H, W) of an image.
-        parameters: encoder outputs.
-        width: decoder inputs.
-        hidden: units of the dense layers; by default 128 for one channel (2D Shapes), else 256.
+    The dense layers have ``hidden`` units: by default 128 for one channel (2D Shapes), else 256.
     """
-    if len(shape) != 3 or shape[1] % 16 or shape[2] % 16:
-        raise DistaffError(
-            f"kim_mnih networks need images with sides divisible by 16, not {tuple(shape)}: resize them."
-        )
-    channels, rows, columns = shape[0], shape[1] // 16, shape[2] // 16
-    hidden = hidden or (128 if channels == 1 else 256)
+    return _halving("kim_mnih", shape, parameters, width, outputs, hidden, [64, 64, 32, 32])
+
+
+def mathieu_dsprites(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+    """Mathieu et al. 2019, Table 1a: as FactorVAE's, with 64, 64, 32 channels in the decoder."""
+    return _halving("mathieu_dsprites", shape, parameters, width, outputs, 128, [64, 64, 64, 32])
+
+
+def hfvae_mlp(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+    """Esmaeili et al. 2018, Table 3, for MNIST and Fashion-MNIST; its FC 2×200 is one layer of 400."""
+    return dense_pair(shape, parameters, width, outputs, encoder=[400, 400], decoder=[200, 400])
+
+
+def hfvae_dsprites(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+    """Esmaeili et al. 2018, Table 4: dense layers, tanh in the decoder; its FC 2×400 is one layer of 800."""
+    encoder, decoder = [1200, 1200, 800], [400, 1200, 1200]
+    return dense_pair(shape, parameters, width, outputs, encoder, decoder, activation=nn.Tanh)
+
+
+def hfvae_celeba(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+    """Esmaeili et al. 2018, Table 5: convolutions with BatchNorm; its FC 2×256 is one layer of 512."""
+    rows, columns = sixteenths(shape, "hfvae_celeba")
+    size = 64 * rows * columns
     encoder = nn.Sequential(
-        *_down(channels, 32),
-        *_down(32, 32),
-        *_down(32, 64),
-        *_down(64, 64),
+        *down_stack([shape[0], 32, 32, 64, 64], norm=True),
         nn.Flatten(),
-        nn.Linear(64 * rows * columns, hidden),
-        nn.ReLU(),
-        nn.Linear(hidden, parameters),
+        *dense([size, 512]),
+        nn.Linear(512, parameters),
     )
     decoder = nn.Sequential(
-        nn.Linear(width, hidden),
-        nn.ReLU(),
-        nn.Linear(hidden, 64 * rows * columns),
-        nn.ReLU(),
+        *dense([width, 256]),
+        *dense([256, size], nn.Tanh),
         nn.Unflatten(1, (64, rows, columns)),
-        *_up(64, 64),
-        *_up(64, 32),
-        *_up(32, 32),
-        nn.ConvTranspose2d(32, channels, 4, stride=2, padding=1),
+        *up_stack([64, 64, 32, 32], norm=True),
+        last_up(32, (outputs or shape)[0]),
     )
     return Networks(encoder, decoder)
 
 
-def critic(
-    width: int, hidden: int = 1000, layers: int = 6, slope: float = 0.2, outputs: int = 2
-) -> nn.Module:
-    """FactorVAE's discriminator: ``layers`` hidden layers of leaky ReLU, then ``outputs`` logits."""
-    sizes = [width, *[hidden] * layers]
-    blocks = [
-        module
-        for i in range(layers)
-        for module in (nn.Linear(sizes[i], sizes[i + 1]), nn.LeakyReLU(slope, inplace=True))
-    ]
-    return nn.Sequential(*blocks, nn.Linear(sizes[-1], outputs))
+def mathieu_dcgan(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+    """Mathieu et al. 2019, Table 1c: DCGAN, convolutions only, for CelebA.
+
+    The convolution that ends the encoder and the one that begins the decoder span what is left of the image
+    after four halvings: 4×4 for images of 64×64.
+    """
+    rest = sixteenths(shape, "mathieu_dcgan")
+    leaky = partial(nn.LeakyReLU, 0.2, inplace=True)
+    encoder = nn.Sequential(
+        *down(shape[0], 32, norm=True, activation=leaky),
+        *down(32, 64, norm=True, activation=leaky),
+        *down(64, 128, norm=True, activation=leaky),
+        *down(128, 256, norm=True, activation=leaky),
+        nn.Conv2d(256, parameters, rest),
+        nn.Flatten(),
+    )
+    decoder = nn.Sequential(
+        nn.Unflatten(1, (width, 1, 1)),
+        nn.ConvTranspose2d(width, 256, rest, bias=False),
+        nn.BatchNorm2d(256),
+        nn.ReLU(),
+        *up_stack([256, 128, 64, 32], norm=True),
+        last_up(32, (outputs or shape)[0]),
+    )
+    return Networks(encoder, decoder)
 
 
-def _down(inputs: int, outputs: int) -> tuple[nn.Module, ...]:
-    return nn.Conv2d(inputs, outputs, 4, stride=2, padding=1), nn.ReLU(inplace=True)
+def dotran_celeba(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+    """Do & Tran 2020, Table 3. The ReLU printed after the last layer is left out: logits have two signs."""
+    rest = sixteenths(shape, "dotran_celeba")
+    encoder = nn.Sequential(
+        *down_stack([shape[0], 32, 32, 64, 64]),
+        nn.Conv2d(64, 256, rest),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(256, parameters),
+    )
+    decoder = nn.Sequential(
+        *dense([width, 256]),
+        nn.Unflatten(1, (256, 1, 1)),
+        nn.ConvTranspose2d(256, 64, rest),
+        nn.ReLU(),
+        *up_stack([64, 64, 32, 32]),
+        last_up(32, (outputs or shape)[0]),
+    )
+    return Networks(encoder, decoder)
 
 
-def _up(inputs: int, outputs: int) -> tuple[nn.Module, ...]:
-    return nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1), nn.ReLU(inplace=True)
+def pinwheel(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+    """Mathieu et al. 2019, Table 1b: one hidden layer of 100 units."""
+    return dense_pair(shape, parameters, width, outputs, encoder=[100], decoder=[100])
+
+
+def mlp(
+    shape: Shape,
+    parameters: int,
+    width: int,
+    outputs: Shape | None = None,
+    hidden: int = 256,
+    layers: int = 2,
+) -> Networks:
+    """``layers`` dense layers of ``hidden`` units, for observations of any shape."""
+    return dense_pair(shape, parameters, width, outputs, [hidden] * layers, [hidden] * layers)
+
+
+def _halving(
+    name: str,
+    shape: Shape,
+    parameters: int,
+    width: int,
+    outputs: Shape | None,
+    hidden: int | None,
+    channels: list[int],
+) -> Networks:
+    rows, columns = sixteenths(shape, name)
+    hidden = hidden or (128 if shape[0] == 1 else 256)
+    size = 64 * rows * columns
+    encoder = nn.Sequential(
+        *down_stack([shape[0], 32, 32, 64, 64]),
+        nn.Flatten(),
+        *dense([size, hidden]),
+        nn.Linear(hidden, parameters),
+    )
+    decoder = nn.Sequential(
+        *dense([width, hidden, size]),
+        nn.Unflatten(1, (64, rows, columns)),
+        *up_stack(channels),
+        last_up(channels[-1], (outputs or shape)[0]),
+    )
+    return Networks(encoder, decoder)

@@ -1,9 +1,9 @@
 """q(z|x) of a batch: sampled with gradient, with log-densities whole, per group and per variable."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -26,6 +26,12 @@ class GroupPosterior(Protocol):
 
     def log_prob_dims(self, z: Tensor) -> Tensor:
         """log q(z_d|x) (B, dims) of z (B, width); z (M, 1, width) gives all pairs (M, B, dims)."""
+
+    def log_prob_pairs(self, z: Tensor) -> Tensor:
+        """log q(z_i,d|x_j) (dims, B, M) of every sample z_i (B, width) under every posterior x_j."""
+
+    def map(self, f: Callable[[Tensor], Tensor]) -> Self:
+        """The posterior whose parameters are ``f`` of these: rows chosen, or gathered over processes."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,26 @@ class GaussianPosterior:
     def log_prob_dims(self, z: Tensor) -> Tensor:
         """-½ [log 2π + logvar + (z − mu)² / sigma²], one a dimension."""
         return -0.5 * (LOG_2PI + self.logvar + (z - self.mu) ** 2 * torch.exp(-self.logvar))
+
+    def log_prob_pairs(self, z: Tensor) -> Tensor:
+        """log q(z_i,d|x_j) (D, B, M) as one matrix product a dimension.
+
+        [z², z] · [−1/2σ², μ/σ²] + const. Both are measured from the batch's mean μ first: the squares
+        cancel in the sum, and the smaller they are the less is lost.
+        """
+        # Half precision would lose the difference of the squares.
+        with torch.autocast(z.device.type, enabled=False):
+            centre = self.mu.detach().mean(0)
+            z, mu = (z - centre).T, (self.mu - centre).T
+            precision = torch.exp(-self.logvar.T)
+            constant = -0.5 * (LOG_2PI + self.logvar.T + mu**2 * precision)
+            samples = torch.stack([z**2, z], dim=2)
+            parameters = torch.stack([-0.5 * precision, mu * precision], dim=1)
+            return torch.baddbmm(constant[:, None], samples, parameters)
+
+    def map(self, f: Callable[[Tensor], Tensor]) -> "GaussianPosterior":
+        """The posterior of ``f`` of the parameters."""
+        return GaussianPosterior(f(self.mu), f(self.logvar))
 
 
 @dataclass(frozen=True)
@@ -79,6 +105,17 @@ class Posterior:
         """log q(z|x) (B,)."""
         return self.log_prob_dims(z).sum(-1)
 
+    def log_prob_pairs(self, z: Tensor) -> Tensor:
+        """log q(z_i,d|x_j) (dims, B, M) of every sample z_i (B, width) under every posterior x_j."""
+        return torch.cat([part.log_prob_pairs(c) for part, c in self._columns(z)], dim=0)
+
+    def map(self, f: Callable[[Tensor], Tensor]) -> "Posterior":
+        """The posterior whose parameters are ``f`` of these, in every group."""
+        return Posterior({name: part.map(f) for name, part in self.parts.items()})
+
     def _by_group(self, z: Tensor) -> list[Tensor]:
+        return [part.log_prob_dims(c) for part, c in self._columns(z)]
+
+    def _columns(self, z: Tensor) -> list[tuple[GroupPosterior, Tensor]]:
         columns = torch.split(z, [part.width for part in self.parts.values()], dim=-1)
-        return [part.log_prob_dims(c) for part, c in zip(self.parts.values(), columns, strict=True)]
+        return list(zip(self.parts.values(), columns, strict=True))

@@ -12,8 +12,8 @@ from distaff.codes import Codes, as_array
 from distaff.data.arrays import from_array
 from distaff.errors import DistaffError, unknown
 from distaff.memory import keep_freed_memory
+from distaff.models.coding import code_tensors, codes_from, to_z
 from distaff.models.layout import channels_last, images_channels_last
-from distaff.models.posteriors import GaussianPosterior, Posterior
 from distaff.models.vae import VAE
 
 BATCH = 256
@@ -24,7 +24,7 @@ class Representation:
 
     Args:
         model: the VAE.
-        shape: (C, H, W) of an image.
+        shape: (C, H, W) of an image, or (D,) of a vector.
     """
 
     def __init__(self, model: VAE, shape: tuple[int, ...]) -> None:
@@ -33,30 +33,35 @@ class Representation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One name a latent variable, as in ``Codes.names``."""
-        return tuple(f"z{d}" for d in range(self.model.latents.dims))
+        """One name a latent variable, as in ``Codes.names``: the real ones, then the discrete ones."""
+        return tuple(variable.name for variable in self.model.latents.coded)
 
     def encode(self, images: Any, progress: Callable[[int], None] | None = None) -> Codes:
         """q(z|x) of images (N, C, H, W): an array, a tensor, or anything sliced like ``Dataset.images``.
 
         Args:
-            images: values in [0, 1].
+            images: values in [0, 1]; vectors (N, D) for a model of vectors.
             progress: called with the number of images done, now and then.
         """
-        means, logvars, done = [], [], 0
+        blocks: dict[str, list[NDArray[np.float32]]] = {}
+        done = 0
         for x in self.batches(images):
             with torch.inference_mode():
-                mu, logvar = gaussian_parameters(self.model.encode(x))
-            means.append(mu.cpu().numpy())
-            logvars.append(logvar.cpu().numpy())
-            done += len(mu)
+                tensors = code_tensors(self.model.encode(x))
+            for name, tensor in tensors.items():
+                blocks.setdefault(name, []).append(tensor.cpu().numpy())
+            done += len(x)
             if progress is not None:
                 progress(done)
-        return Codes(np.concatenate(means), np.concatenate(logvars))
+        return codes_from({name: np.concatenate(parts) for name, parts in blocks.items()})
+
+    def to_z(self, codes: Codes) -> NDArray[np.float32]:
+        """z (N, width) of codes: the means, and the likeliest class of each discrete variable, one-hot."""
+        return to_z(codes, self.model.latents)
 
     @torch.inference_mode()
     def decode(self, z: Any) -> NDArray[np.float32]:
-        """E[x|z] (N, C, H, W) in [0, 1] of latents (N, width)."""
+        """E[x|z] (N, C, H, W) of latents z (N, width), see ``to_z``."""
         latents = torch.as_tensor(as_array(z), dtype=torch.float32)
         width = self.model.latents.width
         if latents.ndim != 2 or latents.shape[1] != width:
@@ -69,8 +74,8 @@ class Representation:
         )
 
     def reconstruct(self, images: Any) -> NDArray[np.float32]:
-        """Decode the means of q(z|x)."""
-        return self.decode(self.encode(images).means)
+        """Decode the means of q(z|x), and the likeliest classes."""
+        return self.decode(self.to_z(self.encode(images)))
 
     def traverse(
         self,
@@ -80,19 +85,29 @@ class Representation:
     ) -> NDArray[np.float32]:
         """Decode one latent moved at a time, (latents, steps, C, H, W), the others held.
 
+        A discrete latent walks its classes. A row with fewer steps than the longest ends in NaN.
+
         Args:
-            image: (C, H, W) where to start; None starts from the prior's centre, z = 0.
+            image: (C, H, W) where to start; None starts from z = 0 and the first class of discrete latents.
             latents: which ones, by number or name; all by default.
-            values: what the latent is set to.
+            values: what a real latent is set to.
         """
-        rows = [self.latent(which) for which in (range(len(self.names)) if latents is None else latents)]
-        start = np.zeros(self.model.latents.width, np.float32)
-        if image is not None:
-            start = self.encode(as_array(image)[None]).means[0]
-        z = np.broadcast_to(start, (len(rows), len(values), len(start))).copy()
-        for row, latent in enumerate(rows):
-            z[row, :, latent] = values
-        return self.decode(z.reshape(-1, len(start))).reshape(len(rows), len(values), *self.shape)
+        space = self.model.latents
+        which = range(len(self.names)) if latents is None else latents
+        variables = [space.coded[self.latent(one)] for one in which]
+        start = self._centre() if image is None else self.to_z(self.encode(as_array(image)[None]))[0]
+        rows = []
+        for variable in variables:
+            settings = variable.corners if variable.classes else np.asarray(values, np.float32)[:, None]
+            z = np.repeat(start[None], len(settings), axis=0)
+            z[:, variable.columns] = settings
+            rows.append(z)
+        decoded = self.decode(np.concatenate(rows))
+        images = np.full((len(rows), max(map(len, rows)), *self.shape), np.nan, np.float32)
+        ends = np.cumsum([len(row) for row in rows])
+        for grid, row, end in zip(images, rows, ends, strict=True):
+            grid[: len(row)] = decoded[end - len(row) : end]
+        return images
 
     def latent(self, which: int | str) -> int:
         """The number of a latent given by number or name."""
@@ -104,6 +119,13 @@ class Representation:
         if not 0 <= int(which) < len(names):
             raise DistaffError(f"there is no latent {which}: the model has {len(names)}, from 0.")
         return int(which)
+
+    def _centre(self) -> NDArray[np.float32]:
+        z = np.zeros(self.model.latents.width, np.float32)
+        for variable in self.model.latents.variables:
+            if variable.classes:
+                z[variable.columns] = variable.corners[0]
+        return z
 
     @property
     def device(self) -> torch.device:
@@ -120,9 +142,3 @@ class Representation:
             )
         for start in range(0, len(images), BATCH):
             yield images_channels_last(images[start : start + BATCH].to(self.device))
-
-
-def gaussian_parameters(posterior: Posterior) -> tuple[Tensor, Tensor]:
-    """Means and log-variances (B, D) of the Gaussian groups, side by side."""
-    parts = [part for part in posterior.parts.values() if isinstance(part, GaussianPosterior)]
-    return torch.cat([part.mu for part in parts], 1), torch.cat([part.logvar for part in parts], 1)

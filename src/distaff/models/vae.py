@@ -1,14 +1,13 @@
 """The variational auto-encoder: a batch goes in, an ``Output`` of distributions comes out."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from distaff.models.latents import LatentSpace
+from distaff.models.layers import Networks
 from distaff.models.likelihoods import Bernoulli, Likelihood
-from distaff.models.networks import Networks
 from distaff.models.posteriors import Posterior
 from distaff.models.priors import Prior
 
@@ -38,8 +37,10 @@ class VAE(nn.Module):
     Args:
         networks: the pair of networks.
         latents: how encoder outputs are read.
-        prior: p(z); N(0, I) when not given.
+        prior: p(z); N(0, I), or equal classes, when not given.
         likelihood: how decoder outputs are read.
+
+    ``temperature`` is that of relaxed variables, in q(z|x) and in p(z); training sets it at every step.
     """
 
     def __init__(
@@ -47,13 +48,22 @@ class VAE(nn.Module):
         networks: Networks,
         latents: LatentSpace,
         prior: Prior | None = None,
-        likelihood: Callable[[Tensor], Likelihood] = Bernoulli,
+        likelihood: type[Likelihood] = Bernoulli,
     ) -> None:
         super().__init__()
         self.encoder, self.decoder = networks
         self.latents = latents
         self.prior = prior or Prior.standard(latents)
         self.likelihood = likelihood
+
+    @property
+    def temperature(self) -> float:
+        """Of relaxed variables; the prior holds it."""
+        return self.prior.temperature
+
+    @temperature.setter
+    def temperature(self, value: float) -> None:
+        self.prior.temperature = value
 
     def forward(self, x: Tensor) -> Output:
         """x (B, *shape) → q(z|x), z ~ q(z|x), p(x|z)."""
@@ -63,14 +73,14 @@ class VAE(nn.Module):
 
     def encode(self, x: Tensor) -> Posterior:
         """q(z|x)."""
-        return self.latents.posterior(self.encoder(x))
+        return self.latents.posterior(self.encoder(x), self.temperature)
 
     def decode(self, z: Tensor) -> Likelihood:
         """p(x|z) of z (B, width)."""
-        return self.likelihood(self.decoder(z))
+        return self.likelihood.read(self.decoder(z))
 
     @torch.no_grad()
     def draw(self, count: int) -> Tensor:
-        """E[x|z] of ``count`` latents drawn from the prior."""
+        """E[x|z] of ``count`` latents drawn from the prior, discrete ones at a class."""
         like = next(self.parameters())
-        return self.decode(self.prior.sample(count, like)).mean
+        return self.decode(self.latents.hard(self.prior.sample(count, like))).mean

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from distaff.models.critic import critic as critic_network
 from distaff.models.latents import LatentSpace
-from distaff.models.networks import critic as critic_network
 from distaff.models.vae import VAE
 from distaff.objectives.objective import Term
 from distaff.objectives.step import Step

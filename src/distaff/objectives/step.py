@@ -37,13 +37,13 @@ class Step:
 
     @cached_property
     def kl_dims(self) -> Tensor:
-        """KL(q(z_d|x) ‖ p(z_d)) (B, D), in closed form where one exists."""
+        """KL(q(z_d|x) ‖ p(z_d)) (B, D) of the marginals, in closed form where one exists."""
         return self.output.prior.kl_dims(self.output.posterior, self.z)
 
     @cached_property
     def kl(self) -> Tensor:
-        """KL(q(z|x) ‖ p(z)) (B,)."""
-        return self.kl_dims.sum(-1)
+        """KL(q(z|x) ‖ p(z)) (B,), in closed form where one exists."""
+        return self.output.prior.kl(self.output.posterior, self.z)
 
     @cached_property
     def log_qz_x(self) -> Tensor:

@@ -9,9 +9,11 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
+from distaff.models.latents import TEMPERATURE
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.objective import Objective
+from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Step
 from distaff.training.batches import Batches
 
@@ -40,11 +42,19 @@ class VAELearner:
         optimiser: the VAE's, over ``model.parameters()``.
         data_size: N.
         fabric: devices, precision and processes.
+        temperature: of relaxed latents, constant or scheduled.
     """
 
     def __init__(
-        self, model: VAE, objective: Objective, optimiser: Optimizer, data_size: int, fabric: Fabric
+        self,
+        model: VAE,
+        objective: Objective,
+        optimiser: Optimizer,
+        data_size: int,
+        fabric: Fabric,
+        temperature: Weight = TEMPERATURE,
     ) -> None:
+        self.temperature = temperature
         self.model, self.objective, self.data_size, self.fabric = model, objective, data_size, fabric
         self.ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
         self.critics = {ratio.name: fabric.to_device(ratio.network(model.latents)) for ratio in self.ratios}
@@ -62,6 +72,7 @@ class VAELearner:
 
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
         """FactorVAE's Algorithm 2, and with no critics the plain VAE step."""
+        self.model.temperature = weight_at(self.temperature, index)
         with self.fabric.autocast():
             step = Step(self.model(batches(index)), index, self.data_size, self.critics)
             values = self.objective(step)

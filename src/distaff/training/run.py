@@ -22,7 +22,7 @@ LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
 CALLS = {
     "recipe": ("name", "arguments"),
     "data": ("spec", "file", "options", "name", "size", "shape", "fingerprint"),
-    "model": ("latents", "network"),
+    "model": ("latents", "prior", "temperature", "network", "likelihood"),
     "training": ("steps", "batch_size", "seed", "learning_rate", "betas", "amsgrad", "precision"),
 }
 """The sections of ``run.yaml`` and what none of them can do without."""

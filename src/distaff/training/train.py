@@ -12,18 +12,19 @@ from distaff.calls import bind, find_function, to_plain
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
 from distaff.memory import keep_freed_memory
-from distaff.models import networks
-from distaff.models.latents import LatentSpace
+from distaff.models.latents import TEMPERATURE
 from distaff.models.layout import channels_last
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.objective import Objective
+from distaff.objectives.schedules import Weight, weight_at
 from distaff.training import checkpoint
 from distaff.training.batches import Batches, seed_weights
 from distaff.training.data_call import Data, open_data_call, reopen
 from distaff.training.learner import VAELearner, make_adam
 from distaff.training.loop import fit
+from distaff.training.model import build_model, describe_model, temperature_of
 from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
 from distaff.training.run import RunFolder, warn
@@ -52,7 +53,10 @@ def train(
     batch_size: int = 64,
     seed: int = 0,
     latents: int | str = 10,
-    network: str = "kim_mnih",
+    prior: str = "normal",
+    temperature: Weight | str = TEMPERATURE,
+    network: str = "auto",
+    likelihood: str = "auto",
     learning_rate: float = 1e-4,
     betas: tuple[float, float] = (0.9, 0.999),
     amsgrad: bool = False,
@@ -77,8 +81,11 @@ def train(
         steps: training steps in all.
         batch_size: images a step, over all devices.
         seed: of weights, noise and the order of data.
-        latents: how many Gaussian latents, or groups such as style=gaussian:10.
+        latents: how many Gaussian latents, or groups such as style=gaussian:10,digit=concrete:10.
+        prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes.
+        temperature: of discrete latents, a number or a schedule such as linear:1:0.5:10000.
         network: the encoder and decoder, a name from distaff.models.networks or module:function.
+        likelihood: bernoulli or gaussian; auto is bernoulli for images and gaussian for vectors.
         learning_rate: Adam's step size.
         betas: Adam's decay rates.
         amsgrad: use Adam's AMSGrad variant.
@@ -99,7 +106,7 @@ def train(
     calls: Calls = {
         "recipe": {"name": name, "arguments": to_plain(bound)},
         "data": {},
-        "model": {"latents": str(LatentSpace.parse(latents)), "network": network},
+        "model": {},
         "training": {
             "steps": steps,
             "batch_size": batch_size,
@@ -114,6 +121,7 @@ def train(
     }
     _check_training(calls["training"])
     dataset, calls["data"] = open_data_call(data, file, data_options, resize)
+    calls["model"] = describe_model(dataset, latents, prior, temperature, network, likelihood)
     folder = None if out is None else RunFolder(Path(out))
     fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
     return _launch(fabric, calls, _objective(name, function, bound), dataset, folder, progress)
@@ -160,7 +168,8 @@ def load(folder: str | Path, device: str = "cpu") -> Representation:
     run = RunFolder(Path(folder))
     calls = run.read()
     model = build_model(calls)
-    checkpoint.restore_model(run.checkpoints, model, warn)
+    facts = checkpoint.restore_model(run.checkpoints, model, warn)
+    model.temperature = weight_at(temperature_of(calls["model"]), max(facts["step"] - 1, 0))
     return Representation(model.to(device), tuple(calls["data"]["shape"]))
 
 
@@ -173,13 +182,6 @@ def build_objective(calls: Calls) -> Objective:
     """The objective that a run's calls name."""
     name, function = _find_recipe(calls["recipe"]["name"])
     return _objective(name, function, bind(function, calls["recipe"]["arguments"]))
-
-
-def build_model(calls: Calls) -> VAE:
-    """A new model as a run's calls describe it."""
-    latents = LatentSpace.parse(calls["model"]["latents"])
-    make = find_function("network", calls["model"]["network"], networks)
-    return VAE(make(tuple(calls["data"]["shape"]), latents.parameters, latents.width), latents)
 
 
 def _launch(
@@ -226,10 +228,13 @@ def _work(
 ) -> VAE:
     settings = calls["training"]
     seed_weights(settings["seed"])
-    model = channels_last(build_model(calls)).to(fabric.device)
+    model = channels_last(build_model(calls))
+    model.prior.start_from(data.images)
+    model = model.to(fabric.device)
     betas = (settings["betas"][0], settings["betas"][1])
     optimiser = make_adam(model.parameters(), settings["learning_rate"], betas, settings["amsgrad"])
-    learner = VAELearner(model, objective, optimiser, len(data), fabric)
+    temperature = temperature_of(calls["model"])
+    learner = VAELearner(model, objective, optimiser, len(data), fabric, temperature)
     batches = Batches(
         data, settings["batch_size"], settings["seed"], fabric.device, fabric.global_rank, fabric.world_size
     )

@@ -1,0 +1,56 @@
+"""Between posteriors, ``Codes`` and z: what an encoder says, as arrays that outlive the model."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from distaff.codes import Codes, FloatArray
+from distaff.errors import DistaffError
+from distaff.models.latents import LatentSpace
+from distaff.models.posteriors import GaussianPosterior, Posterior
+from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior
+
+CATEGORY = "category/"
+
+
+def code_tensors(posterior: Posterior) -> dict[str, Tensor]:
+    """``means`` and ``logvars`` (B, D) of the Gaussian groups, ``category/NAME`` (B, k) of the others."""
+    parts = posterior.parts
+    gaussians = [part for part in parts.values() if isinstance(part, GaussianPosterior)]
+    nothing = next(iter(parts.values())).mode()[:, :0]
+    tensors = {
+        "means": torch.cat([nothing, *(part.mu for part in gaussians)], 1),
+        "logvars": torch.cat([nothing, *(part.logvar for part in gaussians)], 1),
+    }
+    for name, part in parts.items():
+        if isinstance(part, ConcretePosterior):
+            tensors[CATEGORY + name] = part.probabilities
+        elif isinstance(part, BernoulliPosterior):
+            for d, one in enumerate(part.probabilities.unbind(1)):
+                tensors[f"{CATEGORY}{name}{d}"] = torch.stack([1 - one, one], 1)
+    return tensors
+
+
+def codes_from(arrays: Mapping[str, FloatArray]) -> Codes:
+    """The ``Codes`` that arrays named as in ``code_tensors`` hold."""
+    categories = {n.removeprefix(CATEGORY): a for n, a in arrays.items() if n.startswith(CATEGORY)}
+    return Codes(arrays["means"], arrays["logvars"], categories)
+
+
+def to_z(codes: Codes, latents: LatentSpace) -> NDArray[np.float32]:
+    """z (N, width) of codes: the means, and the likeliest class of each discrete variable."""
+    real = [variable for variable in latents.coded if not variable.classes]
+    discrete = {variable.name: variable for variable in latents.coded if variable.classes}
+    if len(real) != codes.means.shape[1] or discrete.keys() != codes.categories.keys():
+        raise DistaffError(
+            f"codes of the latents {', '.join(codes.names)} do not fit a model with the latents {latents}."
+        )
+    z = np.zeros((len(codes), latents.width), np.float32)
+    for variable, means in zip(real, codes.means.T, strict=True):
+        z[:, variable.columns] = means[:, None]
+    for name, variable in discrete.items():
+        z[:, variable.columns] = variable.corners[codes.categories[name].argmax(1)]
+    return z

@@ -1,0 +1,91 @@
+"""What the papers' networks are built of, and the pair that they come in."""
+
+import itertools
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from torch import nn
+
+from distaff.errors import DistaffError
+
+Shape = tuple[int, ...]
+RELU_IN_PLACE = partial(nn.ReLU, inplace=True)
+"""After convolutions, whose outputs are large and not needed again."""
+
+
+class Networks(NamedTuple):
+    """An encoder x (B, *shape) → (B, parameters) and a decoder z (B, width) → (B, *outputs)."""
+
+    encoder: nn.Module
+    decoder: nn.Module
+
+
+def down(
+    inputs: int, outputs: int, norm: bool = False, activation: Callable[[], nn.Module] = RELU_IN_PLACE
+) -> list[nn.Module]:
+    """4×4 convolution of stride 2, half the side."""
+    # A bias before BatchNorm would be taken out again by its mean.
+    convolution = nn.Conv2d(inputs, outputs, 4, stride=2, padding=1, bias=not norm)
+    return [convolution, *([nn.BatchNorm2d(outputs)] if norm else []), activation()]
+
+
+def up(inputs: int, outputs: int, norm: bool = False) -> list[nn.Module]:
+    """4×4 transposed convolution of stride 2, twice the side, and ReLU."""
+    convolution = nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1, bias=not norm)
+    return [convolution, *([nn.BatchNorm2d(outputs)] if norm else []), RELU_IN_PLACE()]
+
+
+def last_up(inputs: int, outputs: int) -> nn.Module:
+    """The transposed convolution that ends a decoder: nothing after it."""
+    return nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1)
+
+
+def down_stack(channels: list[int], norm: bool = False) -> list[nn.Module]:
+    """Halving convolutions from each number of channels to the next."""
+    return [layer for pair in itertools.pairwise(channels) for layer in down(*pair, norm)]
+
+
+def up_stack(channels: list[int], norm: bool = False) -> list[nn.Module]:
+    """Doubling convolutions from each number of channels to the next."""
+    return [layer for pair in itertools.pairwise(channels) for layer in up(*pair, norm)]
+
+
+def dense(sizes: list[int], activation: Callable[[], nn.Module] = nn.ReLU) -> list[nn.Module]:
+    """Linear layers from each size to the next, each followed by the activation."""
+    pairs = itertools.pairwise(sizes)
+    return [layer for pair in pairs for layer in (nn.Linear(*pair), activation())]
+
+
+def dense_pair(
+    shape: Shape,
+    parameters: int,
+    width: int,
+    outputs: Shape | None,
+    encoder: list[int],
+    decoder: list[int],
+    activation: Callable[[], nn.Module] = nn.ReLU,
+) -> Networks:
+    """Dense networks for observations of any shape, by their hidden layers; ``activation`` the decoder's."""
+    outputs = outputs or shape
+    inside = [math.prod(shape), *encoder]
+    outside = [width, *decoder]
+    return Networks(
+        nn.Sequential(nn.Flatten(), *dense(inside), nn.Linear(inside[-1], parameters)),
+        nn.Sequential(
+            *dense(outside, activation),
+            nn.Linear(outside[-1], math.prod(outputs)),
+            nn.Unflatten(1, outputs),
+        ),
+    )
+
+
+def sixteenths(shape: Shape, name: str) -> tuple[int, int]:
+    """The sides of an image after four halvings; sides that cannot be halved so are an error."""
+    if len(shape) != 3 or shape[1] % 16 or shape[2] % 16:
+        raise DistaffError(
+            f"{name} networks need images with sides divisible by 16, not {tuple(shape)}: "
+            "resize them, or use --network mlp."
+        )
+    return shape[1] // 16, shape[2] // 16

@@ -1,0 +1,6 @@
+"""p(z): a prior for each group of latents, one kind a function in ``kinds``."""
+
+from distaff.models.priors.group import GroupPrior
+from distaff.models.priors.prior import Prior
+
+__all__ = ["GroupPrior", "Prior"]

@@ -1,0 +1,59 @@
+"""Priors of discrete groups: relaxed densities of the posteriors' own temperature."""
+
+import torch
+from torch import Tensor, nn
+
+from distaff.models.latents import Bernoulli, Discrete
+from distaff.models.posteriors import GroupPosterior
+from distaff.models.priors.group import Marginals
+from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior
+
+
+class Relaxed(Marginals, nn.Module):
+    """Class probabilities, equal or learned, behind the Concrete or the binary Concrete density.
+
+    ``temperature`` is set to the posterior's at every step: log q − log p compares two relaxed densities.
+
+    Args:
+        group: the variables.
+        learned: train the class probabilities with the model; they start equal.
+    """
+
+    logits: Tensor
+
+    def __init__(self, group: Discrete, learned: bool) -> None:
+        super().__init__()
+        self.group = group
+        if learned:
+            self.logits = nn.Parameter(torch.zeros(group.parameters))
+        else:
+            self.register_buffer("logits", torch.zeros(group.parameters), persistent=False)
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """The relaxed density of each variable, (B, dims)."""
+        return self._density(self.logits).log_prob_dims(z)
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, width) relaxed draws on the device and in the type of ``like``."""
+        return self._density(self.logits.to(like.dtype).expand(count, -1)).rsample()
+
+    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """The KL of the relaxed densities, (B, dims).
+
+        For bits it is closed, and the same at any temperature: with d the difference of the logits,
+        d coth(d/2) − 2, the KL of two logistic densities d apart.
+        """
+        if isinstance(posterior, BernoulliPosterior):
+            return _kl_of_logistics(posterior.logits - self.logits)
+        return super().kl_dims(posterior, z)
+
+    def _density(self, logits: Tensor) -> ConcretePosterior | BernoulliPosterior:
+        kind = BernoulliPosterior if isinstance(self.group, Bernoulli) else ConcretePosterior
+        return kind(logits, self.temperature)
+
+
+def _kl_of_logistics(d: Tensor) -> Tensor:
+    """d coth(d/2) − 2, by its series d²/6 − d⁴/360 near 0, where the quotient has no value."""
+    near = d.abs() < 0.1
+    safe = torch.where(near, torch.ones_like(d), d)
+    return torch.where(near, d**2 / 6 - d**4 / 360, safe / torch.tanh(safe / 2) - 2)

@@ -1,0 +1,126 @@
+"""Gaussian priors: standard, one variance a dimension, and a learned full covariance."""
+
+import torch
+from torch import Tensor, nn
+
+from distaff.data.images import Images
+from distaff.models.posteriors import GaussianPosterior, GroupPosterior
+from distaff.models.priors.group import Marginals, log_normal
+from distaff.models.priors.principal import principal_variances
+
+
+class StandardNormal(Marginals, nn.Module):
+    """N(0, I) over ``dims`` variables."""
+
+    def __init__(self, dims: int) -> None:
+        super().__init__()
+        self.dims = dims
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """log N(z_d; 0, 1), (B, dims)."""
+        return log_normal(z, 0.0)
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws on the device and in the type of ``like``."""
+        return torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
+
+    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """KL(q(z_d|x) ‖ N(0,1)) = ½ (mu² + sigma² − log sigma² − 1), (B, dims)."""
+        if isinstance(posterior, GaussianPosterior):
+            return 0.5 * (posterior.mu**2 + posterior.logvar.exp() - posterior.logvar - 1)
+        return super().kl_dims(posterior, z)
+
+
+class Anisotropic(Marginals, nn.Module):
+    """N(0, diag exp(logvar)): the data's principal values, kept or as a start (Mathieu et al. 2019, §6.1).
+
+    Args:
+        dims: variables.
+        learned: train the log-variances with the model.
+    """
+
+    logvar: Tensor
+
+    def __init__(self, dims: int, learned: bool) -> None:
+        super().__init__()
+        if learned:
+            self.logvar = nn.Parameter(torch.zeros(dims))
+        else:
+            self.register_buffer("logvar", torch.zeros(dims))
+
+    def start_from(self, images: Images) -> None:
+        """Set the variances to the data's principal values, their mean 1."""
+        self.logvar.data.copy_(principal_variances(images, len(self.logvar)).log())
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """log N(z_d; 0, sigma_d²), (B, dims)."""
+        return log_normal(z, self.logvar)
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws on the device and in the type of ``like``."""
+        noise = torch.randn(count, len(self.logvar), dtype=like.dtype, device=like.device)
+        return noise * torch.exp(0.5 * self.logvar)
+
+    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """KL(N(mu_d, s_d²) ‖ N(0, sigma_d²)), (B, dims)."""
+        if isinstance(posterior, GaussianPosterior):
+            return _kl_dims(posterior, self.logvar)
+        return super().kl_dims(posterior, z)
+
+
+class FullCovariance(Marginals, nn.Module):
+    """N(0, L Lᵀ) with a learned lower triangular L of positive diagonal; it starts as N(0, I).
+
+    As the prior of HFVAE (Esmaeili et al. 2018), whose total correlations are relative to the prior's own.
+    """
+
+    def __init__(self, dims: int) -> None:
+        super().__init__()
+        self.log_diagonal = nn.Parameter(torch.zeros(dims))
+        self.below = nn.Parameter(torch.zeros(dims, dims))
+
+    @property
+    def cholesky(self) -> Tensor:
+        """L (dims, dims)."""
+        return self.below.tril(-1) + self.log_diagonal.exp().diag()
+
+    def log_prob(self, z: Tensor) -> Tensor:
+        """log N(z; 0, L Lᵀ), (B,): standard normal in L⁻¹ z."""
+        whitened = torch.linalg.solve_triangular(self.cholesky, z.mT, upper=False).mT
+        return log_normal(whitened, 0.0).sum(-1) - self.log_diagonal.sum()
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """log N(z_d; 0, (L Lᵀ)_dd), (B, dims)."""
+        return log_normal(z, self._marginal_logvar)
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws on the device and in the type of ``like``."""
+        noise = torch.randn(count, len(self.log_diagonal), dtype=like.dtype, device=like.device)
+        return noise @ self.cholesky.mT.to(like.dtype)
+
+    def kl(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """½ [tr(Σ⁻¹ S) + muᵀ Σ⁻¹ mu − D + log |Σ| − log |S|] with Σ = L Lᵀ and S = diag sigma², (B,)."""
+        if not isinstance(posterior, GaussianPosterior):
+            return posterior.log_prob_dims(z).sum(-1) - self.log_prob(z)
+        identity = torch.eye(len(self.log_diagonal), device=z.device, dtype=self.log_diagonal.dtype)
+        inverse: Tensor = torch.linalg.solve_triangular(self.cholesky, identity, upper=False)
+        spread: Tensor = posterior.logvar.exp() @ inverse.square().sum(0)
+        shift = (posterior.mu @ inverse.mT).square().sum(-1)
+        logdets = 2 * self.log_diagonal.sum() - posterior.logvar.sum(-1)
+        return 0.5 * (spread + shift - len(identity) + logdets)
+
+    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """KL(N(mu_d, s_d²) ‖ N(0, (L Lᵀ)_dd)), (B, dims)."""
+        if isinstance(posterior, GaussianPosterior):
+            return _kl_dims(posterior, self._marginal_logvar)
+        return super().kl_dims(posterior, z)
+
+    @property
+    def _marginal_logvar(self) -> Tensor:
+        return self.cholesky.square().sum(1).log()
+
+
+def _kl_dims(posterior: GaussianPosterior, logvar: Tensor) -> Tensor:
+    """½ [(mu² + s²)/sigma² + log sigma² − log s² − 1], one a dimension."""
+    scaled = (posterior.mu**2 + posterior.logvar.exp()) * (-logvar).exp()
+    return 0.5 * (scaled + logvar - posterior.logvar - 1)

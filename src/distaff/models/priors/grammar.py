@@ -1,0 +1,66 @@
+"""Priors as text: ``student_t:5``, or ``style=student_t:5,digit=learned_classes``."""
+
+import inspect
+import types
+import typing
+from collections.abc import Callable
+
+from torch import nn
+
+from distaff.calls import public_functions
+from distaff.errors import DistaffError, unknown
+from distaff.models.latents import Group, LatentSpace
+from distaff.models.priors import kinds
+from distaff.models.priors.prior import Prior
+
+Kind = Callable[..., nn.Module]
+
+
+def parse_prior(text: str, latents: LatentSpace) -> Prior:
+    """Read a prior for a latent space.
+
+    Items are separated by commas: ``name=kind:numbers`` for one group, ``kind:numbers`` for every group that
+    the kind fits. Groups that no item speaks of have N(0, I), or equal classes.
+    """
+    chosen: dict[str, nn.Module] = {}
+    for item in text.split(","):
+        name, named, call = (part.strip() for part in item.rpartition("="))
+        kind, *numbers = (part.strip() for part in call.split(":"))
+        known = public_functions(kinds)
+        if kind not in known:
+            raise unknown("prior", kind, known)
+        if named and name not in latents.groups:
+            raise unknown("group of latents", name, latents.groups)
+        groups = [name] if named else [g for g in latents.groups if _fits(known[kind], latents.groups[g])]
+        if not groups:
+            raise DistaffError(f"the prior {kind!r} fits no group of {latents}.")
+        for group in groups:
+            if group in chosen:
+                raise DistaffError(f"the prior {text!r} speaks of the group {group!r} twice.")
+            chosen[group] = _make(known[kind], numbers, group, latents.groups[group])
+    return Prior(latents, chosen)
+
+
+def _make(kind: Kind, numbers: list[str], name: str, group: Group) -> nn.Module:
+    if not _fits(kind, group):
+        fitting = [k for k, function in public_functions(kinds).items() if _fits(function, group)]
+        raise DistaffError(
+            f"the prior {kind.__name__!r} does not fit {name}={group}: use one of {', '.join(fitting)}."
+        )
+    arguments = list(inspect.signature(kind).parameters)[1:]
+    if len(numbers) > len(arguments):
+        form = ":".join([kind.__name__, *(a.upper() for a in arguments)])
+        raise DistaffError(f"the prior {kind.__name__!r} takes {len(arguments)} numbers: write {form}.")
+    try:
+        values = [float(number) for number in numbers]
+    except ValueError:
+        raise DistaffError(
+            f"the prior {':'.join([kind.__name__, *numbers])!r} should have numbers behind its name."
+        ) from None
+    return kind(group, *values)
+
+
+def _fits(kind: Kind, group: Group) -> bool:
+    accepted = typing.get_type_hints(kind)["group"]
+    options = typing.get_args(accepted) if isinstance(accepted, types.UnionType) else (accepted,)
+    return isinstance(group, options)

@@ -1,0 +1,65 @@
+"""What a prior of one group gives, and what factorised priors share."""
+
+from typing import Protocol
+
+from torch import Tensor
+
+from distaff.data.images import Images
+from distaff.models.latents import TEMPERATURE
+from distaff.models.posteriors import LOG_2PI, GroupPosterior
+
+
+class GroupPrior(Protocol):
+    """The prior of one group of variables."""
+
+    temperature: float
+
+    def log_prob(self, z: Tensor) -> Tensor:
+        """log p(z) (B,) of z (B, width)."""
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """The marginals log p(z_d) (B, dims)."""
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, width) draws on the device and in the type of ``like``."""
+
+    def kl(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at z ~ q(z|x)."""
+
+    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, likewise."""
+
+    def start_from(self, images: Images) -> None:
+        """Take from the data, before training starts, what the prior is to know of them."""
+
+
+class Marginals:
+    """A prior known by its marginals: what it needs beside them if its variables are independent."""
+
+    temperature: float = TEMPERATURE
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """The marginals log p(z_d) (B, dims)."""
+        raise TypeError(f"{type(self).__name__} does not say its marginal densities")
+
+    def log_prob(self, z: Tensor) -> Tensor:
+        """Σ_d log p(z_d), (B,)."""
+        return self.log_prob_dims(z).sum(-1)
+
+    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """log q(z_d|x) − log p(z_d) at z ~ q(z|x), (B, dims): its mean is the KL."""
+        return posterior.log_prob_dims(z) - self.log_prob_dims(z)
+
+    def kl(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """Σ_d KL(q(z_d|x) ‖ p(z_d)), (B,)."""
+        return self.kl_dims(posterior, z).sum(-1)
+
+    def start_from(self, images: Images) -> None:
+        """Most priors know nothing of the data."""
+
+
+def log_normal(z: Tensor, logvar: Tensor | float) -> Tensor:
+    """log N(z; 0, exp(logvar)), elementwise."""
+    if isinstance(logvar, Tensor):
+        return -0.5 * (LOG_2PI + logvar + z**2 * (-logvar).exp())
+    return -0.5 * (LOG_2PI + z**2) if logvar == 0 else log_normal(z, z.new_tensor(logvar))

@@ -1,0 +1,93 @@
+"""p(z) of the whole latent space: the groups' priors side by side, independent of each other."""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from distaff.data.images import Images
+from distaff.models.latents import TEMPERATURE, Gaussian, Group, LatentSpace
+from distaff.models.posteriors import GroupPosterior, Posterior
+from distaff.models.priors.discrete import Relaxed
+from distaff.models.priors.gaussians import StandardNormal
+from distaff.models.priors.group import GroupPrior
+
+
+class Prior(nn.Module):
+    """The groups' priors side by side.
+
+    Args:
+        latents: the latent space.
+        groups: the prior of each group that is not to have the standard one: N(0, I), or equal classes.
+    """
+
+    def __init__(self, latents: LatentSpace, groups: Mapping[str, nn.Module] | None = None) -> None:
+        super().__init__()
+        standard = {name: _standard(group) for name, group in latents.groups.items()}
+        self.names = tuple(standard)
+        self.parts = nn.ModuleList({**standard, **(groups or {})}[name] for name in self.names)
+        self._widths = [group.width for group in latents.groups.values()]
+        self.temperature = TEMPERATURE
+
+    @classmethod
+    def standard(cls, latents: LatentSpace) -> "Prior":
+        """N(0, I) for real groups, equal class probabilities for discrete ones."""
+        return cls(latents)
+
+    @property
+    def temperature(self) -> float:
+        """Of the relaxed densities: that of the posteriors."""
+        return self._temperature
+
+    @temperature.setter
+    def temperature(self, value: float) -> None:
+        self._temperature = value
+        for part in self._priors():
+            part.temperature = value
+
+    def start_from(self, images: Images) -> None:
+        """Take from the data, before training starts, what the priors are to know of them."""
+        for part in self._priors():
+            part.start_from(images)
+
+    def log_prob(self, z: Tensor) -> Tensor:
+        """log p(z) (B,)."""
+        return self.log_prob_groups(z).sum(-1)
+
+    def log_prob_groups(self, z: Tensor) -> Tensor:
+        """log p(z_g) (B, groups)."""
+        return torch.stack([part.log_prob(c) for part, c in self._columns(z)], dim=-1)
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """The marginals log p(z_d) (B, dims)."""
+        return torch.cat([part.log_prob_dims(c) for part, c in self._columns(z)], dim=-1)
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """z (count, width) from the prior, on the device and in the type of ``like``."""
+        return torch.cat([part.sample(count, like) for part in self._priors()], dim=-1)
+
+    def kl(self, posterior: Posterior, z: Tensor) -> Tensor:
+        """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at z ~ q(z|x)."""
+        kls = [prior.kl(q, columns) for prior, q, columns in self._beside(posterior, z)]
+        return torch.stack(kls, dim=-1).sum(-1)
+
+    def kl_dims(self, posterior: Posterior, z: Tensor) -> Tensor:
+        """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, likewise."""
+        return torch.cat([prior.kl_dims(q, c) for prior, q, c in self._beside(posterior, z)], dim=-1)
+
+    def _priors(self) -> Iterator[GroupPrior]:
+        return (cast(GroupPrior, part) for part in self.parts)
+
+    def _columns(self, z: Tensor) -> Iterator[tuple[GroupPrior, Tensor]]:
+        return zip(self._priors(), torch.split(z, self._widths, dim=-1), strict=True)
+
+    def _beside(self, posterior: Posterior, z: Tensor) -> Iterator[tuple[GroupPrior, GroupPosterior, Tensor]]:
+        columns = torch.split(z, self._widths, dim=-1)
+        return zip(self._priors(), posterior.parts.values(), columns, strict=True)
+
+
+def _standard(group: Group) -> nn.Module:
+    if isinstance(group, Gaussian):
+        return StandardNormal(group.dims)
+    return Relaxed(group, learned=False)

@@ -1,0 +1,75 @@
+"""The model as ``run.yaml`` describes it: names and numbers in, a VAE out."""
+
+from typing import Any
+
+from distaff.calls import find_function, from_plain, to_plain
+from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError
+from distaff.models import networks
+from distaff.models.latents import LatentSpace
+from distaff.models.likelihoods import find_likelihood, likelihood_for
+from distaff.models.priors.grammar import parse_prior
+from distaff.models.vae import VAE
+from distaff.objectives.schedules import Weight, weight_at
+
+Calls = dict[str, Any]
+AUTO = "auto"
+LOOKED_AT = 1024
+"""Observations that are checked to lie in [0, 1]."""
+
+
+def describe_model(
+    data: Dataset,
+    latents: int | str,
+    prior: str,
+    temperature: Weight | str,
+    network: str,
+    likelihood: str,
+) -> Calls:
+    """The model's part of ``run.yaml``, checked, with every choice that was left open made for the data."""
+    space = LatentSpace.parse(latents)
+    parse_prior(prior, space)
+    calls = {
+        "latents": str(space),
+        "prior": prior,
+        "temperature": to_plain(from_plain(temperature, Weight, "temperature")),
+        "network": network_for(data.shape) if network == AUTO else network,
+        "likelihood": likelihood_for(data.shape) if likelihood == AUTO else likelihood,
+    }
+    schedule = temperature_of(calls)
+    for index in (0, 10**12):
+        if not weight_at(schedule, index) > 0:
+            raise DistaffError(f"the temperature must stay positive, not {calls['temperature']}.")
+    find_likelihood(calls["likelihood"])
+    if calls["likelihood"] == "bernoulli" and len(data.shape) == 1:
+        some = data.images[: min(LOOKED_AT, len(data))]
+        if some.min() < 0 or some.max() > 1:
+            raise DistaffError(
+                f"{data.name} runs from {some.min():g} to {some.max():g}, outside [0, 1], where a bernoulli "
+                "likelihood has no meaning: use --likelihood gaussian."
+            )
+    return calls
+
+
+def build_model(calls: Calls) -> VAE:
+    """A new model as a run's calls describe it."""
+    model, shape = calls["model"], tuple(calls["data"]["shape"])
+    latents = LatentSpace.parse(model["latents"])
+    likelihood = find_likelihood(model["likelihood"])
+    make = find_function("network", model["network"], networks)
+    outputs = (likelihood.numbers * shape[0], *shape[1:])
+    pair = make(shape, latents.parameters, latents.width, outputs=outputs)
+    return VAE(pair, latents, parse_prior(model["prior"], latents), likelihood)
+
+
+def network_for(shape: tuple[int, ...]) -> str:
+    """A sensible network for observations of a shape."""
+    if len(shape) == 1:
+        return "pinwheel" if shape[0] == 2 else "mlp"
+    return "hfvae_mlp" if shape[1:] == (28, 28) else "kim_mnih"
+
+
+def temperature_of(model: Calls) -> Weight:
+    """The temperature of discrete latents that a run's calls ask for, a number or a schedule."""
+    temperature: Weight = from_plain(model["temperature"], Weight, "temperature")
+    return temperature

@@ -1,0 +1,61 @@
+import pytest
+
+from distaff.errors import DistaffError
+from distaff.models.latents import Bernoulli, Concrete, Gaussian, LatentSpace
+
+TEXT = "digit=concrete:10,style=gaussian:3,smile=bernoulli:2,size=gaussian:1"
+
+
+def test_groups_are_read_and_written():
+    space = LatentSpace.parse(TEXT)
+    assert space.groups == {
+        "digit": Concrete(10),
+        "style": Gaussian(3),
+        "smile": Bernoulli(2),
+        "size": Gaussian(1),
+    }
+    assert str(space) == TEXT
+    assert LatentSpace.parse("concrete:3").groups == {"concrete": Concrete(3)}
+
+
+def test_sizes_and_places():
+    space = LatentSpace.parse(TEXT)
+    assert (space.dims, space.width, space.parameters) == (7, 16, 20)
+    assert space.group_dims == {
+        "digit": slice(0, 1),
+        "style": slice(1, 4),
+        "smile": slice(4, 6),
+        "size": slice(6, 7),
+    }
+    assert space.group_columns["smile"] == slice(13, 15)
+    assert space.columns[0] == slice(0, 10)
+    assert space.columns[1:] == tuple(slice(c, c + 1) for c in range(10, 16))
+
+
+def test_variables_in_the_order_of_codes_put_the_real_ones_first():
+    space = LatentSpace.parse(TEXT)
+    assert [v.name for v in space.variables] == ["digit", "z0", "z1", "z2", "smile0", "smile1", "z3"]
+    assert [v.name for v in space.coded] == ["z0", "z1", "z2", "z3", "digit", "smile0", "smile1"]
+    assert [v.place for v in space.coded] == [1, 2, 3, 6, 0, 4, 5]
+    assert [v.classes for v in space.coded] == [0, 0, 0, 0, 10, 2, 2]
+    assert space.coded[5].corners.tolist() == [[0], [1]]
+    assert space.coded[4].corners.tolist()[2][:4] == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("digit=concret:10", "did you mean 'concrete'"),
+        ("digit=concrete", "should read name=kind:size"),
+        ("my digit=concrete:3", "should read name=kind:size"),
+        ("digit=concrete:1", "at least 2 classes"),
+        ("digit=concrete:0", "at least 1"),
+        ("digit=concrete:ten", "not a number of latents"),
+        ("a=gaussian:2,a=concrete:3", "name 'a' twice"),
+        ("style=gaussian:2,z1=concrete:3", "would be called 'z1'"),
+        ("a=bernoulli:2,a1=concrete:3", "would be called 'a1'"),
+    ],
+)
+def test_bad_text_is_one_sentence(text, message):
+    with pytest.raises(DistaffError, match=message):
+        LatentSpace.parse(text)
