@@ -9,7 +9,7 @@ from distaff.calls import public_functions
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
-from distaff.evaluation import encode, encode_run, evaluate_run, scores_of, traversals
+from distaff.evaluation import encode, encode_run, evaluate_encoded, evaluate_run, traversals
 from distaff.models.latents import LatentSpace
 from distaff.models.priors import kinds
 from distaff.models.priors.grammar import parse_prior
@@ -147,7 +147,7 @@ def test_a_run_with_discrete_latents_is_evaluated_traversed_and_reported(tmp_pat
     np.savez(tmp_path / "tiny.npz", images=toys.tiny_images().images[:].numpy(), factors=factors)
     latents = "digit=concrete:12,style=gaussian:2,smile=bernoulli:2"
     train("vae", str(tmp_path / "tiny.npz"), steps=20, latents=latents, out=tmp_path / "run", **TINY)
-    scores = {score.name: score for score in evaluate_run(tmp_path / "run", progress=False)}
+    scores = {score.name: score for score in evaluate_run(tmp_path / "run", progress=False).scores}
     names = ["z0", "z1", "digit", "smile0", "smile1"]
     assert list(scores["kl"].per_latent) == names
     assert scores["kl"].value == pytest.approx(sum(scores["kl"].per_latent.values()), rel=1e-4)
@@ -176,7 +176,7 @@ def test_a_prior_that_does_not_factorise_reports_the_joint_kl():
     )
     p = torch.distributions.MultivariateNormal(torch.zeros(2), scale_tril=part.cholesky.detach())
     expected = torch.distributions.kl_divergence(q, p).mean()
-    kl = next(score for score in scores_of(encoded, data) if score.name == "kl")
+    kl = next(score for score in evaluate_encoded(encoded, data).scores if score.name == "kl")
     assert kl.value == pytest.approx(float(expected), rel=1e-4)
     assert kl.value > 1.2 * sum(kl.per_latent.values())
 
@@ -185,7 +185,7 @@ def test_vectors_are_evaluated_and_reported_but_not_traversed(tmp_path):
     data = vectors(dims=2)
     np.savez(tmp_path / "points.npz", images=data.images[:].numpy())
     train("vae", str(tmp_path / "points.npz"), steps=10, latents=2, out=tmp_path / "run", **QUICK)
-    assert "kl" in [score.name for score in evaluate_run(tmp_path / "run", progress=False)]
+    assert "kl" in [score.name for score in evaluate_run(tmp_path / "run", progress=False).scores]
     assert report_run(tmp_path / "run", progress=False).exists()
     with pytest.raises(DistaffError, match="holds vectors"):
         traversals(load(tmp_path / "run"), data, np.zeros(2))
