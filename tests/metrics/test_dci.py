@@ -1,13 +1,16 @@
 import numpy as np
 import pytest
+from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import Lasso
 
 from distaff import Codes, DistaffError
-from distaff.metrics import dci, dci_es
+from distaff.metrics import as_factors, dci, dci_es
 from distaff.metrics.bootstrap import resample_weights
 from distaff.metrics.dci import entropy_share
 from distaff.metrics.dci_es import explicitness_of
+from distaff.metrics.importances import Probing, probe
 from distaff.metrics.lasso import lasso_weights
+from distaff.metrics.splits import split_rows
 from tests.metrics.toys import grid, noise_codes, perfect_codes, rotated
 
 CLASSES = grid()
@@ -114,3 +117,14 @@ def test_explicitness_of_known_curves():
 
 def test_noise_has_no_explicitness():
     assert dci_es(noise_codes(CLASSES), CLASSES).explicitness.value == pytest.approx(0, abs=0.01)
+
+
+def test_gains_of_histogram_boosting_are_the_importances_of_exact_boosting():
+    x = perfect_codes(SMALL, 5) + 0.6 * noise_codes(SMALL, 5)
+    z = (x - x.mean(0)) / x.std(0)
+    settings = Probing("boosting", "classification", train=400, test=80)
+    found = probe(Codes(x), as_factors(SMALL), settings, 0, 0).importances[0]
+    train, _ = split_rows(len(x), 400, 80, np.random.default_rng(0))
+    for k in range(3):
+        exact = GradientBoostingClassifier(random_state=0).fit(z[train], SMALL[train, k]).feature_importances_
+        np.testing.assert_allclose(found[:, k], exact, atol=0.06)
