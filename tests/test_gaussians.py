@@ -161,3 +161,18 @@ def test_the_entropy_of_a_gaussian_q_is_the_closed_form():
     z = torch.from_numpy(rng.normal(0, 1, 200_000))
     found = -log_marginal(z, mu[:, 0], torch.full((200_000,), 2 * math.log(sigma))).mean()
     assert found.item() == pytest.approx(0.5 * math.log(2 * math.pi * math.e), abs=0.005)
+
+
+def test_two_threads_give_what_one_gives_and_leave_torch_as_it_was():
+    mu, logvar = posteriors("trained", 6000)
+    z = samples(mu, logvar, 700)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = Mixture(mu, logvar).log_density(z)
+        torch.set_num_threads(2)
+        together = Mixture(mu, logvar).log_density(z)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-6)

@@ -11,13 +11,17 @@ anything the data show, after which all densities are finite and mutual informat
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
+
+Result = TypeVar("Result")
 
 LOG_2PI = math.log(2 * math.pi)
 LOG_2 = math.log(2)
@@ -81,12 +85,12 @@ class Mixture:
         self.count, self.dimensions = mu.shape
         self.class_counts = [p.shape[1] for p in categories]
         self.scale = logvar.mean(0).div(2).exp()
-        if log_weights is None:
-            log_weights = mu.new_full((self.count,), -math.log(self.count))
-        self.boxes = [
-            _Box.of(mu[rows], logvar[rows], [p[rows] for p in categories], log_weights[rows])
-            for rows in _neighbours(mu / self.scale, COMPONENTS_A_BOX)
-        ]
+        equal = mu.new_full((self.count,), -math.log(self.count))
+        weights = equal if log_weights is None else log_weights
+        self.boxes = _side_by_side(
+            lambda rows: _Box.of(mu[rows], logvar[rows], [p[rows] for p in categories], weights[rows]),
+            _neighbours(mu / self.scale, COMPONENTS_A_BOX),
+        )
         self.low = torch.stack([box.low for box in self.boxes])
         self.high = torch.stack([box.high for box in self.boxes])
         self.least_precision = torch.stack([box.least_precision for box in self.boxes])
@@ -116,8 +120,7 @@ class Mixture:
         half_precision = self.least_precision * dims / (2 * LOG_2)
         margin = (math.log(self.count) + NEGLIGIBLE) / LOG_2
 
-        result = torch.empty(len(z), dtype=torch.float64, device=z.device)
-        for rows in _neighbours(z / self.scale, SAMPLES_A_BOX):
+        def of_samples(rows: Tensor) -> Tensor:
             here = z[rows].double()
             gap = torch.maximum(self.low - here[:, None], here[:, None] - self.high).clamp_(min=0)
             ceiling = peaks - (gap.square_() * half_precision).sum(-1)
@@ -132,7 +135,11 @@ class Mixture:
                 counts = (ceiling > (total - margin)[:, None]).any(0)
                 counts[nearest] = False
                 todo = counts.nonzero()[:, 0]
-            result[rows] = total * LOG_2
+            return total * LOG_2
+
+        boxes = _neighbours(z / self.scale, SAMPLES_A_BOX)
+        result = torch.empty(len(z), dtype=torch.float64, device=z.device)
+        result[torch.cat(boxes)] = torch.cat(_side_by_side(of_samples, boxes))
         return result
 
     def log_density_without_each(self, z: Tensor, classes: Sequence[Tensor] = ()) -> Tensor:
@@ -222,6 +229,21 @@ def _add(total: Tensor, left: Tensor, right: Tensor, constant: Tensor) -> Tensor
     # exp2 is twice as fast as exp; below −126 its results are subnormal and many times slower.
     powers = bits.sub_(top[:, None]).float().clamp_(min=-126).exp2_()
     return top + torch.log2(torch.exp2(total - top) + powers.sum(1))
+
+
+def _side_by_side(function: Callable[[Tensor], Result], parts: list[Tensor]) -> list[Result]:
+    """``function`` of every part; on the CPU several at a time, one core each.
+
+    Many small products gain less from torch's own threads, which wait for each other at each of them.
+    """
+    threads = torch.get_num_threads()
+    if threads == 1 or len(parts) == 1 or parts[0].device.type != "cpu":
+        return [function(part) for part in parts]
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            return list(pool.map(function, parts))
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _neighbours(points: Tensor, size: int) -> list[Tensor]:
