@@ -267,6 +267,13 @@ def test_bad_text_is_one_sentence(text, message):
         parse_prior(text, space)
 
 
+def test_the_standard_priors_go_with_any_latents():
+    (part,) = parse_prior("normal", LatentSpace.parse("d=concrete:3")).parts
+    assert type(part).__name__ == "Relaxed"
+    (part,) = parse_prior("uniform", LatentSpace.parse(3)).parts
+    assert type(part).__name__ == "StandardNormal"
+
+
 def test_a_kind_that_fits_no_group():
     with pytest.raises(DistaffError, match="'learned_classes' fits no group"):
         parse_prior("learned_classes", LatentSpace.parse(3))

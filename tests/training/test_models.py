@@ -65,6 +65,21 @@ def test_a_mixed_space_with_a_critic_and_learned_priors_resumes_exactly(tmp_path
     )
 
 
+@pytest.mark.parametrize("latents", ["digit=concrete:8", "bits=bernoulli:3"])
+def test_discrete_latents_alone_carry_what_there_is_to_tell(latents):
+    """One quadrant of four is lit: 8 classes or 3 bits are enough to tell which, and training finds that.
+
+    The KL comes in slowly: at its full weight from the start, classes are slow to break their symmetry.
+    """
+    quadrants = np.kron(np.eye(4).reshape(4, 2, 2), np.ones((3, 3)))
+    images = np.random.default_rng(0).permutation(quadrants.repeat(64, 0)).astype(np.float32)
+    settings = {"beta": "linear:0:1:300", "learning_rate": 3e-3, **TINY}
+    trained = train("beta_vae", images, steps=400, latents=latents, **settings)
+    codes = trained.to_z(trained.encode(images))
+    assert len(np.unique(codes, axis=0)) == 4
+    assert np.abs(trained.reconstruct(images)[:, 0] - images).mean() < 0.1
+
+
 @pytest.mark.parametrize("network", ["hfvae_celeba", "mathieu_dcgan"])
 def test_batch_norm_networks_resume_exactly_and_encode_in_eval_mode(tmp_path, network):
     data = toys.tiny_images()

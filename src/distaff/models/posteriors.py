@@ -107,7 +107,8 @@ class Posterior:
 
     def log_prob_pairs(self, z: Tensor) -> Tensor:
         """log q(z_i,d|x_j) (dims, B, M) of every sample z_i (B, width) under every posterior x_j."""
-        return torch.cat([part.log_prob_pairs(c) for part, c in self._columns(z)], dim=0)
+        pairs = [part.log_prob_pairs(c) for part, c in self._columns(z)]
+        return pairs[0] if len(pairs) == 1 else torch.cat(pairs)
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "Posterior":
         """The posterior whose parameters are ``f`` of these, in every group."""

@@ -14,6 +14,8 @@ from distaff.models.priors import kinds
 from distaff.models.priors.prior import Prior
 
 Kind = Callable[..., nn.Module]
+STANDARD = ("normal", "uniform")
+"""What groups have anyway: asking for it is right even where there is no such group."""
 
 
 def parse_prior(text: str, latents: LatentSpace) -> Prior:
@@ -32,7 +34,7 @@ def parse_prior(text: str, latents: LatentSpace) -> Prior:
         if named and name not in latents.groups:
             raise unknown("group of latents", name, latents.groups)
         groups = [name] if named else [g for g in latents.groups if _fits(known[kind], latents.groups[g])]
-        if not groups:
+        if not groups and kind not in STANDARD:
             raise DistaffError(f"the prior {kind!r} fits no group of {latents}.")
         for group in groups:
             if group in chosen:
