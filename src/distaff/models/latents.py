@@ -101,6 +101,15 @@ class LatentSpace:
             start += group.width
         return tuple(slices)
 
+    @cached_property
+    def group_dims(self) -> dict[str, slice]:
+        """The variables that belong to each group, in order."""
+        slices, start = {}, 0
+        for name, group in self.groups.items():
+            slices[name] = slice(start, start + group.dims)
+            start += group.dims
+        return slices
+
     def posterior(self, parameters: Tensor) -> Posterior:
         """Encoder outputs (B, parameters) → the posterior of all groups."""
         sizes = [group.parameters for group in self.groups.values()]

@@ -1,7 +1,7 @@
 """q(z|x) of a batch: sampled with gradient, with log-densities whole, per group and per variable."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,12 @@ class GroupPosterior(Protocol):
     def log_prob_dims(self, z: Tensor) -> Tensor:
         """log q(z_d|x) (B, dims) of z (B, width); z (M, 1, width) gives all pairs (M, B, dims)."""
 
+    def log_prob_pairs(self, z: Tensor) -> Tensor:
+        """log q(z_id|x_j) (dims, M, B) of samples z (M, width) under every one of the B posteriors."""
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "GroupPosterior":
+        """The same kind of posterior with each parameter tensor (B, ...) changed."""
+
 
 @dataclass(frozen=True)
 class GaussianPosterior:
@@ -51,6 +57,22 @@ class GaussianPosterior:
     def log_prob_dims(self, z: Tensor) -> Tensor:
         """-½ [log 2π + logvar + (z − mu)² / sigma²], one a dimension."""
         return -0.5 * (LOG_2PI + self.logvar + (z - self.mu) ** 2 * torch.exp(-self.logvar))
+
+    def log_prob_pairs(self, z: Tensor) -> Tensor:
+        """(D, M, B): [z², z, 1] · [−1/2σ², μ/σ², const], one batched matrix product.
+
+        Both sides are taken from the middle of the means, where the squares cancel with least rounding.
+        """
+        centre = self.mu.detach().mean(0)
+        z, mu, precision = z - centre, self.mu - centre, torch.exp(-self.logvar)
+        constant = -0.5 * (LOG_2PI + self.logvar + mu**2 * precision)
+        samples = torch.stack([z**2, z, torch.ones_like(z)])
+        posteriors = torch.stack([-0.5 * precision, mu * precision, constant])
+        return torch.bmm(samples.permute(2, 1, 0), posteriors.permute(2, 0, 1))
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "GaussianPosterior":
+        """Means and log-variances changed, for instance gathered over processes."""
+        return GaussianPosterior(change(self.mu), change(self.logvar))
 
 
 @dataclass(frozen=True)
@@ -78,6 +100,16 @@ class Posterior:
     def log_prob(self, z: Tensor) -> Tensor:
         """log q(z|x) (B,)."""
         return self.log_prob_dims(z).sum(-1)
+
+    def log_prob_pairs(self, z: Tensor) -> Tensor:
+        """log q(z_id|x_j) (dims, M, B) of samples z (M, width) under every one of the B posteriors."""
+        columns = torch.split(z, [part.width for part in self.parts.values()], dim=-1)
+        pairs = [part.log_prob_pairs(c) for part, c in zip(self.parts.values(), columns, strict=True)]
+        return pairs[0] if len(pairs) == 1 else torch.cat(pairs)
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "Posterior":
+        """The same posterior with each parameter tensor (B, ...) changed."""
+        return Posterior({name: part.map(change) for name, part in self.parts.items()})
 
     def _by_group(self, z: Tensor) -> list[Tensor]:
         columns = torch.split(z, [part.width for part in self.parts.values()], dim=-1)

@@ -54,6 +54,11 @@ class Prior(nn.Module):
             [p.log_prob_dims(c) for p, c in zip(self._parts, self._split(z), strict=True)], dim=-1
         )
 
+    def log_prob_groups(self, z: Tensor) -> Tensor:
+        """log p(z_g) (B, groups)."""
+        parts = zip(self._parts, self._split(z), strict=True)
+        return torch.stack([prior.log_prob_dims(columns).sum(-1) for prior, columns in parts], dim=-1)
+
     def log_prob(self, z: Tensor) -> Tensor:
         """log p(z) (B,)."""
         return self.log_prob_dims(z).sum(-1)
@@ -66,6 +71,10 @@ class Prior(nn.Module):
         """KL(q(z_d|x) ‖ p(z_d)) (B, dims): closed where a form exists, else log q − log p at z ~ q(z|x)."""
         parts = zip(self._parts, posterior.parts.values(), self._split(z), strict=True)
         return torch.cat([prior.kl_dims(q, columns) for prior, q, columns in parts], dim=-1)
+
+    def kl(self, posterior: Posterior, z: Tensor) -> Tensor:
+        """KL(q(z|x) ‖ p(z)) (B,)."""
+        return self.kl_dims(posterior, z).sum(-1)
 
     def _split(self, z: Tensor) -> tuple[Tensor, ...]:
         return torch.split(z, [part.dims for part in self._parts], dim=-1)
