@@ -32,8 +32,10 @@ STEPS = 10
 ENCODED = 16_384
 
 
-def loop_of(objective: Objective, data: Dataset, batch: int, dims: int = 10) -> Callable[[], None]:
-    """``fit`` as ``train`` calls it, but for the folder: each call goes on for ``STEPS`` steps."""
+def loop_of(
+    objective: Objective, data: Dataset, batch: int, dims: int = 10, steps: int = STEPS
+) -> Callable[[], None]:
+    """``fit`` as ``train`` calls it, but for the folder: each call goes on for ``steps`` steps."""
     fabric = Fabric(accelerator="cpu", devices=1)
     latents = LatentSpace.parse(dims)
     model = channels_last(VAE(kim_mnih(data.shape, latents.parameters, latents.width), latents))
@@ -45,8 +47,8 @@ def loop_of(objective: Objective, data: Dataset, batch: int, dims: int = 10) -> 
 
     def run() -> None:
         nonlocal done
-        fit(learner, batches, done, done + STEPS, recorder)
-        done += STEPS
+        fit(learner, batches, done, done + steps, recorder)
+        done += steps
 
     return run
 

@@ -68,7 +68,7 @@ def mmd_of_norms(x: Tensor, y: Tensor) -> Tensor:
 def mmd_of_squares(x: Tensor, y: Tensor) -> Tensor:
     """MMD² with k = Σ_s C_s/(C_s + ‖x − y‖²), C = 2·D·{SCALES, 10}: the kernel of the WAE (Tolstikhin)."""
     size = 2.0 * x.shape[1]
-    return _unbiased(x, y, lambda a, b: _sum_of_scales(_distances(a, b).square(), size, (*SCALES, 10.0)))
+    return _unbiased(x, y, lambda a, b: _sum_of_scales(_squared_distances(a, b), size, (*SCALES, 10.0)))
 
 
 def _to_prior(distance: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Step], Tensor]:
@@ -103,13 +103,24 @@ exclusive_kl = Divergence("exclusive_kl", marginal_kl.compute)
 DIVERGENCES = {d.name: d for d in (mmd, mmd_printed, mmd_joint, inclusive_kl, exclusive_kl)}
 
 
-def _unbiased(x: Tensor, y: Tensor, kernel: Callable[[Tensor, Tensor | None], Tensor]) -> Tensor:
-    return kernel(x, None).mean() + kernel(y, None).mean() - 2 * kernel(x, y).mean()
+def _unbiased(x: Tensor, y: Tensor, kernel: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """E k(x,x') + E k(y,y') − 2 E k(x,y), where a sample is never paired with itself."""
+    return _off_diagonal_mean(kernel(x, x)) + _off_diagonal_mean(kernel(y, y)) - 2 * kernel(x, y).mean()
 
 
-def _distances(x: Tensor, y: Tensor | None) -> Tensor:
-    """‖x_i − y_j‖ of all pairs, or of the pairs i < j of x alone."""
-    return torch.pdist(x) if y is None else torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+def _off_diagonal_mean(values: Tensor) -> Tensor:
+    return (values.sum() - values.diagonal().sum()) / (values.numel() - len(values))
+
+
+def _distances(x: Tensor, y: Tensor) -> Tensor:
+    return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def _squared_distances(x: Tensor, y: Tensor) -> Tensor:
+    centre = y.detach().mean(0)
+    x, y = x - centre, y - centre
+    squares = x.square().sum(1, keepdim=True) + y.square().sum(1)
+    return torch.addmm(squares, x, y.T, alpha=-2).clamp(min=0)
 
 
 def _sum_of_scales(distances: Tensor, size: float, scales: tuple[float, ...]) -> Tensor:
@@ -119,13 +130,8 @@ def _sum_of_scales(distances: Tensor, size: float, scales: tuple[float, ...]) ->
     return total
 
 
-def _sum_of_dimensions(x: Tensor, y: Tensor | None) -> Tensor:
-    if y is None:
-        i, j = torch.triu_indices(len(x), len(x), 1, device=x.device)
-        difference = x[i] - x[j]
-    else:
-        difference = x[:, None] - y
-    return _sum_of_scales(difference.square(), 2.0, SCALES).sum(-1)
+def _sum_of_dimensions(x: Tensor, y: Tensor) -> Tensor:
+    return _sum_of_scales((x[:, None] - y).square(), 2.0, SCALES).sum(-1)
 
 
 def _waves(x: Tensor, frequencies: Tensor) -> tuple[Tensor, Tensor]:

@@ -35,7 +35,7 @@ class Evidence:
         if model.latents.width != 1:
             raise DistaffError("the evidence on a grid needs a single latent: use iwae:K.")
         step = 2 * GRID_END / (self.points - 1)
-        grid = torch.linspace(-GRID_END, GRID_END, self.points, device=x.device)
+        grid = torch.linspace(-GRID_END, GRID_END, self.points, device=x.device, dtype=x.dtype)
         z = grid.repeat(len(x))[:, None]
         return _log_joint(model, x, z).view(len(x), -1).logsumexp(1) + math.log(step)
 

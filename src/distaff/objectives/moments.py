@@ -8,7 +8,7 @@ from torch import Tensor
 from distaff.errors import DistaffError
 from distaff.models.posteriors import GaussianPosterior, Posterior
 from distaff.objectives.objective import FunctionTerm, term
-from distaff.objectives.step import Step
+from distaff.objectives.step import Step, single
 
 Covariance = Callable[[Step], Tensor]
 
@@ -16,13 +16,13 @@ Covariance = Callable[[Step], Tensor]
 def of_means(s: Step) -> Tensor:
     """Cov[mu(x)] (D, D) of the Gaussian groups over the batch of all processes, unbiased (DIP-VAE-I)."""
     mu, _ = _gaussians(s.output.posterior)
-    return torch.cov(s.processes.gather(mu).T.float()).reshape(mu.shape[1], -1)
+    return torch.cov(single(s.processes.gather(mu)).T).reshape(mu.shape[1], -1)
 
 
 def of_samples(s: Step) -> Tensor:
     """Cov_q(z)[z] = E diag(sigma²) + Cov[mu(x)] (D, D), by the law of total covariance (DIP-VAE-II)."""
     _, logvar = _gaussians(s.output.posterior)
-    return of_means(s) + torch.diag(s.processes.gather(logvar).float().exp().mean(0))
+    return of_means(s) + torch.diag(single(s.processes.gather(logvar)).exp().mean(0))
 
 
 def squared_covariances(covariance: Covariance) -> FunctionTerm:

@@ -147,7 +147,7 @@ class Step:
     @cached_property
     def all_z(self) -> Tensor:
         """(all B, width) the samples of all processes."""
-        return self.processes.gather(self.z).float()
+        return single(self.processes.gather(self.z))
 
     @cached_property
     def prior_z(self) -> Tensor:
@@ -157,15 +157,15 @@ class Step:
     @cached_property
     def all_prior_z(self) -> Tensor:
         """(all B, width) those of all processes."""
-        return self.processes.gather(self.prior_z).float()
+        return single(self.processes.gather(self.prior_z))
 
 
 def pairs(posterior: Posterior, z: Tensor) -> Tensor:
     """log q(z_id|x_j) (D, B, M) in float32 at least, whatever the precision of the networks."""
     with torch.autocast(z.device.type, enabled=False):
-        at_least_single = posterior.map(_single)
-        return at_least_single.log_prob_pairs(_single(z))
+        return posterior.map(single).log_prob_pairs(single(z))
 
 
-def _single(x: Tensor) -> Tensor:
+def single(x: Tensor) -> Tensor:
+    """x in float32, or in float64 if it is."""
     return x if x.dtype == torch.float64 else x.float()
