@@ -51,6 +51,14 @@ def evaluate(arguments: Sequence[str]) -> None:
         print(score)
 
 
+def decompose(arguments: Sequence[str]) -> None:
+    """Print the ELBO's decomposition over the data set: distaff decompose RUN."""
+    from distaff.decomposition import decompose_run
+
+    call = parse("distaff decompose", arguments, decompose_run)
+    print(decompose_run(**call))
+
+
 def traverse(arguments: Sequence[str]) -> None:
     """Draw latent traversals: distaff traverse RUN --out t.png."""
     from distaff.evaluation import traverse_run
@@ -74,7 +82,8 @@ def recipes(arguments: Sequence[str]) -> None:
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
-    function.__name__: function for function in (train, resume, evaluate, traverse, report, recipes)
+    function.__name__: function
+    for function in (train, resume, evaluate, decompose, traverse, report, recipes)
 }
 
 
@@ -105,7 +114,7 @@ def _help() -> str:
         "",
         "usage: distaff COMMAND [flags]; distaff COMMAND --help says more.",
         "",
-        *(f"  {name:10}{inspect.getdoc(command)}" for name, command in COMMANDS.items()),
+        *(f"  {name:11}{inspect.getdoc(command)}" for name, command in COMMANDS.items()),
     ]
     return "\n".join(lines)
 

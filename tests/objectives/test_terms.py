@@ -75,7 +75,7 @@ def test_the_information_of_anchors_is_that_of_their_block(world):
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
 def test_group_tcs_are_relative_to_the_priors_own(world, correlation):
-    """Groups {0, 1}, {2, 3}; a prior correlated within its groups has the TC that q(z) is measured against."""
+    """Groups {0, 1}, {2, 3}; a prior correlated within its groups has a TC of its own to compare with."""
     latents = worlds.space(2, 2)
     prior = worlds.CorrelatedPrior({name: worlds.CorrelatedNormal(2, correlation) for name in latents.groups})
     between, within, dims, whole = average(

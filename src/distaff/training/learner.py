@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from lightning_fabric import Fabric
@@ -127,6 +127,9 @@ def gather(fabric: Fabric, x: Tensor) -> Tensor:
         return x
     shares = fabric.all_gather(x, sync_grads=x.requires_grad)
     assert isinstance(shares, Tensor)
+    if shares.requires_grad:
+        # Over gloo the way back exchanges memory as it lies: strided gradients would arrive scrambled.
+        cast(Any, shares).register_hook(torch.Tensor.contiguous)
     return shares.flatten(0, 1)
 
 
