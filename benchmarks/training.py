@@ -32,10 +32,12 @@ STEPS = 10
 ENCODED = 16_384
 
 
-def loop_of(objective: Objective, data: Dataset, batch: int) -> Callable[[], None]:
-    """``fit`` as ``train`` calls it, but for the folder: each call goes on for ``STEPS`` steps."""
+def loop_of(
+    objective: Objective, data: Dataset, batch: int, dims: int = 10, steps: int = STEPS
+) -> Callable[[], None]:
+    """``fit`` as ``train`` calls it, but for the folder: each call goes on for ``steps`` steps."""
     fabric = Fabric(accelerator="cpu", devices=1)
-    latents = LatentSpace.parse(10)
+    latents = LatentSpace.parse(dims)
     model = channels_last(VAE(kim_mnih(data.shape, latents.parameters, latents.width), latents))
     adam = make_adam(model.parameters(), 1e-4, (0.9, 0.999))
     learner = VAELearner(model, objective, adam, len(data), fabric)
@@ -45,8 +47,8 @@ def loop_of(objective: Objective, data: Dataset, batch: int) -> Callable[[], Non
 
     def run() -> None:
         nonlocal done
-        fit(learner, batches, done, done + STEPS, recorder)
-        done += STEPS
+        fit(learner, batches, done, done + steps, recorder)
+        done += steps
 
     return run
 

@@ -27,7 +27,8 @@ def a_step(objective: Objective = VAE) -> Step:
     model = toys.model(data)
     output = model(data.images[:64])
     owners = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
-    return Step(output, 0, len(data), {term.name: term.network(model.latents) for term in owners})
+    networks = {term.name: term.network(model.latents) for term in owners}
+    return Step(model, output, 0, len(data), networks, objective.density)
 
 
 @pytest.mark.parametrize(

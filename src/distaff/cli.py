@@ -53,6 +53,14 @@ def evaluate(arguments: Sequence[str]) -> None:
         print(f"{name}: left out, {reason}")
 
 
+def decompose(arguments: Sequence[str]) -> None:
+    """Print the ELBO's decomposition over the data set: distaff decompose RUN."""
+    from distaff.decomposition import decompose_run
+
+    call = parse("distaff decompose", arguments, decompose_run)
+    print(decompose_run(**call))
+
+
 def traverse(arguments: Sequence[str]) -> None:
     """Draw latent traversals: distaff traverse RUN --out t.png."""
     from distaff.evaluation import traverse_run
@@ -107,7 +115,7 @@ def recipes(arguments: Sequence[str]) -> None:
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     function.__name__: function
-    for function in (train, resume, evaluate, traverse, report, recipes, metrics, data)
+    for function in (train, resume, evaluate, decompose, traverse, report, recipes, metrics, data)
 }
 
 
@@ -138,7 +146,7 @@ def _help() -> str:
         "",
         "usage: distaff COMMAND [flags]; distaff COMMAND --help says more.",
         "",
-        *(f"  {name:10}{inspect.getdoc(command)}" for name, command in COMMANDS.items()),
+        *(f"  {name:11}{inspect.getdoc(command)}" for name, command in COMMANDS.items()),
     ]
     return "\n".join(lines)
 

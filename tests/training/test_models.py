@@ -224,3 +224,20 @@ def test_bad_settings_are_one_sentence(changes, message):
     with pytest.raises(DistaffError, match=message) as error:
         train("vae", vectors(), steps=2, **{**QUICK, **changes})
     assert "\n" not in str(error.value)
+
+
+def test_a_deterministic_encoder_trains_evaluates_and_reports(tmp_path):
+    np.savez(tmp_path / "tiny.npz", images=toys.tiny_images().images[:].numpy())
+    run, data = tmp_path / "run", str(tmp_path / "tiny.npz")
+    trained = train("wae", data, steps=20, latents="point:3", out=run, **TINY)
+    x = toys.tiny_images().images[:4].numpy()
+    assert np.isneginf(trained.encode(x).logvars).all()
+    np.testing.assert_array_equal(trained.model(torch.tensor(x)).z.detach(), trained.encode(x).means)
+    scores = {score.name: score.value for score in evaluate_run(run, progress=False).scores}
+    assert scores["kl"] == np.inf
+    assert report_run(run, progress=False).exists()
+
+
+def test_a_deterministic_encoder_has_no_kl_to_minimise(tmp_path):
+    with pytest.raises(DistaffError, match="the term 'kl' became non-finite at step 0"):
+        train("vae", toys.tiny_images(), steps=20, latents="point:3", **TINY)

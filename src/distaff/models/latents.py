@@ -47,6 +47,23 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
+class Point(Gaussian):
+    """``dims`` real variables that x determines: Gaussians of variance 0, for objectives without a density."""
+
+    @property
+    def parameters(self) -> int:
+        """Encoder outputs that the group takes: means alone."""
+        return self.dims
+
+    def posterior(self, parameters: Tensor, temperature: float) -> GaussianPosterior:
+        """The posterior at these means (B, dims)."""
+        return GaussianPosterior(parameters, torch.full_like(parameters, -torch.inf))
+
+    def __str__(self) -> str:
+        return f"point:{self.dims}"
+
+
+@dataclass(frozen=True)
 class Concrete:
     """One variable of ``classes`` classes, relaxed to points of the simplex (Gumbel-softmax)."""
 
@@ -109,7 +126,12 @@ class Bernoulli:
 
 Discrete = Concrete | Bernoulli
 Group = Gaussian | Discrete
-KINDS: dict[str, type[Group]] = {"gaussian": Gaussian, "concrete": Concrete, "bernoulli": Bernoulli}
+KINDS: dict[str, type[Group]] = {
+    "gaussian": Gaussian,
+    "point": Point,
+    "concrete": Concrete,
+    "bernoulli": Bernoulli,
+}
 
 
 @dataclass(frozen=True)

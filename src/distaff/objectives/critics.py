@@ -1,6 +1,6 @@
 """Terms measured by a trained critic: the density-ratio trick (FactorVAE §3, Eq. 3, Algorithms 1 and 2)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -36,7 +36,17 @@ def permute_dims(z: Tensor, latents: LatentSpace) -> Tensor:
     if latents.width == latents.dims:
         order = torch.rand(z.shape, device=z.device).argsort(dim=0)
         return z.gather(0, order)
-    return torch.cat([z[torch.randperm(len(z), device=z.device), c] for c in latents.columns], dim=1)
+    return _shuffle_each(z, [column.stop - column.start for column in latents.columns])
+
+
+def permute_groups(z: Tensor, latents: LatentSpace) -> Tensor:
+    """Shuffle each group of z (B, width) over the batch as a whole: samples of ∏ q(z_g)."""
+    return _shuffle_each(z, [group.width for group in latents.groups.values()])
+
+
+def _shuffle_each(z: Tensor, widths: Sequence[int]) -> Tensor:
+    parts = torch.split(z, list(widths), dim=1)
+    return torch.cat([part[torch.randperm(len(z), device=z.device)] for part in parts], dim=1)
 
 
 def permuted_dims(model: VAE, x: Tensor) -> Tensor:
@@ -44,24 +54,46 @@ def permuted_dims(model: VAE, x: Tensor) -> Tensor:
     return permute_dims(model.encode(x).rsample(), model.latents)
 
 
+def permuted_groups(model: VAE, x: Tensor) -> Tensor:
+    """Samples of ∏_g q(z_g) from the batch x."""
+    return permute_groups(model.encode(x).rsample(), model.latents)
+
+
+def prior_samples(model: VAE, x: Tensor) -> Tensor:
+    """As many samples of p(z) as the batch x has observations."""
+    return model.prior.sample(len(x), x)
+
+
+def log_ratio(logits: Tensor) -> Tensor:
+    """log q(z)/r(z) (B,) as the critic's logits (B, 2) have it (FactorVAE Eq. 3)."""
+    return logits[:, 0] - logits[:, 1]
+
+
+def non_saturating(logits: Tensor) -> Tensor:
+    """−log D(z) (B,), D the critic's probability that z came from the reference (WAE-GAN, Algorithm 1)."""
+    return F.softplus(log_ratio(logits))
+
+
 @dataclass(frozen=True)
 class DensityRatio(Term):
-    """KL(q(z) ‖ r(z)) ≈ E_q(z) [logit₀ − logit₁] of a critic that tells q(z) from a reference r(z).
+    """What a critic that tells q(z) from a reference r(z) says of z; by default KL(q(z) ‖ r(z)).
 
     Args:
         name: what the divergence is called in logs.
         reference: gives samples of r(z) from the model and a second, independent batch.
         settings: the critic and its optimiser.
+        reading: from the critic's logits (B, 2) to what is averaged over the batch.
     """
 
     name: str
     reference: Callable[[VAE, Tensor], Tensor]
     settings: CriticSettings = field(default_factory=CriticSettings)
+    reading: Callable[[Tensor], Tensor] = log_ratio
 
     def __call__(self, s: Step) -> Tensor:
         """The critic's estimate on the batch, with gradient to z."""
         logits: Tensor = s.networks[self.name](s.z)
-        return (logits[:, 0] - logits[:, 1]).mean()
+        return self.reading(logits).mean()
 
     def network(self, latents: LatentSpace) -> nn.Module:
         """A new critic for a latent space."""
@@ -84,3 +116,18 @@ class DensityRatio(Term):
 def DensityRatioTC(settings: CriticSettings) -> DensityRatio:
     """The total correlation KL(q(z) ‖ ∏ q(z_j)) by density ratio."""
     return DensityRatio("total_correlation", permuted_dims, settings)
+
+
+def DensityRatioGroups(settings: CriticSettings) -> DensityRatio:
+    """The total correlation between groups, KL(q(z) ‖ ∏ q(z_g)), by density ratio."""
+    return DensityRatio("tc_between_groups", permuted_groups, settings)
+
+
+def DensityRatioPrior(settings: CriticSettings) -> DensityRatio:
+    """KL(q(z) ‖ p(z)) by density ratio against samples of the prior."""
+    return DensityRatio("marginal_kl", prior_samples, settings)
+
+
+def AdversarialPrior(settings: CriticSettings) -> DensityRatio:
+    """The encoder's side of the game against a critic that tells q(z) from p(z): −E log D(z)."""
+    return DensityRatio("adversarial_loss", prior_samples, settings, non_saturating)

@@ -1,12 +1,13 @@
 """Terms, and objectives as weighted sums of them: ``nll + beta * kl`` reads like the paper's equation."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from distaff.errors import DistaffError
+from distaff.objectives.densities import Density, stratified
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Step
 
@@ -59,9 +60,15 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Objective:
-    """A weighted sum of terms, minimised; terms have distinct names."""
+    """A weighted sum of terms, minimised; terms have distinct names.
+
+    Args:
+        terms: the sum.
+        density: how its terms estimate q(z); HFVAE's stratified minibatch unless told.
+    """
 
     terms: tuple[Weighted, ...]
+    density: Density = stratified
 
     def __post_init__(self) -> None:
         names = [weighted.term.name for weighted in self.terms]
@@ -70,26 +77,29 @@ class Objective:
                 raise DistaffError(f"the term {name!r} is in the sum twice: add its weights instead.")
 
     def __add__(self, other: "Term | Objective") -> "Objective":
-        return Objective(self.terms + (1.0 * other if isinstance(other, Term) else other).terms)
+        return Objective(self.terms + (1.0 * other if isinstance(other, Term) else other).terms, self.density)
+
+    def using(self, density: Density) -> "Objective":
+        """The same sum with q(z) estimated by ``density``."""
+        return replace(self, density=density)
 
     def __call__(self, s: Step) -> dict[str, Tensor]:
         """``loss``, then each term's own unweighted value.
 
-        A term of weight 0 is computed without gradient: it is shown and pulls at nothing.
+        A term of weight 0 is shown and pulls at nothing: it is computed without gradient, after the others,
+        because what a step has once computed is kept for all terms as it is.
         """
+        weights = {w.term.name: weight_at(w.weight, s.index) for w in self.terms}
         values: dict[str, Tensor] = {}
-        loss: Tensor | None = None
-        for weighted in self.terms:
-            weight = weight_at(weighted.weight, s.index)
-            with torch.set_grad_enabled(torch.is_grad_enabled() and weight != 0):
-                value = weighted.term(s)
-            values[weighted.term.name] = value
-            if weight != 0:
-                share = value if weight == 1 else weight * value
-                loss = share if loss is None else loss + share
-        if loss is None:
+        for weighted in sorted(self.terms, key=lambda w: weights[w.term.name] == 0):
+            pulls = weights[weighted.term.name] != 0
+            with torch.set_grad_enabled(torch.is_grad_enabled() and pulls):
+                values[weighted.term.name] = weighted.term(s)
+        shares = [values[n] if w == 1 else w * values[n] for n, w in weights.items() if w != 0]
+        if not shares:
             raise DistaffError("every weight of the objective is 0: there is nothing to minimise.")
-        return {"loss": loss, **values}
+        loss = sum(shares[1:], start=shares[0])
+        return {"loss": loss, **{name: values[name] for name in weights}}
 
     def __str__(self) -> str:
-        return " + ".join(map(str, self.terms))
+        return " + ".join(map(str, self.terms)).replace("+ -", "− ")

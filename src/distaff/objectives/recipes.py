@@ -1,9 +1,33 @@
 """One function a paper: from its letters to an objective. ``distaff train NAME`` finds them by name."""
 
-from distaff.objectives.critics import CriticSettings, DensityRatioTC
+from typing import Literal
+
+from distaff.errors import unknown
+from distaff.objectives.critics import AdversarialPrior, CriticSettings, DensityRatioPrior, DensityRatioTC
+from distaff.objectives.densities import Density, batch, stratified
+from distaff.objectives.divergences import Divergence, mmd, mmd_joint
+from distaff.objectives.evidence import Evidence, log_evidence
+from distaff.objectives.moments import (
+    of_means,
+    of_samples,
+    posterior_log_det,
+    squared_covariances,
+    unit_variances,
+)
 from distaff.objectives.objective import Objective
-from distaff.objectives.schedules import Weight
-from distaff.objectives.terms import kl, nll
+from distaff.objectives.schedules import Linear, Weight
+from distaff.objectives.terms import (
+    AnchoredInformation,
+    CapacityGap,
+    dimension_kl,
+    kl,
+    marginal_kl,
+    mutual_information,
+    nll,
+    tc_between_groups,
+    tc_within_groups,
+    total_correlation,
+)
 
 
 def vae() -> Objective:
@@ -20,6 +44,16 @@ def beta_vae(beta: Weight = 4.0) -> Objective:
     return nll + beta * kl
 
 
+def annealed_vae(gamma: Weight = 1000.0, capacity: Weight = Linear(0.0, 25.0, 100_000)) -> Objective:
+    """Annealed VAE (Burgess et al. 2018, Eq. 8): the KL term is held at a capacity that grows.
+
+    Args:
+        gamma: weight of |KL − C(t)|.
+        capacity: C(t) in nats.
+    """
+    return nll + gamma * CapacityGap(capacity)
+
+
 def factor_vae(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) -> Objective:
     """FactorVAE (Kim & Mnih 2018, Eq. 2): the VAE with its total correlation penalised by density ratio.
 
@@ -28,3 +62,200 @@ def factor_vae(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) 
         critic: the critic that estimates it, and its optimiser.
     """
     return nll + kl + gamma * DensityRatioTC(critic)
+
+
+def factor_vae_prior(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) -> Objective:
+    """FactorVAE towards the prior (Kim & Mnih 2018, Eq. 12): KL(q(z) ‖ p(z)) in place of the TC.
+
+    Args:
+        gamma: weight of KL(q(z) ‖ p(z)); 0 is the VAE.
+        critic: the critic that estimates it, and its optimiser.
+    """
+    return nll + kl + gamma * DensityRatioPrior(critic)
+
+
+def aae(gamma: Weight = 1.0, critic: CriticSettings = CriticSettings()) -> Objective:
+    """Adversarial auto-encoder (Makhzani et al. 2015; Kim & Mnih 2018, Eq. 7): q(z) matches p(z).
+
+    Deterministic encoders are allowed: ``latents="point:10"``.
+
+    Args:
+        gamma: weight of KL(q(z) ‖ p(z)), 1 in Eq. 7 and tuned in Fig. 23.
+        critic: the critic that estimates it, and its optimiser.
+    """
+    return nll + gamma * DensityRatioPrior(critic)
+
+
+def info_dropout(beta: Weight = 1.0, gamma: Weight = 0.0, density: Density = stratified) -> Objective:
+    """Information dropout (Achille & Soatto 2018; Kim & Mnih 2018, Eq. 8, 9): I(x;z), and TC if wanted.
+
+    Args:
+        beta: weight of I(x;z).
+        gamma: weight of the total correlation; 0 is Eq. 8.
+        density: how q(z) is estimated.
+    """
+    return (nll + beta * mutual_information + gamma * total_correlation).using(density)
+
+
+def dip_vae_i(off_diagonal: Weight = 10.0, diagonal: Weight = 100.0) -> Objective:
+    """DIP-VAE-I (Kumar et al. 2018; Kim & Mnih 2018, Eq. 10): Cov[mu(x)] is drawn to the identity.
+
+    Args:
+        off_diagonal: λ_od, weight of the squared covariances.
+        diagonal: λ_d, weight of the variances' squared distances from 1.
+    """
+    return nll + kl + off_diagonal * squared_covariances(of_means) + diagonal * unit_variances(of_means)
+
+
+def dip_vae_ii(off_diagonal: Weight = 10.0, diagonal: Weight = 10.0) -> Objective:
+    """DIP-VAE-II (Kumar et al. 2018; Kim & Mnih 2018, Eq. 11): Cov_q(z)[z] is drawn to the identity.
+
+    Args:
+        off_diagonal: λ_od, weight of the squared covariances.
+        diagonal: λ_d, weight of the variances' squared distances from 1.
+    """
+    return nll + kl + off_diagonal * squared_covariances(of_samples) + diagonal * unit_variances(of_samples)
+
+
+def beta_tcvae(
+    beta: Weight = 6.0, alpha: Weight = 1.0, gamma: Weight = 1.0, density: Density = stratified
+) -> Objective:
+    """β-TCVAE (Chen et al. 2018, Eq. 4; HFVAE Table 1): the KL term in three parts, the TC weighs β.
+
+    Args:
+        beta: weight of the total correlation.
+        alpha: weight of I(x;z).
+        gamma: weight of Σ_d KL(q(z_d) ‖ p(z_d)).
+        density: how q(z) is estimated; weighted is Chen's default.
+    """
+    parts = alpha * mutual_information + beta * total_correlation + gamma * dimension_kl
+    return (nll + parts).using(density)
+
+
+def batch_tc_vae(
+    beta: Weight = 6.0, alpha: Weight = 1.0, gamma: Weight = 1.0, density: Density = batch
+) -> Objective:
+    """β-TCVAE by a plain batch estimate of q(z) (Kim & Mnih 2018, App. D).
+
+    Args:
+        beta: weight of the total correlation.
+        alpha: weight of I(x;z).
+        gamma: weight of Σ_d KL(q(z_d) ‖ p(z_d)).
+        density: batch is the paper's fix; independent_batch its failing form, whose TC turns negative.
+    """
+    return beta_tcvae(beta, alpha, gamma, density)
+
+
+def info_vae(alpha: float = 0.0, lam: float = 1000.0, divergence: Divergence = mmd_joint) -> Objective:
+    """InfoVAE (Zhao et al. 2017, Eq. 6): less of KL(q(z|x) ‖ p), more of D(q(z), p(z)).
+
+    Args:
+        alpha: takes α I(x;z) off the penalty; 1 is HFVAE Table 1's row.
+        lam: λ, weight of the divergence of q(z) beyond the VAE's own.
+        divergence: D; mmd_joint is Zhao's choice, in Tolstikhin's kernel.
+    """
+    return nll + (1 - alpha) * kl + (alpha + lam - 1) * divergence
+
+
+def wae(lam: Weight = 10.0, divergence: Divergence = mmd_joint) -> Objective:
+    """Wasserstein auto-encoder (Tolstikhin et al. 2018, Eq. 4): nll + λ D(q(z), p(z)).
+
+    Deterministic encoders are allowed: ``latents="point:10"``.
+
+    Args:
+        lam: λ, 10 for MNIST and 100 for CelebA in the paper.
+        divergence: D.
+    """
+    return nll + lam * divergence
+
+
+def wae_gan(lam: Weight = 10.0, critic: CriticSettings = CriticSettings()) -> Objective:
+    """Wasserstein auto-encoder with a GAN critic over z (Tolstikhin et al. 2018, Algorithm 1).
+
+    Args:
+        lam: λ, weight of −E log D(z), by which the encoder deceives the critic.
+        critic: the critic that tells q(z) from p(z), and its optimiser.
+    """
+    return nll + lam * AdversarialPrior(critic)
+
+
+def anchor_vae(lam: float = 1.0, anchors: tuple[int, ...] = (0,), density: Density = stratified) -> Objective:
+    """AnchorVAE (Gao et al. 2018; HFVAE Table 1): I(x;z_a) of some latents is penalised less.
+
+    Args:
+        lam: λ, how much of it is given back; 1 makes the anchors' information free.
+        anchors: the latents a, by number.
+        density: how q(z_a) is estimated.
+    """
+    return (nll + kl + -lam * AnchoredInformation(anchors)).using(density)
+
+
+def hfvae(
+    alpha: Weight = 1.0, beta: Weight = 4.0, gamma: Weight = 3.0, density: Density = stratified
+) -> Objective:
+    """HFVAE (Esmaeili et al. 2018, Eq. 9): total correlation between and within groups of latents.
+
+    Args:
+        alpha: weight of I(x;z).
+        beta: weight of the TC between groups, relative to the prior's own.
+        gamma: weight of the TC within groups, relative to the prior's own.
+        density: how q(z) is estimated.
+    """
+    tc = beta * tc_between_groups + gamma * tc_within_groups
+    return (nll + alpha * mutual_information + tc + dimension_kl).using(density)
+
+
+def structured_beta_vae(beta: Weight = 4.0) -> Objective:
+    """β-SVAE (HFVAE §6): β-VAE over discrete and continuous groups of latents.
+
+    The groups are the model's, as in ``latents="style=gaussian:10,digit=concrete:10"``.
+
+    Args:
+        beta: weight of KL(q(z|x) ‖ p(z)) of all groups.
+    """
+    return nll + beta * kl
+
+
+def alpha_beta_vae(alpha: Weight = 1.0, beta: Weight = 1.0, divergence: Divergence = mmd) -> Objective:
+    """The decomposition objective (Mathieu et al. 2019, Eq. 7): overlap by β, the match of q(z) by α.
+
+    Args:
+        alpha: weight of the divergence D(q(z), p(z)).
+        beta: weight of KL(q(z|x) ‖ p(z)).
+        divergence: D; the paper uses mmd for sparsity and inclusive_kl for clusters.
+    """
+    return nll + beta * kl + alpha * divergence
+
+
+def max_entropy_vae(beta: float = 4.0) -> Objective:
+    """Maximum-entropy VAE (Mathieu et al. 2019, Eq. 5): β-VAE up to a rescaling of z by √β (Cor. 1).
+
+    Args:
+        beta: the entropy of q(z|x) is rewarded by (β−1)/2 · log det S(x).
+    """
+    return nll + kl + -(beta - 1) / 2 * posterior_log_det
+
+
+def ablated_elbo(
+    without: Literal[1, 2, 3, 4] = 2, evidence: Evidence = Evidence("iwae", 32), density: Density = stratified
+) -> Objective:
+    """The ELBO with one of its four terms removed (HFVAE Fig. 2, 3).
+
+    The ELBO is ① E log p(x|z)/p(x) − ② I(x;z) − ③ KL(q(x) ‖ p(x)) − ④ KL(q(z) ‖ p(z)); nll is −① + ③ but
+    for a constant, so that removing ① or ③ leaves a log p(x) that has to be estimated.
+
+    Args:
+        without: which term.
+        evidence: how log p(x) is estimated: iwae:K with K particles, grid:K for a single Gaussian latent.
+        density: how q(z) is estimated.
+    """
+    information, match = mutual_information, marginal_kl
+    sums = {
+        1: -1.0 * log_evidence(evidence) + information + match + 0.0 * nll,
+        2: nll + match + 0.0 * information,
+        3: nll + 1.0 * log_evidence(evidence) + information + match,
+        4: nll + information + 0.0 * match,
+    }
+    if without not in sums:
+        raise unknown("term of the ELBO", str(without), map(str, sums))
+    return sums[without].using(density)

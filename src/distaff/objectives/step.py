@@ -1,12 +1,38 @@
 """``Step``: one training batch and everything a term may ask of it, computed when first asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import torch
 from torch import Tensor, nn
 
-from distaff.models.vae import Output
+from distaff.models.posteriors import Posterior
+from distaff.models.vae import VAE, Output
+from distaff.objectives.densities import Density, Shape, Source, log_sum_exp, stratified
+
+
+def alone(x: Tensor) -> Tensor:
+    """What gathering is for one process."""
+    return x
+
+
+def no_more_images(source: Source) -> Tensor:
+    """The images of a step that was given none but its batch."""
+    raise LookupError(f"this step knows no images of {source.value}")
+
+
+@dataclass(frozen=True)
+class Processes:
+    """The processes that share a batch.
+
+    Args:
+        rank: the number of this one.
+        gather: (B, ...) of each process → (all B, ...) in order of rank, with gradient.
+    """
+
+    rank: int = 0
+    gather: Callable[[Tensor], Tensor] = alone
 
 
 @dataclass(frozen=True)
@@ -14,16 +40,24 @@ class Step:
     """One batch through the model at one moment of training.
 
     Args:
-        output: the model's distributions for the batch.
+        model: the VAE, with its latent space.
+        output: its distributions for the batch.
         index: the number of the step, from 0.
         data_size: N, the number of observations in the data set.
         networks: the networks of terms that own one, by term name.
+        density: how q(z) is estimated.
+        processes: whoever else has a share of the batch.
+        images: gives observations beyond the batch, for densities that ask for them.
     """
 
+    model: VAE
     output: Output
     index: int
     data_size: int
     networks: Mapping[str, nn.Module] = field(default_factory=dict)
+    density: Density = stratified
+    processes: Processes = Processes()
+    images: Callable[[Source], Tensor] = no_more_images
 
     @property
     def z(self) -> Tensor:
@@ -36,21 +70,102 @@ class Step:
         return self.output.likelihood.log_prob(self.output.x)
 
     @cached_property
-    def kl_dims(self) -> Tensor:
-        """KL(q(z_d|x) ‖ p(z_d)) (B, D) of the marginals, in closed form where one exists."""
-        return self.output.prior.kl_dims(self.output.posterior, self.z)
-
-    @cached_property
     def kl(self) -> Tensor:
         """KL(q(z|x) ‖ p(z)) (B,), in closed form where one exists."""
         return self.output.prior.kl(self.output.posterior, self.z)
 
     @cached_property
+    def log_qz_x_dims(self) -> Tensor:
+        """log q(z_d|x) (B, D) at the sample."""
+        return self.output.posterior.log_prob_dims(self.z)
+
+    @cached_property
     def log_qz_x(self) -> Tensor:
         """log q(z|x) (B,) at the sample."""
-        return self.output.posterior.log_prob(self.z)
+        return self.log_qz_x_dims.sum(-1)
 
     @cached_property
     def log_pz(self) -> Tensor:
         """log p(z) (B,) at the sample."""
         return self.output.prior.log_prob(self.z)
+
+    @cached_property
+    def log_pz_groups(self) -> Tensor:
+        """log p(z_g) (B, G) at the sample."""
+        return self.output.prior.log_prob_groups(self.z)
+
+    @cached_property
+    def log_pz_dims(self) -> Tensor:
+        """log p(z_d) (B, D) at the sample."""
+        return self.output.prior.log_prob_dims(self.z)
+
+    @cached_property
+    def log_qz(self) -> Tensor:
+        """log q(z) (B,) by the step's density."""
+        return self.log_qz_of(range(self.model.latents.dims))
+
+    @cached_property
+    def log_qz_groups(self) -> Tensor:
+        """log q(z_g) (B, G) by the step's density."""
+        groups = self.model.latents.group_dims.values()
+        if len(groups) == 1:
+            return self.log_qz[:, None]
+        variables = range(self.model.latents.dims)
+        return torch.stack([self.log_qz_of(variables[group]) for group in groups], dim=1)
+
+    @cached_property
+    def log_qz_dims(self) -> Tensor:
+        """log q(z_d) (B, D) by the step's density."""
+        return log_sum_exp(self.log_qz_pairs, self.log_weights).T
+
+    def log_qz_of(self, variables: Sequence[int]) -> Tensor:
+        """log q(z_a) (B,) of some variables a together, by the step's density."""
+        pairs = self.log_qz_pairs
+        joint = pairs if len(variables) == len(pairs) else pairs[list(variables)]
+        return log_sum_exp(joint.sum(0), self.log_weights)
+
+    @cached_property
+    def log_qz_pairs(self) -> Tensor:
+        """log q(z_id|x_j) (D, B, M) of every sample under every posterior that stands for q(z)."""
+        return pairs(self.posteriors, self.z)
+
+    @cached_property
+    def log_weights(self) -> Tensor:
+        """(B, M) the logarithms of the density's weights."""
+        rows, columns = self.log_qz_pairs.shape[1:]
+        shape = Shape(rows, columns, self.processes.rank * rows, self.data_size)
+        return self.density.log_weights(shape, self.log_qz_pairs)
+
+    @cached_property
+    def posteriors(self) -> Posterior:
+        """The M posteriors that stand for q(z), those of all processes."""
+        if self.density.source is Source.BATCH:
+            return self.output.posterior.map(self.processes.gather)
+        others = self.model.encode(self.images(self.density.source))
+        return others if self.density.source is Source.DATA_SET else others.map(self.processes.gather)
+
+    @cached_property
+    def all_z(self) -> Tensor:
+        """(all B, width) the samples of all processes."""
+        return single(self.processes.gather(self.z))
+
+    @cached_property
+    def prior_z(self) -> Tensor:
+        """(B, width) as many samples of the prior."""
+        return self.output.prior.sample(len(self.z), self.z)
+
+    @cached_property
+    def all_prior_z(self) -> Tensor:
+        """(all B, width) those of all processes."""
+        return single(self.processes.gather(self.prior_z))
+
+
+def pairs(posterior: Posterior, z: Tensor) -> Tensor:
+    """log q(z_id|x_j) (D, B, M) in float32 at least, whatever the precision of the networks."""
+    with torch.autocast(z.device.type, enabled=False):
+        return posterior.map(single).log_prob_pairs(single(z))
+
+
+def single(x: Tensor) -> Tensor:
+    """x in float32, or in float64 if it is."""
+    return x if x.dtype == torch.float64 else x.float()

@@ -1,8 +1,16 @@
-"""The terms that objectives share: unweighted, summed over pixels and latents, averaged over the batch."""
+"""The terms that objectives share: unweighted, summed over pixels and latents, averaged over the batch.
+
+Terms of q(z), q(z_g) and q(z_d) take these from the objective's density (``Objective.using``).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from torch import Tensor
 
-from distaff.objectives.objective import term
+from distaff.errors import DistaffError
+from distaff.objectives.objective import Term, term
+from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Step
 
 
@@ -16,3 +24,75 @@ def nll(s: Step) -> Tensor:
 def kl(s: Step) -> Tensor:
     """E KL(q(z|x) ‖ p(z)), in closed form where one exists."""
     return s.kl.mean()
+
+
+@term
+def sampled_kl(s: Step) -> Tensor:
+    """E KL(q(z|x) ‖ p(z)) = E [log q(z|x) − log p(z)] at the samples, for any prior."""
+    return (s.log_qz_x - s.log_pz).mean()
+
+
+@term
+def mutual_information(s: Step) -> Tensor:
+    """I(x; z) = E [log q(z|x) − log q(z)] (HFVAE Fig. 2, ②)."""
+    return (s.log_qz_x - s.log_qz).mean()
+
+
+@term
+def marginal_kl(s: Step) -> Tensor:
+    """KL(q(z) ‖ p(z)) = E [log q(z) − log p(z)] (HFVAE Fig. 2, ④)."""
+    return (s.log_qz - s.log_pz).mean()
+
+
+@term
+def total_correlation(s: Step) -> Tensor:
+    """TC = KL(q(z) ‖ ∏_d q(z_d)) (HFVAE Eq. 8)."""
+    return (s.log_qz - s.log_qz_dims.sum(-1)).mean()
+
+
+@term
+def dimension_kl(s: Step) -> Tensor:
+    """Σ_d KL(q(z_d) ‖ p(z_d)) (HFVAE Fig. 4, the per-dimension KL)."""
+    return (s.log_qz_dims - s.log_pz_dims).sum(-1).mean()
+
+
+@term
+def tc_between_groups(s: Step) -> Tensor:
+    """E [log q(z) − Σ_g log q(z_g)] less the prior's own, E [log p(z) − Σ_g log p(z_g)] (HFVAE Fig. 4, Ⓐ)."""
+    ours = s.log_qz - s.log_qz_groups.sum(-1)
+    return (ours - s.log_pz + s.log_pz_groups.sum(-1)).mean()
+
+
+@term
+def tc_within_groups(s: Step) -> Tensor:
+    """E Σ_g [log q(z_g) − Σ_d∈g log q(z_d)] less the prior's own, summed over groups (HFVAE Fig. 4, ⓘ)."""
+    ours = s.log_qz_groups.sum(-1) - s.log_qz_dims.sum(-1)
+    return (ours - s.log_pz_groups.sum(-1) + s.log_pz_dims.sum(-1)).mean()
+
+
+@dataclass(frozen=True)
+class CapacityGap(Term):
+    """|E KL(q(z|x) ‖ p(z)) − C(t)| (Burgess et al. 2018, Eq. 8)."""
+
+    capacity: Weight
+    name: str = "capacity_gap"
+
+    def __call__(self, s: Step) -> Tensor:
+        """The distance from the capacity at this step, in nats."""
+        return (s.kl.mean() - weight_at(self.capacity, s.index)).abs()
+
+
+@dataclass(frozen=True)
+class AnchoredInformation(Term):
+    """I(x; z_a) of some latent variables a together (HFVAE Table 1, ②ᵃ)."""
+
+    anchors: Sequence[int]
+    name: str = "anchored_information"
+
+    def __call__(self, s: Step) -> Tensor:
+        """E [log q(z_a|x) − log q(z_a)]."""
+        dims = s.model.latents.dims
+        if not self.anchors or not set(self.anchors) <= set(range(dims)):
+            raise DistaffError(f"anchors {list(self.anchors)} must be latents between 0 and {dims - 1}.")
+        anchors = sorted(set(self.anchors))
+        return (s.log_qz_x_dims[:, anchors].sum(-1) - s.log_qz_of(anchors)).mean()

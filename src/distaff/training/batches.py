@@ -9,6 +9,8 @@ from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
 from distaff.models.layout import images_channels_last
 
+LARGEST_WHOLE = 20_000
+
 
 def seed_weights(seed: int) -> None:
     """Seed torch for the making of networks."""
@@ -59,3 +61,12 @@ class Batches:
         """The process's share of batch ``index``, (B, *shape) float32."""
         rows = self.indices(index, stream)[self.share]
         return images_channels_last(self.data.images[rows].to(self.device, non_blocking=True))
+
+    def everything(self) -> Tensor:
+        """The whole data set (N, *shape), if it is small enough to be a batch."""
+        if len(self.data) > LARGEST_WHOLE:
+            raise DistaffError(
+                f"the exact q(z) encodes the whole data set at every step: {len(self.data):,} "
+                f"observations are more than {LARGEST_WHOLE:,}: use --density stratified."
+            )
+        return images_channels_last(self.data.images[:].to(self.device, non_blocking=True))

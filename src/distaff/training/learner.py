@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from functools import partial
+from typing import Any, Protocol, cast
 
 import torch
 from lightning_fabric import Fabric
@@ -12,9 +13,10 @@ from torch.optim import Adam, Optimizer
 from distaff.models.latents import TEMPERATURE
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
+from distaff.objectives.densities import Source
 from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Weight, weight_at
-from distaff.objectives.step import Step
+from distaff.objectives.step import Processes, Step
 from distaff.training.batches import Batches
 
 
@@ -56,6 +58,7 @@ class VAELearner:
     ) -> None:
         self.temperature = temperature
         self.model, self.objective, self.data_size, self.fabric = model, objective, data_size, fabric
+        self.processes = Processes(fabric.global_rank, partial(gather, fabric))
         self.ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
         self.critics = {ratio.name: fabric.to_device(ratio.network(model.latents)) for ratio in self.ratios}
         self.modules: Mapping[str, nn.Module] = {
@@ -74,12 +77,23 @@ class VAELearner:
         """FactorVAE's Algorithm 2, and with no critics the plain VAE step."""
         self.model.temperature = weight_at(self.temperature, index)
         with self.fabric.autocast():
-            step = Step(self.model(batches(index)), index, self.data_size, self.critics)
-            values = self.objective(step)
+            values = self.objective(step := self._step(batches, index))
         self._descend("model", self.model, values["loss"])
         for ratio in self.ratios:
             values |= self._teach(ratio, step.z.detach(), batches(index, stream=1))
         return {name: value.detach() for name, value in values.items()}
+
+    def _step(self, batches: Batches, index: int) -> Step:
+        return Step(
+            self.model,
+            self.model(batches(index)),
+            index,
+            self.data_size,
+            self.critics,
+            self.objective.density,
+            self.processes,
+            partial(more_images, batches, index),
+        )
 
     def _teach(self, ratio: DensityRatio, z: Tensor, second_batch: Tensor) -> dict[str, Tensor]:
         """One step of a critic: z of the first batch against a reference made from a second one."""
@@ -116,6 +130,23 @@ def trainable(module: nn.Module) -> Iterator[None]:
         yield
     finally:
         module.requires_grad_(False)
+
+
+def gather(fabric: Fabric, x: Tensor) -> Tensor:
+    """(B, ...) of each process → (all B, ...) in order of rank; gradients find their way back."""
+    if fabric.world_size == 1:
+        return x
+    shares = fabric.all_gather(x, sync_grads=x.requires_grad)
+    assert isinstance(shares, Tensor)
+    if shares.requires_grad:
+        # Over gloo the way back exchanges memory as it lies: strided gradients would arrive scrambled.
+        cast(Any, shares).register_hook(torch.Tensor.contiguous)
+    return shares.flatten(0, 1)
+
+
+def more_images(batches: Batches, index: int, source: Source) -> Tensor:
+    """Observations beyond a step's batch: an independent batch, or the whole of a small data set."""
+    return batches.everything() if source is Source.DATA_SET else batches(index, stream=2)
 
 
 def average_gradients(fabric: Fabric, module: nn.Module) -> None:

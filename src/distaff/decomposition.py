@@ -1,0 +1,245 @@
+"""What the terms say after training: the ELBO decomposed over a run's whole data set (HFVAE Fig. 2, 4)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from distaff.data.dataset import Dataset
+from distaff.files import write_json
+from distaff.models.posteriors import Posterior
+from distaff.models.representation import Representation
+from distaff.models.vae import VAE
+from distaff.objectives.critics import DensityRatio
+from distaff.objectives.densities import Density, exact, log_sum_exp
+from distaff.objectives.evidence import iwae_bound
+from distaff.objectives.objective import Term
+from distaff.objectives.step import Step, pairs
+from distaff.objectives.terms import (
+    dimension_kl,
+    marginal_kl,
+    mutual_information,
+    tc_between_groups,
+    tc_within_groups,
+    total_correlation,
+)
+from distaff.training.batches import Batches
+from distaff.training.checkpoint import find
+from distaff.training.learner import more_images
+from distaff.training.progress import Progress
+from distaff.training.run import RunFolder, warn
+from distaff.training.train import build_objective, load, open_data
+
+TERMS: Sequence[Term] = (
+    mutual_information,
+    marginal_kl,
+    total_correlation,
+    tc_between_groups,
+    tc_within_groups,
+    dimension_kl,
+)
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """The terms of the ELBO over a data set, in nats.
+
+    Args:
+        nll: −E log p(x|z).
+        kl: E KL(q(z|x) ‖ p(z)).
+        kl_per_latent: its share of each latent.
+        exact: terms with q(z) summed over all observations.
+        minibatch: the same terms as the run's batches estimate them; ``density`` says how.
+        critic: the same terms by the run's own critics.
+        density: the estimator of the minibatch column.
+        log_px: the importance-weighted bound on E log p(x).
+        particles: of that bound.
+    """
+
+    nll: float
+    kl: float
+    kl_per_latent: Mapping[str, float]
+    exact: Mapping[str, float]
+    minibatch: Mapping[str, float]
+    density: str
+    log_px: float
+    particles: int
+    critic: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [f"{'term (nats)':24}{'exact':>10}{self.density:>18}{'critic':>10}"]
+        lines += [f"{'nll':24}{self.nll:10.3f}", f"{'kl':24}{self.kl:10.3f}"]
+        for name, value in self.exact.items():
+            critic = f"{self.critic[name]:10.3f}" if name in self.critic else ""
+            lines.append(f"{name:24}{value:10.3f}{self.minibatch[name]:18.3f}{critic}")
+        lines += [f"{f'kl of {name}':24}{value:10.3f}" for name, value in self.kl_per_latent.items()]
+        elbo = f"{'ELBO':24}{-self.nll - self.kl:10.3f}"
+        return "\n".join([*lines, elbo, f"{f'log p(x) ≥, IWAE {self.particles}':24}{self.log_px:10.3f}"])
+
+
+def decompose_run(
+    run: str | Path,
+    *,
+    samples: int = 1024,
+    particles: int = 5000,
+    observations: int = 64,
+    seed: int = 0,
+    progress: bool = True,
+) -> Decomposition:
+    """Decompose the ELBO of a run over its whole data set and write ``decomposition.json``.
+
+    Args:
+        run: the run folder.
+        samples: how many z the exact terms are averaged over, each against all observations.
+        particles: of the importance-weighted bound on log p(x).
+        observations: how many images that bound is averaged over.
+        seed: of the samples.
+        progress: show a progress bar.
+    """
+    folder = RunFolder(Path(run))
+    calls, data, trained = folder.read(), open_data(folder), load(folder.path)
+    objective = build_objective(calls)
+    ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
+    found = decompose(
+        trained,
+        data,
+        density=objective.density,
+        batch_size=calls["training"]["batch_size"],
+        critics=_critics(folder, trained.model, ratios),
+        samples=samples,
+        particles=particles,
+        observations=observations,
+        seed=seed,
+        progress=progress,
+    )
+    write_json(folder.path / "decomposition.json", asdict(found))
+    return found
+
+
+@torch.no_grad()
+def decompose(
+    trained: Representation,
+    data: Dataset,
+    *,
+    density: Density,
+    batch_size: int = 64,
+    critics: Mapping[DensityRatio, torch.nn.Module] | None = None,
+    samples: int = 1024,
+    particles: int = 5000,
+    observations: int = 64,
+    seed: int = 0,
+    progress: bool = True,
+) -> Decomposition:
+    """Decompose the ELBO of a model over a data set; see ``decompose_run``."""
+    model, critics = trained.model, critics or {}
+    with torch.random.fork_rng(), Progress("decomposing", len(data), visible=progress) as bar:
+        torch.manual_seed(seed)
+        everything, nll, kl, kl_dims = _pass(trained, data, bar)
+        rows = torch.randperm(len(data))[:samples].sort().values
+        images = torch.cat(list(trained.batches(data.subset(rows.numpy()).images)))
+        networks = {ratio.name: critic for ratio, critic in critics.items()}
+        step = WholeSet(model, model(images), 0, len(data), networks, exact, everything=everything)
+        minibatch = _minibatch(model, Batches(data, batch_size, seed, trained.device), density, samples)
+        evidence = [iwae_bound(model, x[None], particles) for x in images[:observations]]
+    return Decomposition(
+        nll=nll,
+        kl=kl,
+        kl_per_latent=dict(zip(trained.names, kl_dims, strict=True)),
+        exact={term.name: float(term(step)) for term in TERMS},
+        minibatch=minibatch,
+        density=density.name,
+        log_px=float(torch.cat(evidence).mean()),
+        particles=particles,
+        critic={ratio.name: float(ratio(step)) for ratio in critics},
+    )
+
+
+@dataclass(frozen=True)
+class WholeSet(Step):
+    """A step whose q(z) is summed over the posteriors of the whole data set, a block at a time."""
+
+    everything: Sequence[Posterior] = ()
+
+    @cached_property
+    def log_qz(self) -> Tensor:
+        """log q(z) (B,)."""
+        return self._marginals[0]
+
+    @cached_property
+    def log_qz_groups(self) -> Tensor:
+        """log q(z_g) (B, G)."""
+        return torch.stack(self._marginals[1 : 1 + len(self.model.latents.groups)], 1)
+
+    @cached_property
+    def log_qz_dims(self) -> Tensor:
+        """log q(z_d) (B, D)."""
+        return torch.stack(self._marginals[1 + len(self.model.latents.groups) :], 1)
+
+    @cached_property
+    def _marginals(self) -> list[Tensor]:
+        """log q (B,) of the joint, each group and each variable."""
+        total = torch.full((), -math.inf)
+        none = torch.zeros(1, 1, device=self.z.device)
+        groups = self.model.latents.group_dims.values()
+        for posterior in self.everything:
+            log_q = pairs(posterior, self.z)
+            parts = [log_q.sum(0)[None], *(log_q[dims].sum(0)[None] for dims in groups), log_q]
+            block = torch.cat([log_sum_exp(part, none) for part in parts])
+            total = torch.logaddexp(total.to(block.device, torch.float64), block.double())
+        return list((total - math.log(self.data_size)).to(self.z.dtype))
+
+
+def _minibatch(model: VAE, batches: Batches, density: Density, samples: int) -> dict[str, float]:
+    """The terms as batches estimate them, averaged over as many batches as hold ``samples``."""
+    size = len(batches.data)
+    totals = dict.fromkeys((term.name for term in TERMS), 0.0)
+    count = max(1, min(samples, size) // batches.size)
+    for i in range(count):
+        images = partial(more_images, batches, i)
+        step = Step(model, model(batches(i)), i, size, density=density, images=images)
+        for term in TERMS:
+            totals[term.name] += float(term(step)) / count
+    return totals
+
+
+def _pass(
+    trained: Representation, data: Dataset, bar: Progress
+) -> tuple[list[Posterior], float, float, list[float]]:
+    """All posteriors, a block each, and the means of nll, KL and the latents' KLs."""
+    posteriors: list[Posterior] = []
+    sums: Tensor | None = None
+    done = 0
+    for output in map(trained.model, trained.batches(data.images)):
+        posteriors.append(output.posterior)
+        nll = -output.likelihood.log_prob(output.x)
+        kl = output.prior.kl(output.posterior, output.z)
+        kl_dims = output.prior.kl_dims(output.posterior, output.z)
+        block = torch.cat([nll[:, None], kl[:, None], kl_dims], 1).double().sum(0)
+        sums = block if sums is None else sums + block
+        done += len(nll)
+        bar.update({"step": done})
+    assert sums is not None
+    nll_mean, kl_mean, *kl_dims_means = (sums / len(data)).tolist()
+    return posteriors, nll_mean, kl_mean, kl_dims_means
+
+
+def _critics(
+    folder: RunFolder, model: VAE, ratios: Sequence[DensityRatio]
+) -> dict[DensityRatio, torch.nn.Module]:
+    newest, _ = find(folder.checkpoints, warn)
+    assert newest is not None
+    tensors = load_file(newest / "training.safetensors") if ratios else {}
+    critics = {}
+    for ratio in ratios:
+        prefix = f"critic.{ratio.name}/"
+        network = ratio.network(model.latents)
+        network.load_state_dict(
+            {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+        )
+        critics[ratio] = network
+    return critics

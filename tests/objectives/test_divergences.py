@@ -1,0 +1,146 @@
+"""Each divergence against sums over pairs by hand and against closed-form Gaussians."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import quad
+
+from distaff.errors import DistaffError
+from distaff.objectives.densities import batch
+from distaff.objectives.divergences import (
+    DIVERGENCES,
+    SCALES,
+    Divergence,
+    exclusive_kl,
+    inclusive_kl,
+    mmd,
+    mmd_by_dimension,
+    mmd_joint,
+    mmd_of_norms,
+    mmd_of_squares,
+    mmd_printed,
+)
+from tests.objectives import worlds
+
+
+def by_dimension(a, b):
+    return sum(2 * s / (2 * s + (a_d - b_d) ** 2) for s in SCALES for a_d, b_d in zip(a, b, strict=True))
+
+
+def of_norms(a, b):
+    return sum(2 * s / (2 * s + np.linalg.norm(a - b)) for s in SCALES)
+
+
+def of_squares(a, b):
+    return sum(2 * len(a) * s / (2 * len(a) * s + np.linalg.norm(a - b) ** 2) for s in (*SCALES, 10))
+
+
+def by_hand(x, y, kernel):
+    n, m = len(x), len(y)
+    xx = sum(kernel(x[i], x[j]) for i in range(n) for j in range(n) if i != j) / (n * (n - 1))
+    yy = sum(kernel(y[i], y[j]) for i in range(m) for j in range(m) if i != j) / (m * (m - 1))
+    return xx + yy - 2 * sum(kernel(a, b) for a in x for b in y) / (n * m)
+
+
+@pytest.mark.parametrize(
+    ("ours", "kernel"),
+    [(mmd_by_dimension, by_dimension), (mmd_of_norms, of_norms), (mmd_of_squares, of_squares)],
+)
+@pytest.mark.parametrize("spread", [0.3, 2.0, 300.0])
+def test_mmd_is_the_sum_over_pairs(ours, kernel, spread):
+    """The widest spread is more than the frequencies of the fast form reach: pairs are summed there."""
+    rng = np.random.default_rng(0)
+    x, y = spread * rng.normal(size=(30, 3)), rng.normal(size=(26, 3)) + 0.5
+    expected = by_hand(x, y, kernel)
+    assert float(ours(torch.tensor(x), torch.tensor(y))) == pytest.approx(expected, abs=2e-4)
+    single = ours(torch.tensor(x).float(), torch.tensor(y).float())
+    assert float(single) == pytest.approx(expected, abs=5e-4)
+
+
+def test_the_fast_form_has_the_gradient_of_the_pairs():
+    torch.manual_seed(0)
+    x, y = (2 * torch.randn(40, 3)).double().requires_grad_(), torch.randn(40, 3).double()
+    (fast,) = torch.autograd.grad(mmd_by_dimension(x, y), x)
+    squares = [(a[:, None] - b).square() for a, b in ((x, x), (y, y), (x, y))]
+    xx, yy, xy = (sum(2 * s / (2 * s + v) for s in SCALES).sum() for v in squares)
+    (slow,) = torch.autograd.grad((xx + yy) / (40 * 39) - 2 * xy / 1600, x)
+    torch.testing.assert_close(fast, slow, rtol=1e-3, atol=1e-5)
+
+
+def test_coinciding_samples_have_finite_gradients():
+    x = torch.zeros(4, 2, requires_grad=True)
+    for distance in (mmd_by_dimension, mmd_of_norms, mmd_of_squares):
+        (gradient,) = torch.autograd.grad(distance(x, torch.zeros(4, 2)), x)
+        assert gradient.isfinite().all()
+
+
+@pytest.mark.parametrize(("mean", "scale"), [(0.0, 1.0), (1.0, 1.0), (0.0, 0.3)])
+def test_mmd_is_unbiased_for_that_of_the_distributions(mean, scale):
+    """By characteristic functions: MMD² = ∫ spectrum(ω) |φ_q(ω) − φ_p(ω)|² dω a dimension."""
+
+    def integrand(w):
+        spectrum = sum(math.sqrt(2 * s) * math.exp(-math.sqrt(2 * s) * w) for s in SCALES)
+        q, p = math.exp(-0.5 * (scale * w) ** 2), math.exp(-0.5 * w**2)
+        return spectrum * (q**2 + p**2 - 2 * q * p * math.cos(w * mean))
+
+    expected = 2 * quad(integrand, 0, 60)[0]
+    torch.manual_seed(0)
+    draws = torch.stack(
+        [
+            mmd_by_dimension(mean + scale * torch.randn(64, 2).double(), torch.randn(64, 2).double())
+            for _ in range(400)
+        ]
+    )
+    assert float(draws.mean()) == pytest.approx(expected, abs=4 * float(draws.std()) / 20)
+
+
+def test_mmd_by_dimension_sees_marginals_only_and_the_joint_one_sees_dependence():
+    torch.manual_seed(0)
+    first = torch.randn(2000, 1)
+    dependent = torch.cat([first, first], 1)
+    assert abs(float(mmd_by_dimension(dependent, torch.randn(2000, 2)))) < 0.01
+    assert float(mmd_of_squares(dependent, torch.randn(2000, 2))) > 0.02
+
+
+MEAN_COV = torch.tensor([[0.8, 0.4], [0.4, 1.2]]).double()
+VARIANCES = torch.tensor([0.6, 0.5]).double()
+
+
+def averages(divergence):
+    world = worlds.GaussianWorld(1000, MEAN_COV, VARIANCES)
+    torch.manual_seed(0)
+    steps = [worlds.step_of(world.mu, world.logvar, worlds.space(2), 1000, batch) for _ in range(8)]
+    return float(torch.stack([divergence(s) for s in steps]).mean()), world
+
+
+def test_inclusive_kl_is_that_of_the_prior_to_q_z():
+    found, world = averages(inclusive_kl)
+    inverse = torch.linalg.inv(world.cov)
+    expected = 0.5 * float(torch.trace(inverse) - 2 + torch.logdet(world.cov))
+    assert expected > 0.08
+    assert found == pytest.approx(expected, abs=0.02)
+
+
+def test_exclusive_kl_is_that_of_q_z_to_the_prior():
+    found, world = averages(exclusive_kl)
+    assert found == pytest.approx(world.kl_to(torch.eye(2).double()), abs=0.04)
+
+
+@pytest.mark.parametrize("divergence", [mmd, mmd_printed, mmd_joint, inclusive_kl, exclusive_kl])
+def test_divergences_vanish_where_q_z_is_the_prior(divergence):
+    world = worlds.GaussianWorld(1000, torch.eye(2).double() * 0.5, torch.full((2,), 0.5).double())
+    torch.manual_seed(0)
+    s = worlds.step_of(world.mu, world.logvar, worlds.space(2), 1000, batch)
+    far = worlds.step_of(world.mu + 2, world.logvar, worlds.space(2), 1000, batch)
+    assert abs(float(divergence(s))) < 0.06
+    assert float(divergence(far)) > 0.2
+
+
+def test_divergences_are_written_by_name():
+    for name, divergence in DIVERGENCES.items():
+        assert Divergence.parse(name) is divergence
+        assert str(divergence) == name
+    with pytest.raises(DistaffError, match="did you mean 'mmd"):
+        Divergence.parse("mdm")
