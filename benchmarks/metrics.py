@@ -90,7 +90,7 @@ def main(rows):
     compare(
         "InfoMEC's information, one latent and factor",
         lambda: mutual_info_classif(means[:, :1], classes[:, 0], n_neighbors=10),
-        lambda: neighbour_information(means[:, 0].astype(float), classes[:, 0], 10, rng),
+        lambda: neighbour_information(means[:, 0].astype(float), classes[:, :1], 10, rng),
     )
     few = rng.permutation(rows)[:10_000]
     compare(

@@ -55,7 +55,7 @@ def explicitness(
     classes = factors.classes
     x, _ = columns(codes)
     weights = one_versus_rest(x, classes, factors.sizes, settings.penalty)
-    logits = (x @ weights[:-1] + weights[-1]).astype(np.float32)
+    inputs = x.astype(np.float32)
     draws = checked_draws(bootstrap)
     rng = np.random.default_rng(seed)
 
@@ -63,8 +63,10 @@ def explicitness(
     offset = 0
     for k, size in enumerate(factors.sizes):
         of_class = np.empty((1 + draws, size))
+        own = weights[:, offset : offset + size].astype(np.float32)
+        logits = inputs @ own[:-1] + own[-1]
         for c in range(size):
-            scores, member = logits[:, offset + c], classes[:, k] == c
+            scores, member = logits[:, c], classes[:, k] == c
             of_class[0, c] = area_under_roc(scores[member], scores[~member])
             if draws:
                 of_class[1:, c] = _areas(resample_counts(_histograms(scores, member), draws, rng))

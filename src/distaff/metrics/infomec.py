@@ -132,9 +132,9 @@ def _information_terms(
     z = standardised(codes.means)
     hard = [p.argmax(axis=1) for p in codes.categories.values()]
     terms = np.empty((len(z), classes.shape[1], len(codes.names)))
+    for i, latent in enumerate(z.T):
+        terms[:, :, i] = neighbour_information(latent, classes, neighbours, rng)
     for k, labels in enumerate(classes.T):
-        for i, latent in enumerate(z.T):
-            terms[:, k, i] = neighbour_information(latent, labels, neighbours, rng)
         for i, kinds in enumerate(hard, start=z.shape[1]):
             joint = np.zeros((kinds.max() + 1, labels.max() + 1))
             np.add.at(joint, (kinds, labels), 1 / len(labels))

@@ -1,4 +1,4 @@
-"""Mutual information of a real latent and a factor of classes from nearest neighbours, by sorting."""
+"""Mutual information of a real latent and factors of classes from nearest neighbours, by sorting."""
 
 import numpy as np
 from scipy.special import digamma
@@ -9,36 +9,54 @@ from distaff.metrics.inputs import Float64Array, IntArray
 def neighbour_information(
     latent: Float64Array, classes: IntArray, neighbours: int, rng: np.random.Generator
 ) -> Float64Array:
-    """(N,) terms whose mean is the estimate of I(z; y) in nats by Ross 2014.
+    """(N, K) terms whose means over rows are estimates of I(z; y_k) in nats by Ross 2014.
 
     For each row, r is the distance to its k-th neighbour of the same class (n_y of them) and m the number of
     rows of any class nearer than r; the term is ψ(N) + ψ(k) − ψ(n_y) − ψ(m). On a line the neighbours of a
     sorted value are beside it, so that all rows are done at once. Rows alone in their class count 0, ties are
     broken by noise of 1e-10, both as in scikit-learn's ``mutual_info_classif``.
+
+    Args:
+        latent: (N,) values of about unit scale.
+        classes: (N, K) classes of K factors.
+        neighbours: k.
+        rng: breaks ties.
     """
-    z = latent + 1e-10 * max(1.0, float(np.abs(latent).mean())) * rng.standard_normal(len(latent))
-    counts = np.bincount(classes)
-    kept = np.flatnonzero(counts[classes] > 1)
-    z, labels = z[kept], classes[kept]
-    order = np.lexsort((z, labels))
-    grouped, of = z[order], labels[order]
-    first = np.searchsorted(of, of, side="left")
-    last = np.searchsorted(of, of, side="right") - 1
-    k = np.minimum(neighbours, counts[of] - 1)
-    here = np.arange(len(grouped))
-    radius = np.full(len(grouped), np.inf)
+    noise = 1e-10 * max(1.0, float(np.abs(latent).mean()))
+    z = latent + noise * rng.standard_normal(len(latent))
+    order = np.argsort(z)
+    psi = np.asarray(digamma(np.arange(len(z) + 1)), dtype=np.float64)
+    terms = np.empty(classes.shape)
+    for k, labels in enumerate(classes.T):
+        terms[order, k] = _terms(z[order], labels[order], neighbours, psi)
+    return terms
+
+
+def _terms(z: Float64Array, labels: IntArray, neighbours: int, psi: Float64Array) -> Float64Array:
+    """(N,) terms of sorted values ``z``; ``psi`` holds ψ of the integers."""
+    counts = np.bincount(labels)
+    alone = counts[labels] < 2
+    if alone.any():
+        terms = np.zeros(len(z))
+        if not alone.all():
+            kept = _terms(z[~alone], np.unique(labels[~alone], return_inverse=True)[1], neighbours, psi)
+            terms[~alone] = kept * len(z) / len(kept)
+        return terms
+    small = labels.astype(np.uint16) if len(counts) <= 1 << 16 else labels
+    by_class = np.argsort(small, kind="stable")  # class by class, sorted within each
+    value, label = z[by_class], labels[by_class]
+    ends = np.cumsum(counts)
+    first, last = (ends - counts)[label], (ends - 1)[label]
+    k = np.minimum(neighbours, counts[label] - 1)
+    here = np.arange(len(z))
+    radius = np.full(len(z), np.inf)
     for before in range(neighbours + 1):
         low, high = here - before, here - before + k
-        inside = (before <= k) & (low >= first) & (high <= last)
-        left, right = (grouped[np.clip(place, 0, len(z) - 1)] for place in (low, high))
-        reach = np.maximum(grouped - left, right - grouped)
-        radius = np.where(inside, np.minimum(radius, reach), radius)
-    radius = radius - 2 * np.spacing(np.abs(grouped) + radius)  # below the neighbour even after rounding
-    line = np.sort(z)
-    near = np.searchsorted(line, grouped + radius, side="right")
-    near = near - np.searchsorted(line, grouped - radius, side="left")
-    terms = np.zeros(len(latent))
-    scale = len(latent) / max(len(kept), 1)
-    local = digamma(len(kept)) + digamma(k) - digamma(counts[of]) - digamma(np.maximum(near, 1))
-    terms[kept[order]] = scale * local
+        inside = (low >= first) & (high <= last) & (before <= k)
+        left, right = (value[np.clip(place, 0, len(z) - 1)] for place in (low, high))
+        np.minimum(radius, np.maximum(value - left, right - value), out=radius, where=inside)
+    radius -= 2 * np.spacing(np.abs(value) + radius)  # below the neighbour even after rounding
+    near = np.searchsorted(z, value + radius, side="right") - np.searchsorted(z, value - radius, side="left")
+    terms = np.empty(len(z))
+    terms[by_class] = psi[len(z)] + psi[k] - psi[counts[label]] - psi[np.maximum(near, 1)]
     return terms
