@@ -67,9 +67,9 @@ def _summary(calls: dict[str, Any], folder: RunFolder, scores: Sequence[Score]) 
 
 def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
     kl = encoded.kl_per_latent
-    drawings = {"kl": (figures.kl_bars(kl, model.names), "KL of each latent: near 0 is unused")}
-    if len(data.shape) == 3:
-        drawings = _images(model, data, kl) | drawings
+    drawings = _images(model, data, kl) if len(data.shape) == 3 else {}
+    if np.isfinite(kl).all():  # a deterministic latent's is infinite
+        drawings["kl"] = (figures.kl_bars(kl, model.names), "KL of each latent: near 0 is unused")
     log = read_log(folder.log)
     if len(log) > 1:
         names = [name for name in log[-1] if name not in ("step", "seconds")]
