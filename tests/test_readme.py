@@ -8,6 +8,9 @@ import pytest
 from distaff.calls import public_functions
 from distaff.data import names
 from distaff.metrics.catalogue import all_metrics
+from distaff.models import networks
+from distaff.models.latents import KINDS
+from distaff.models.priors import kinds as priors
 from distaff.objectives import recipes
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -26,6 +29,8 @@ def rows(heading: str) -> set[str]:
         ("Recipes", set(public_functions(recipes))),
         ("Metrics", set(all_metrics())),
         ("Data", set(names())),
+        ("Latents and priors", set(KINDS) | set(public_functions(priors))),
+        ("Networks", set(public_functions(networks))),
     ],
 )
 def test_the_tables_are_honest(heading, exist):

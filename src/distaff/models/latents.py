@@ -48,7 +48,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Point(Gaussian):
-    """``dims`` real variables that x determines: Gaussians of variance 0, for objectives without a density."""
+    """``dims`` real variables that x determines: Gaussians of variance 0, for objectives of z alone."""
 
     @property
     def parameters(self) -> int:
