@@ -80,6 +80,27 @@ def test_of_two_processes_one_builds_and_the_other_waits(tmp_path: Path) -> None
     assert log.read_text() == "built "
 
 
+KILLED = """
+import os, signal
+from distaff.data.cache import cached
+def build(array):
+    array[:500] = 7
+    os.kill(os.getpid(), signal.SIGKILL)
+cached("shared", (1000, 10), build)
+"""
+
+
+def test_a_build_that_is_killed_is_done_again_and_leaves_nothing(folder: Path) -> None:
+    worker = subprocess.run([sys.executable, "-c", KILLED], check=False)
+    assert worker.returncode == -9
+    assert len(list(folder.glob(".shared.npy.*"))) == 1
+    assert not (folder / "shared.npy").exists()
+    build = Builder()
+    np.testing.assert_array_equal(cached("shared", (1000, 10), build).ravel()[:3], [0, 1, 2])
+    assert build.calls == 1
+    assert not list(folder.glob(".shared.npy.*"))
+
+
 FULL_DISK = """
 import resource
 from distaff.data.cache import cached

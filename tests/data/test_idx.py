@@ -35,6 +35,13 @@ def test_parts_are_read_zipped_or_not(folder: Path) -> None:
     np.testing.assert_array_equal(both.column("garment"), [*LABELS, *LABELS[::-1]])
 
 
+def test_images_of_any_set_are_resized_on_request(folder: Path) -> None:
+    data = open_dataset("mnist", folder, resize=32)
+    assert data.shape == (1, 32, 32)
+    np.testing.assert_array_equal(data.column("digit"), LABELS)
+    np.testing.assert_allclose(data.images[:].mean((1, 2, 3)).numpy(), PIXELS.mean((1, 2)) / 255, atol=0.02)
+
+
 def test_options_and_parts_that_do_not_exist_are_explained(folder: Path) -> None:
     with pytest.raises(DistaffError, match="not 'tset'"):
         open_dataset("mnist", folder, part="tset")

@@ -322,3 +322,16 @@ def test_mpi3d_is_a_grid(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "mpi3d_toy.npz", images=images / 255)
     with pytest.raises(DistaffError, match="its images are float64"):
         open_dataset("mpi3d", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["celeba", "chairs3d", "faces3d", "cars3d", "smallnorb", "mpi3d"])
+def test_files_that_are_not_here_say_where_to_get_and_put_them(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISTAFF_DATA", str(tmp_path))
+    with pytest.raises(
+        DistaffError, match=rf"is not in {tmp_path}/{name}: .*take it from http.* and put it there"
+    ):
+        open_dataset(name)
+    with pytest.raises(DistaffError, match=r"there is no (file or folder|folder or archive)"):
+        open_dataset(name, tmp_path / "absent")

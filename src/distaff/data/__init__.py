@@ -10,6 +10,7 @@ from distaff.data import arrays, folders
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
+from distaff.data.sizes import resized
 from distaff.errors import DistaffError, unknown
 
 __all__ = [
@@ -36,7 +37,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     Args:
         spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"photos/"`` or ``"photos.zip"``.
         file: for a known name, where the official file is, instead of the built-in images or the usual place.
-        options: what that data set's ``load`` takes beside, such as ``part="test"`` or ``resize=64``.
+        options: what that data set's ``load`` takes beside, such as ``part="test"``; ``resize=64`` scales the
+            images of any.
     """
     path = Path(spec)
     if str(spec) in names():
@@ -58,8 +60,10 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
         raise DistaffError(f"there is no file or folder {path}.")
     else:
         raise unknown("data set", str(spec), names())
+    known = signature(load).parameters
+    side = None if "resize" in known else options.pop("resize", None)
     for option in options:
-        if option not in signature(load).parameters:
-            raise unknown(f"option of {spec}", option, signature(load).parameters)
+        if option not in known:
+            raise unknown(f"option of {spec}", option, known)
     data: Dataset = load(**options)
-    return data
+    return data if side is None else resized(data, side)

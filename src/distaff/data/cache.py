@@ -32,6 +32,9 @@ def cached(
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
             if not _is_whole(path, shape, np.dtype(dtype)):
+                # Left by a process that was killed: nobody else can be writing while we hold the lock.
+                for left_over in path.parent.glob(f".{path.name}.*"):
+                    left_over.unlink()
                 _write(path, shape, build, np.dtype(dtype))
     except OSError as problem:
         raise DistaffError(

@@ -53,7 +53,7 @@ def load(file: str | Path | None = None) -> Dataset:
         state = hashlib.sha256("\n".join([str(place.resolve()), *facts]).encode()).hexdigest()
         meshes = _from_folder(folder)
     else:
-        archive = find("cars3d", ABOUT, place, ABOUT.files[0].name)
+        archive = find("cars3d", ABOUT, file, ABOUT.files[0].name)
         state, meshes = hash_of(archive), _from_tar(archive)
     sizes = (4, 24, CARS)
 

@@ -11,7 +11,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.images import ByteImages, IntArray
 from distaff.data.pictures import Pictures, open_pictures
-from distaff.data.places import find, folder_of
+from distaff.data.places import find
 from distaff.errors import DistaffError
 
 ABOUT = About(
@@ -53,14 +53,13 @@ def load(
     """
     if part not in PARTS:
         raise DistaffError(f"celeba has the parts {', '.join(PARTS)}, not {part!r}.")
-    folder = folder_of("celeba") if file is None else Path(file)
-    names, attributes, columns = _attributes(find("celeba", ABOUT, folder, "list_attr_celeba.txt"))
-    partition = _numbers(find("celeba", ABOUT, folder, "list_eval_partition.txt"), names)
+    names, attributes, columns = _attributes(find("celeba", ABOUT, file, "list_attr_celeba.txt"))
+    partition = _numbers(find("celeba", ABOUT, file, "list_eval_partition.txt"), names)
     if identity:
-        people = _numbers(find("celeba", ABOUT, folder, "identity_CelebA.txt"), names)
+        people = _numbers(find("celeba", ABOUT, file, "identity_CelebA.txt"), names)
         columns = np.column_stack([columns, np.unique(people, return_inverse=True)[1]])
         attributes = [*attributes, "identity"]
-    with open_pictures(find("celeba", ABOUT, folder, "img_align_celeba", "img_align_celeba.zip")) as pictures:
+    with open_pictures(find("celeba", ABOUT, file, "img_align_celeba", "img_align_celeba.zip")) as pictures:
         files = _located(pictures, names)
         images, good = decoded(pictures, files, "RGB", (64, 64), crop, skip_bad)
     rows = good[np.isin(partition[good], PARTS[part])]

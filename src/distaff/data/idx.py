@@ -57,8 +57,9 @@ def load_idx(name: str, about: About, factor: str, folder: str | Path | None, pa
     if part not in prefixes:
         raise DistaffError(f"{name} has the parts train, test and all, not {part!r}.")
     images, labels = zip(*(_pair(name, about, folder, prefix) for prefix in prefixes[part]), strict=True)
-    pixels, classes = np.concatenate(images)[:, None], np.concatenate(labels)[:, None].astype(np.int64)
-    return Dataset(ByteImages(pixels), classes, (factor,), (10,), name=name)
+    pixels = images[0] if len(images) == 1 else np.concatenate(images)
+    classes = np.concatenate(labels).astype(np.int64)
+    return Dataset(ByteImages(pixels[:, None]), classes[:, None], (factor,), (10,), name=name)
 
 
 def _pair(

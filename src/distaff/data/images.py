@@ -1,7 +1,8 @@
 """Where the observations of a data set are kept: packed bits, bytes or floats, gathered by index.
 
 Every store takes a memory-mapped array as well as one in memory. A batch is one gather and one conversion in
-the calling process; there are no worker processes to feed.
+the calling process; there are no worker processes to feed. Both are done by numpy on one core: for a batch
+that is faster than waking torch's threads.
 """
 
 import math
@@ -99,7 +100,7 @@ class BitImages(_Stored):
 
     def _floats(self, rows: NDArray[Any]) -> Tensor:
         bits = np.unpackbits(rows, axis=1, count=math.prod(self.shape))
-        return torch.from_numpy(bits).float().view(-1, *self.shape)
+        return torch.from_numpy(bits.astype(np.float32)).view(-1, *self.shape)
 
 
 class ByteImages(_Stored):
@@ -114,7 +115,9 @@ class ByteImages(_Stored):
         self.white = white
 
     def _floats(self, rows: NDArray[Any]) -> Tensor:
-        batch = torch.from_numpy(rows).float().div_(self.white)
+        values = rows.astype(np.float32)
+        values /= self.white
+        batch = torch.from_numpy(values)
         return batch.permute(0, 3, 1, 2) if self.channels_last else batch
 
 

@@ -50,6 +50,8 @@ VALUES = (
 )
 SIDE = 64
 SCENES = 8 * 4 * 15
+BLOCK = 128
+"""Images put together at a time, so that a large batch copies few layers at once."""
 SKY = np.array([0.76, 0.86, 0.96], np.float32)
 
 
@@ -81,7 +83,11 @@ class ComposedImages:
         floor, wall, item, view = np.unravel_index(as_rows(indices, len(self)), (10, 10, 10, SCENES))
         colours = [self.colours[floor], self.colours[wall], self.colours[item]]
         mixing = np.stack([*colours, np.broadcast_to(SKY, (len(view), 3))], axis=2)  # (B, RGB, layer)
-        batch = torch.from_numpy(mixing @ self.layers[view]).view(-1, *self.shape)
+        pixels = np.empty((len(view), 3, SIDE * SIDE), np.float32)
+        for start in range(0, len(view), BLOCK):
+            part = slice(start, start + BLOCK)
+            np.matmul(mixing[part], self.layers[view[part]], out=pixels[part])
+        batch = torch.from_numpy(pixels).view(-1, *self.shape)
         return batch[0] if is_single(indices) else batch
 
 

@@ -1,6 +1,7 @@
 """smallNORB: 50 toys of five kinds, photographed from 162 sides in six lights."""
 
 import gzip
+import hashlib
 import math
 import struct
 import zlib
@@ -72,7 +73,8 @@ def load(file: str | Path | None = None, side: int = 64) -> Dataset:
         if count != len(images):
             raise DistaffError(f"{photographs[-1]} ends after {count} of {len(images)} images in all.")
 
-    key = "-".join(hash_of(path)[:8] for path in photographs)
+    labels = hashlib.sha256(classes.tobytes()).hexdigest()
+    key = "-".join(digest[:8] for digest in (labels, *map(hash_of, photographs)))
     images = cached(f"smallnorb-{key}-{side}", (len(classes), 1, side, side), build)
     return Dataset(ByteImages(images), classes[order], NAMES, SIZES, name="smallnorb")
 
