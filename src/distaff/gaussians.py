@@ -11,17 +11,15 @@ anything the data show, after which all densities are finite and mutual informat
 """
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-Result = TypeVar("Result")
+from distaff.parallel import side_by_side
 
 LOG_2PI = math.log(2 * math.pi)
 LOG_2 = math.log(2)
@@ -87,7 +85,7 @@ class Mixture:
         self.scale = logvar.mean(0).div(2).exp()
         equal = mu.new_full((self.count,), -math.log(self.count))
         weights = equal if log_weights is None else log_weights
-        self.boxes = _side_by_side(
+        self.boxes = side_by_side(
             lambda rows: _Box.of(mu[rows], logvar[rows], [p[rows] for p in categories], weights[rows]),
             _neighbours(mu / self.scale, COMPONENTS_A_BOX),
         )
@@ -139,7 +137,7 @@ class Mixture:
 
         boxes = _neighbours(z / self.scale, SAMPLES_A_BOX)
         result = torch.empty(len(z), dtype=torch.float64, device=z.device)
-        result[torch.cat(boxes)] = torch.cat(_side_by_side(of_samples, boxes))
+        result[torch.cat(boxes)] = torch.cat(side_by_side(of_samples, boxes))
         return result
 
     def log_density_without_each(self, z: Tensor, classes: Sequence[Tensor] = ()) -> Tensor:
@@ -229,21 +227,6 @@ def _add(total: Tensor, left: Tensor, right: Tensor, constant: Tensor) -> Tensor
     # exp2 is twice as fast as exp; below −126 its results are subnormal and many times slower.
     powers = bits.sub_(top[:, None]).float().clamp_(min=-126).exp2_()
     return top + torch.log2(torch.exp2(total - top) + powers.sum(1))
-
-
-def _side_by_side(function: Callable[[Tensor], Result], parts: list[Tensor]) -> list[Result]:
-    """``function`` of every part; on the CPU several at a time, one core each.
-
-    Many small products gain less from torch's own threads, which wait for each other at each of them.
-    """
-    threads = torch.get_num_threads()
-    if threads == 1 or len(parts) == 1 or parts[0].device.type != "cpu":
-        return [function(part) for part in parts]
-    try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            return list(pool.map(function, parts))
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _neighbours(points: Tensor, size: int) -> list[Tensor]:

@@ -17,8 +17,14 @@ from distaff.metrics.bootstrap import checked_draws, interval, resample_weights
 from distaff.metrics.entropies import mutual_information, remember
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels
+from distaff.parallel import side_by_side
 
 ROWS = 1024
+"""Rows at a time: their masses fit in a core's cache."""
+
+SLAB = 1 << 16
+"""Rows that one core sums up."""
+
 GROUPS = 100
 """For a bootstrap, rows are dealt at random into this many groups, and these are resampled."""
 
@@ -186,35 +192,49 @@ def _bundles(classes: IntArray, sizes: Sequence[int], limit: int) -> list[tuple[
 
 def _posterior_tables(codes: Codes, bins: Bins, labels: Labels | None, groups: int) -> Tables:
     sizes = [bins.count] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
-    latents, width = len(sizes), max(sizes)
     group, counts = deal(len(codes), groups)
-    order = np.argsort(group, kind="stable")
-    columns = 0 if labels is None else sum(labels.sizes)
-    masses = np.zeros((len(counts), latents, width))
-    conditional = np.full((len(counts), latents), 0.0 if labels is None else np.nan)
-    joint = np.zeros((len(counts), latents, width, columns))
-    outside = np.zeros(latents)
-    for g, end in enumerate(np.cumsum(counts)):
-        for start in range(end - counts[g], end, ROWS):
-            rows = order[start : min(start + ROWS, end)]
-            mass, beyond = _row_masses(codes, rows, bins, width)
-            outside[: len(beyond)] += beyond
-            if labels is not None:
-                table = torch.from_numpy(labels.table(rows))
-                joint[g] += (mass.flatten(1).T @ table).numpy().reshape(latents, width, columns)
-            else:
-                masses[g] += mass.sum(0).numpy()
-                conditional[g] -= torch.log(mass.clamp(min=1e-30)).mul_(mass).sum(dim=(0, 2)).numpy()
-    if labels is not None:
-        masses = joint[..., labels.columns[0]].sum(axis=-1)
+    members = np.split(np.argsort(group, kind="stable"), np.cumsum(counts)[:-1])
+    slabs = [
+        (g, slab) for g, rows in enumerate(members) for slab in np.array_split(rows, 1 + len(rows) // SLAB)
+    ]
+    sums = side_by_side(lambda slab: _slab_sums(codes, slab[1], bins, max(sizes), labels), slabs)
+    masses, conditional, joint, outside = (
+        np.zeros((len(counts), *first.shape), dtype=np.float64) for first in sums[0]
+    )
+    for (g, _), parts in zip(slabs, sums, strict=True):
+        for total, part in zip((masses, conditional, joint, outside), parts, strict=True):
+            total[g] += part
     return Tables(
         weights=counts / len(codes),
         masses=masses / counts[:, None, None],
         conditional=conditional / counts[:, None],
         joint=joint / counts[:, None, None, None],
-        outside=outside / len(codes),
+        outside=outside.sum(axis=0) / len(codes),
         log_bins=np.log(sizes),
     )
+
+
+def _slab_sums(
+    codes: Codes, rows: IntArray, bins: Bins, width: int, labels: Labels | None
+) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
+    """Sums over ``rows`` of what ``Tables`` averages: masses, conditional, joint and outside."""
+    latents, columns = len(codes.names), 0 if labels is None else sum(labels.sizes)
+    masses, joint = np.zeros((latents, width)), np.zeros((latents, width, columns))
+    conditional = np.full(latents, 0.0 if labels is None else np.nan)
+    outside = np.zeros(latents)
+    for start in range(0, len(rows), ROWS):
+        some = rows[start : start + ROWS]
+        mass, beyond = _row_masses(codes, some, bins, width)
+        outside[: len(beyond)] += beyond
+        if labels is not None:
+            table = torch.from_numpy(labels.table(some))
+            joint += (mass.flatten(1).T @ table).numpy().reshape(joint.shape)
+        else:
+            masses += mass.sum(0).numpy()
+            conditional -= torch.log(mass.clamp(min=1e-30)).mul_(mass).sum(dim=(0, 2)).numpy()
+    if labels is not None:
+        masses = joint[..., labels.columns[0]].sum(axis=-1)
+    return masses, conditional, joint, outside
 
 
 def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[Tensor, Float64Array]:
