@@ -3,7 +3,9 @@
 from dataclasses import asdict, dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from distaff.codes import FloatArray
 from distaff.metrics.bootstrap import checked_draws, interval, resample_counts
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
@@ -86,10 +88,7 @@ def explicitness(
     )
 
 
-def area_under_roc(
-    positives: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-    negatives: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-) -> float:
+def area_under_roc(positives: FloatArray, negatives: FloatArray) -> float:
     """P(a positive scores above a negative), ties counted as one half."""
     ordered = np.sort(negatives)
     below = np.searchsorted(ordered, positives, side="left").astype(np.float64)
@@ -97,10 +96,7 @@ def area_under_roc(
     return float((below + upto).mean() / (2 * len(negatives)))
 
 
-def _histograms(
-    scores: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
-    member: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-) -> IntArray:
+def _histograms(scores: FloatArray, member: NDArray[np.bool_]) -> IntArray:
     """(2, bins) counts of members and others in quantile bins of the score."""
     sample = scores[:: max(1, len(scores) // 10_000)]
     edges = np.unique(np.quantile(sample, np.linspace(0, 1, _BINS + 1)[1:-1]))

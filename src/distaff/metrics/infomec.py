@@ -5,8 +5,10 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError
@@ -118,7 +120,7 @@ def infomec(
     return InfoMEC(*scores)
 
 
-def _active(codes: Codes, share: float) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _active(codes: Codes, share: float) -> NDArray[np.bool_]:
     """(latents,) whether the range of means is more than ``share`` of the widest."""
     width = codes.means.max(axis=0) - codes.means.min(axis=0)
     wide = width > share * width.max(initial=0)
@@ -153,7 +155,7 @@ def _cross_entropies(codes: Codes, factors: Factors, rows: int, rng: np.random.G
         if len(labels) == 1:
             losses[:, k] = 0
             continue
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(limits=1, user_api="blas"):
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100).fit(x[chosen], y)
         p = model.predict_proba(x[chosen])[np.arange(len(chosen)), y]

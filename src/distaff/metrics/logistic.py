@@ -3,6 +3,7 @@
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from distaff.codes import FloatArray
 from distaff.metrics.inputs import Float64Array, IntArray
 
 _STEPS, _TOLERANCE, _BLOCK = 60, 1e-3, 10_000
@@ -48,7 +49,7 @@ def one_versus_rest(
 
 
 def _derivatives(
-    inputs: np.ndarray[tuple[int, ...], np.dtype[np.float32]],
+    inputs: FloatArray,
     targets: IntArray,
     weights: Float64Array,
     ridge: Float64Array,

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError
@@ -75,14 +76,15 @@ def z_diff(
     rng = np.random.default_rng(seed)
 
     fixed = rng.permutation(np.arange(settings.points + settings.test) % len(groups))
-    points_ = _mean_differences(codes, groups, fixed, settings.pairs, rng)
+    differences = _mean_differences(codes, groups, fixed, settings.pairs, rng)
     train, tested = slice(None, settings.points), slice(settings.points, None)
     if settings.solver == "logistic":
-        model = LogisticRegression(max_iter=1000).fit(points_[train], fixed[train])
-        guessed = model.predict(points_[tested])
+        with threadpool_limits(limits=1, user_api="blas"):  # the products are too narrow to share
+            model = LogisticRegression(max_iter=1000).fit(differences[train], fixed[train])
+        guessed = model.predict(differences[tested])
     else:
-        weights = _adagrad(points_[train], fixed[train], len(groups))
-        guessed = _with_ones(points_[tested]).dot(weights).argmax(axis=1)
+        weights = _adagrad(differences[train], fixed[train], len(groups))
+        guessed = _with_ones(differences[tested]).dot(weights).argmax(axis=1)
     right = guessed == fixed[tested]
 
     value = float(right.mean())
