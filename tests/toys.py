@@ -14,9 +14,11 @@ from distaff.models.layers import Networks, Shape
 from distaff.models.vae import VAE
 
 
-def mlp(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+def mlp(
+    shape: Shape, parameters: int, width: int, outputs: Shape | None = None, hidden: int = 64
+) -> Networks:
     """A small pair of networks for observations of any shape."""
-    return networks.mlp(shape, parameters, width, outputs, hidden=64, layers=1)
+    return networks.mlp(shape, parameters, width, outputs, hidden, layers=1)
 
 
 def ring(count: int = 1000, side: int = 12, seed: int = 0) -> Dataset:

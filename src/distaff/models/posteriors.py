@@ -61,7 +61,7 @@ class GaussianPosterior:
     def log_prob_pairs(self, z: Tensor) -> Tensor:
         """log q(z_i,d|x_j) (D, B, M) as one matrix product a dimension.
 
-        [z², z] · [−1/2σ², μ/σ²] + const. Both are measured from the batch's mean μ first: the squares
+        [z², z, 1] · [−1/2σ², μ/σ², const]. Both are measured from the batch's mean μ first: the squares
         cancel in the sum, and the smaller they are the less is lost.
         """
         # Half precision would lose the difference of the squares.
@@ -70,9 +70,9 @@ class GaussianPosterior:
             z, mu = (z - centre).T, (self.mu - centre).T
             precision = torch.exp(-self.logvar.T)
             constant = -0.5 * (LOG_2PI + self.logvar.T + mu**2 * precision)
-            samples = torch.stack([z**2, z], dim=2)
-            parameters = torch.stack([-0.5 * precision, mu * precision], dim=1)
-            return torch.baddbmm(constant[:, None], samples, parameters)
+            samples = torch.stack([z**2, z, torch.ones_like(z)], dim=2)
+            parameters = torch.stack([-0.5 * precision, mu * precision, constant], dim=1)
+            return torch.bmm(samples, parameters)
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "GaussianPosterior":
         """The posterior of ``f`` of the parameters."""

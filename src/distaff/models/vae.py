@@ -1,5 +1,6 @@
 """The variational auto-encoder: a batch goes in, an ``Output`` of distributions comes out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -48,7 +49,7 @@ class VAE(nn.Module):
         networks: Networks,
         latents: LatentSpace,
         prior: Prior | None = None,
-        likelihood: type[Likelihood] = Bernoulli,
+        likelihood: Callable[[Tensor], Likelihood] = Bernoulli,
     ) -> None:
         super().__init__()
         self.encoder, self.decoder = networks
@@ -77,7 +78,7 @@ class VAE(nn.Module):
 
     def decode(self, z: Tensor) -> Likelihood:
         """p(x|z) of z (B, width)."""
-        return self.likelihood.read(self.decoder(z))
+        return self.likelihood(self.decoder(z))
 
     @torch.no_grad()
     def draw(self, count: int) -> Tensor:

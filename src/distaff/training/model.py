@@ -59,7 +59,7 @@ def build_model(calls: Calls) -> VAE:
     make = find_function("network", model["network"], networks)
     outputs = (likelihood.numbers * shape[0], *shape[1:])
     pair = make(shape, latents.parameters, latents.width, outputs=outputs)
-    return VAE(pair, latents, parse_prior(model["prior"], latents), likelihood)
+    return VAE(pair, latents, parse_prior(model["prior"], latents), likelihood.read)
 
 
 def network_for(shape: tuple[int, ...]) -> str:

@@ -23,11 +23,16 @@ class Relaxed(Marginals, nn.Module):
 
     def __init__(self, group: Discrete, learned: bool) -> None:
         super().__init__()
-        self.group = group
+        self.group, self.dims = group, group.dims
         if learned:
             self.logits = nn.Parameter(torch.zeros(group.parameters))
         else:
             self.register_buffer("logits", torch.zeros(group.parameters), persistent=False)
+
+    @property
+    def width(self) -> int:
+        """Columns of z: one a class, or one a bit."""
+        return self.group.width
 
     def log_prob_dims(self, z: Tensor) -> Tensor:
         """The relaxed density of each variable, (B, dims)."""

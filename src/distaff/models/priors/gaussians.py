@@ -43,6 +43,7 @@ class Anisotropic(Marginals, nn.Module):
 
     def __init__(self, dims: int, learned: bool) -> None:
         super().__init__()
+        self.dims = dims
         if learned:
             self.logvar = nn.Parameter(torch.zeros(dims))
         else:
@@ -50,7 +51,7 @@ class Anisotropic(Marginals, nn.Module):
 
     def start_from(self, images: Images) -> None:
         """Set the variances to the data's principal values, their mean 1."""
-        self.logvar.data.copy_(principal_variances(images, len(self.logvar)).log())
+        self.logvar.data.copy_(principal_variances(images, self.dims).log())
 
     def log_prob_dims(self, z: Tensor) -> Tensor:
         """log N(z_d; 0, sigma_d²), (B, dims)."""
@@ -58,7 +59,7 @@ class Anisotropic(Marginals, nn.Module):
 
     def sample(self, count: int, like: Tensor) -> Tensor:
         """(count, dims) draws on the device and in the type of ``like``."""
-        noise = torch.randn(count, len(self.logvar), dtype=like.dtype, device=like.device)
+        noise = torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
         return noise * torch.exp(0.5 * self.logvar)
 
     def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
@@ -76,6 +77,7 @@ class FullCovariance(Marginals, nn.Module):
 
     def __init__(self, dims: int) -> None:
         super().__init__()
+        self.dims = dims
         self.log_diagonal = nn.Parameter(torch.zeros(dims))
         self.below = nn.Parameter(torch.zeros(dims, dims))
 
@@ -95,19 +97,19 @@ class FullCovariance(Marginals, nn.Module):
 
     def sample(self, count: int, like: Tensor) -> Tensor:
         """(count, dims) draws on the device and in the type of ``like``."""
-        noise = torch.randn(count, len(self.log_diagonal), dtype=like.dtype, device=like.device)
+        noise = torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
         return noise @ self.cholesky.mT.to(like.dtype)
 
     def kl(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
         """½ [tr(Σ⁻¹ S) + muᵀ Σ⁻¹ mu − D + log |Σ| − log |S|] with Σ = L Lᵀ and S = diag sigma², (B,)."""
         if not isinstance(posterior, GaussianPosterior):
             return posterior.log_prob_dims(z).sum(-1) - self.log_prob(z)
-        identity = torch.eye(len(self.log_diagonal), device=z.device, dtype=self.log_diagonal.dtype)
+        identity = torch.eye(self.dims, device=z.device, dtype=self.log_diagonal.dtype)
         inverse: Tensor = torch.linalg.solve_triangular(self.cholesky, identity, upper=False)
         spread: Tensor = posterior.logvar.exp() @ inverse.square().sum(0)
         shift = (posterior.mu @ inverse.mT).square().sum(-1)
         logdets = 2 * self.log_diagonal.sum() - posterior.logvar.sum(-1)
-        return 0.5 * (spread + shift - len(identity) + logdets)
+        return 0.5 * (spread + shift - self.dims + logdets)
 
     def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
         """KL(N(mu_d, s_d²) ‖ N(0, (L Lᵀ)_dd)), (B, dims)."""

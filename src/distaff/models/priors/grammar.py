@@ -11,7 +11,7 @@ from distaff.calls import public_functions
 from distaff.errors import DistaffError, unknown
 from distaff.models.latents import Group, LatentSpace
 from distaff.models.priors import kinds
-from distaff.models.priors.prior import Prior
+from distaff.models.priors.prior import Prior, standard
 
 Kind = Callable[..., nn.Module]
 STANDARD = ("normal", "uniform")
@@ -40,7 +40,7 @@ def parse_prior(text: str, latents: LatentSpace) -> Prior:
             if group in chosen:
                 raise DistaffError(f"the prior {text!r} speaks of the group {group!r} twice.")
             chosen[group] = _make(known[kind], numbers, group, latents.groups[group])
-    return Prior(latents, chosen)
+    return Prior({name: chosen.get(name) or standard(group) for name, group in latents.groups.items()})
 
 
 def _make(kind: Kind, numbers: list[str], name: str, group: Group) -> nn.Module:

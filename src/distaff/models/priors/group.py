@@ -14,6 +14,10 @@ class GroupPrior(Protocol):
 
     temperature: float
 
+    @property
+    def width(self) -> int:
+        """Columns of z."""
+
     def log_prob(self, z: Tensor) -> Tensor:
         """log p(z) (B,) of z (B, width)."""
 
@@ -36,7 +40,13 @@ class GroupPrior(Protocol):
 class Marginals:
     """A prior known by its marginals: what it needs beside them if its variables are independent."""
 
+    dims: int
     temperature: float = TEMPERATURE
+
+    @property
+    def width(self) -> int:
+        """Columns of z: one a real variable."""
+        return self.dims
 
     def log_prob_dims(self, z: Tensor) -> Tensor:
         """The marginals log p(z_d) (B, dims)."""

@@ -22,7 +22,7 @@ class GaussianMixture(Marginals, nn.Module):
     def __init__(self, means: Tensor, variance: float) -> None:
         super().__init__()
         self.register_buffer("means", means)
-        self.variance = variance
+        self.dims, self.variance = means.shape[1], variance
 
     def log_prob(self, z: Tensor) -> Tensor:
         """log p(z), (B,)."""

@@ -15,25 +15,27 @@ from distaff.models.priors.group import GroupPrior
 
 
 class Prior(nn.Module):
-    """The groups' priors side by side.
+    """The groups' priors side by side, in the order of z.
 
     Args:
-        latents: the latent space.
-        groups: the prior of each group that is not to have the standard one: N(0, I), or equal classes.
+        groups: the prior of each group.
     """
 
-    def __init__(self, latents: LatentSpace, groups: Mapping[str, nn.Module] | None = None) -> None:
+    def __init__(self, groups: Mapping[str, nn.Module]) -> None:
         super().__init__()
-        standard = {name: _standard(group) for name, group in latents.groups.items()}
-        self.names = tuple(standard)
-        self.parts = nn.ModuleList({**standard, **(groups or {})}[name] for name in self.names)
-        self._widths = [group.width for group in latents.groups.values()]
+        self.names = tuple(groups)
+        self.parts = nn.ModuleList(groups.values())
         self.temperature = TEMPERATURE
 
     @classmethod
     def standard(cls, latents: LatentSpace) -> "Prior":
         """N(0, I) for real groups, equal class probabilities for discrete ones."""
-        return cls(latents)
+        return cls({name: standard(group) for name, group in latents.groups.items()})
+
+    @property
+    def groups(self) -> dict[str, nn.Module]:
+        """The prior of each group."""
+        return dict(zip(self.names, self.parts, strict=True))
 
     @property
     def temperature(self) -> float:
@@ -43,12 +45,12 @@ class Prior(nn.Module):
     @temperature.setter
     def temperature(self, value: float) -> None:
         self._temperature = value
-        for part in self._priors():
+        for part in self._parts:
             part.temperature = value
 
     def start_from(self, images: Images) -> None:
         """Take from the data, before training starts, what the priors are to know of them."""
-        for part in self._priors():
+        for part in self._parts:
             part.start_from(images)
 
     def log_prob(self, z: Tensor) -> Tensor:
@@ -65,7 +67,7 @@ class Prior(nn.Module):
 
     def sample(self, count: int, like: Tensor) -> Tensor:
         """z (count, width) from the prior, on the device and in the type of ``like``."""
-        return torch.cat([part.sample(count, like) for part in self._priors()], dim=-1)
+        return torch.cat([part.sample(count, like) for part in self._parts], dim=-1)
 
     def kl(self, posterior: Posterior, z: Tensor) -> Tensor:
         """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at z ~ q(z|x)."""
@@ -76,18 +78,20 @@ class Prior(nn.Module):
         """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, likewise."""
         return torch.cat([prior.kl_dims(q, c) for prior, q, c in self._beside(posterior, z)], dim=-1)
 
-    def _priors(self) -> Iterator[GroupPrior]:
-        return (cast(GroupPrior, part) for part in self.parts)
+    @property
+    def _parts(self) -> list[GroupPrior]:
+        return [cast(GroupPrior, part) for part in self.parts]
+
+    def _split(self, z: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(z, [part.width for part in self._parts], dim=-1)
 
     def _columns(self, z: Tensor) -> Iterator[tuple[GroupPrior, Tensor]]:
-        return zip(self._priors(), torch.split(z, self._widths, dim=-1), strict=True)
+        return zip(self._parts, self._split(z), strict=True)
 
     def _beside(self, posterior: Posterior, z: Tensor) -> Iterator[tuple[GroupPrior, GroupPosterior, Tensor]]:
-        columns = torch.split(z, self._widths, dim=-1)
-        return zip(self._priors(), posterior.parts.values(), columns, strict=True)
+        return zip(self._parts, posterior.parts.values(), self._split(z), strict=True)
 
 
-def _standard(group: Group) -> nn.Module:
-    if isinstance(group, Gaussian):
-        return StandardNormal(group.dims)
-    return Relaxed(group, learned=False)
+def standard(group: Group) -> nn.Module:
+    """What a group has when nothing else is asked for: N(0, I), or equal class probabilities."""
+    return StandardNormal(group.dims) if isinstance(group, Gaussian) else Relaxed(group, learned=False)
