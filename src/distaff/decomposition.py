@@ -72,11 +72,12 @@ class Decomposition:
     critic: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        lines = [f"{'term (nats)':24}{'exact':>10}{self.density:>18}{'critic':>10}"]
+        by_batch, by_critic = f"by {self.density}", "by critic" if self.critic else ""
+        lines = [f"{'term (nats)':24}{'exact':>10}{by_batch:>22}{by_critic:>12}"]
         lines += [f"{'nll':24}{self.nll:10.3f}", f"{'kl':24}{self.kl:10.3f}"]
         for name, value in self.exact.items():
-            critic = f"{self.critic[name]:10.3f}" if name in self.critic else ""
-            lines.append(f"{name:24}{value:10.3f}{self.minibatch[name]:18.3f}{critic}")
+            critic = f"{self.critic[name]:12.3f}" if name in self.critic else ""
+            lines.append(f"{name:24}{value:10.3f}{self.minibatch[name]:22.3f}{critic}")
         lines += [f"{f'kl of {name}':24}{value:10.3f}" for name, value in self.kl_per_latent.items()]
         elbo = f"{'ELBO':24}{-self.nll - self.kl:10.3f}"
         return "\n".join([*lines, elbo, f"{f'log p(x) ≥, IWAE {self.particles}':24}{self.log_px:10.3f}"])

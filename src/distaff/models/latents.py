@@ -36,8 +36,35 @@ class Gaussian:
         return f"gaussian:{self.dims}"
 
 
-Group = Gaussian
-KINDS: dict[str, type[Group]] = {"gaussian": Gaussian}
+@dataclass(frozen=True)
+class Point:
+    """``dims`` real variables without noise, z = mu(x): a Gaussian of variance 0, which has no density.
+
+    For objectives that need none: adversarial and Wasserstein auto-encoders.
+    """
+
+    dims: int
+
+    @property
+    def width(self) -> int:
+        """Columns of z that the group takes."""
+        return self.dims
+
+    @property
+    def parameters(self) -> int:
+        """Encoder outputs that the group takes."""
+        return self.dims
+
+    def posterior(self, parameters: Tensor) -> GaussianPosterior:
+        """The posterior that encoder outputs (B, dims) stand for: means, with log-variance −∞."""
+        return GaussianPosterior(parameters, torch.full_like(parameters, -torch.inf))
+
+    def __str__(self) -> str:
+        return f"point:{self.dims}"
+
+
+Group = Gaussian | Point
+KINDS: dict[str, type[Group]] = {"gaussian": Gaussian, "point": Point}
 
 
 @dataclass(frozen=True)
