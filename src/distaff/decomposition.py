@@ -16,10 +16,11 @@ from distaff.models.posteriors import Posterior
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
-from distaff.objectives.densities import Density, exact, log_sum_exp
+from distaff.objectives.densities import Density, exact
 from distaff.objectives.evidence import iwae_bound
+from distaff.objectives.mixtures import log_pairs, log_sum_exp
 from distaff.objectives.objective import Term
-from distaff.objectives.step import Step, pairs
+from distaff.objectives.step import Step
 from distaff.objectives.terms import (
     dimension_kl,
     marginal_kl,
@@ -188,7 +189,7 @@ class WholeSet(Step):
         none = torch.zeros(1, 1, device=self.z.device)
         groups = self.model.latents.group_dims.values()
         for posterior in self.everything:
-            log_q = pairs(posterior, self.z)
+            log_q = log_pairs(posterior, self.z)
             parts = [log_q.sum(0)[None], *(log_q[dims].sum(0)[None] for dims in groups), log_q]
             block = torch.cat([log_sum_exp(part, none) for part in parts])
             total = torch.logaddexp(total.to(block.device, torch.float64), block.double())
