@@ -29,6 +29,7 @@ test-slow: .venv/ready
 # Speed as ratios taken in one run; nothing else should run meanwhile.
 bench: .venv/ready
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.objectives
 
 # The same against pythae, in a virtual environment of its own.
 bench-peers:

@@ -11,10 +11,11 @@ from benchmarks.training import loop_of
 from distaff.data import dsprites
 from distaff.data.dataset import Dataset
 from distaff.memory import keep_freed_memory
-from distaff.models.posteriors import GaussianPosterior
+from distaff.models.posteriors import GaussianPosterior, Posterior
 from distaff.objectives import recipes
-from distaff.objectives.densities import Shape, log_sum_exp, stratified
+from distaff.objectives.densities import Shape, stratified
 from distaff.objectives.divergences import SCALES, mmd_by_dimension
+from distaff.objectives.mixtures import log_each
 from distaff.objectives.objective import Objective
 
 OBJECTIVES: dict[str, Objective] = {
@@ -80,7 +81,7 @@ def kernels() -> None:
     weights = stratified.log_weights(Shape(512, 512, 0, 100_000), z)
     taken = seconds(
         {
-            "ours": with_backward(lambda: log_sum_exp(posterior.log_prob_pairs(z), weights)),
+            "ours": with_backward(lambda: log_each(Posterior({"z": posterior}), z, weights)),
             "naive": with_backward(lambda: naive_marginals(posterior, z, weights)),
         },
         rounds=3,

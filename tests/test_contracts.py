@@ -32,7 +32,20 @@ def a_step(objective: Objective = VAE) -> Step:
 
 
 @pytest.mark.parametrize(
-    "recipe", [recipes.beta_vae(beta=1), recipes.factor_vae(gamma=0, critic=SMALL_CRITIC)]
+    "recipe",
+    [
+        recipes.beta_vae(beta=1),
+        recipes.structured_beta_vae(beta=1),
+        recipes.factor_vae(gamma=0, critic=SMALL_CRITIC),
+        recipes.factor_vae_prior(gamma=0, critic=SMALL_CRITIC),
+        recipes.dip_vae_i(0, 0),
+        recipes.dip_vae_ii(0, 0),
+        recipes.info_vae(alpha=0, lam=1),
+        recipes.anchor_vae(lam=0),
+        recipes.alpha_beta_vae(alpha=0, beta=1),
+        recipes.max_entropy_vae(beta=1),
+    ],
+    ids=str,
 )
 def test_reduces_to_the_vae(recipe):
     step = a_step(recipe)

@@ -16,10 +16,11 @@ from distaff.models.posteriors import Posterior
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
-from distaff.objectives.densities import Density, exact, log_sum_exp
+from distaff.objectives.densities import Density, exact
 from distaff.objectives.evidence import iwae_bound
+from distaff.objectives.mixtures import log_pairs, log_sum_exp
 from distaff.objectives.objective import Term
-from distaff.objectives.step import Step, pairs
+from distaff.objectives.step import Step
 from distaff.objectives.terms import (
     dimension_kl,
     marginal_kl,
@@ -72,11 +73,12 @@ class Decomposition:
     critic: Mapping[str, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        lines = [f"{'term (nats)':24}{'exact':>10}{self.density:>18}{'critic':>10}"]
+        by_batch, by_critic = f"by {self.density}", "by critic" if self.critic else ""
+        lines = [f"{'term (nats)':24}{'exact':>10}{by_batch:>22}{by_critic:>12}"]
         lines += [f"{'nll':24}{self.nll:10.3f}", f"{'kl':24}{self.kl:10.3f}"]
         for name, value in self.exact.items():
-            critic = f"{self.critic[name]:10.3f}" if name in self.critic else ""
-            lines.append(f"{name:24}{value:10.3f}{self.minibatch[name]:18.3f}{critic}")
+            critic = f"{self.critic[name]:12.3f}" if name in self.critic else ""
+            lines.append(f"{name:24}{value:10.3f}{self.minibatch[name]:22.3f}{critic}")
         lines += [f"{f'kl of {name}':24}{value:10.3f}" for name, value in self.kl_per_latent.items()]
         elbo = f"{'ELBO':24}{-self.nll - self.kl:10.3f}"
         return "\n".join([*lines, elbo, f"{f'log p(x) ≥, IWAE {self.particles}':24}{self.log_px:10.3f}"])
@@ -187,7 +189,7 @@ class WholeSet(Step):
         none = torch.zeros(1, 1, device=self.z.device)
         groups = self.model.latents.group_dims.values()
         for posterior in self.everything:
-            log_q = pairs(posterior, self.z)
+            log_q = log_pairs(posterior, self.z)
             parts = [log_q.sum(0)[None], *(log_q[dims].sum(0)[None] for dims in groups), log_q]
             block = torch.cat([log_sum_exp(part, none) for part in parts])
             total = torch.logaddexp(total.to(block.device, torch.float64), block.double())

@@ -34,6 +34,8 @@ def parse(
             hint = Annotated[hint, tyro.conf.arg(help=helps.get(parameter.name, ""))]
             if parameter.default is inspect.Parameter.empty:
                 hint = Annotated[hint, tyro.conf.Positional]
+            if hasattr(parameter.default, "parse"):
+                parameter = parameter.replace(default=str(parameter.default))
             parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
 
     def collect(**call: Any) -> dict[str, Any]:

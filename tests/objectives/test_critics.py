@@ -1,10 +1,25 @@
+import math
+
+import pytest
 import torch
 from lightning_fabric import Fabric
+from torch.nn import functional as F
 
+from distaff.models.latents import LatentSpace
 from distaff.objectives import recipes
-from distaff.objectives.critics import CriticSettings, DensityRatio
+from distaff.objectives.critics import (
+    AdversarialPrior,
+    CriticSettings,
+    DensityRatio,
+    DensityRatioGroups,
+    DensityRatioPrior,
+    non_saturating,
+    permute_groups,
+)
 from distaff.training.batches import Batches, seed_step
 from distaff.training.learner import VAELearner, make_adam
+from distaff.training.log import read_log
+from distaff.training.train import train
 from tests import toys
 
 CRITIC = CriticSettings(hidden=32, layers=2)
@@ -87,3 +102,97 @@ def test_the_critic_learns_after_the_vae_has_moved():
     learner.ratios = [DensityRatio("total_correlation", reference, CRITIC)]
     learner.update(Batches(data, 32, 0, torch.device("cpu")), 0)
     assert had_moved == [True]
+
+
+def test_permuted_groups_keep_what_is_within_and_break_what_is_between():
+    torch.manual_seed(0)
+    latents = LatentSpace.parse("a=gaussian:2,b=gaussian:1")
+    z = torch.randn(4000, 1) + 0.3 * torch.randn(4000, 3)
+    permuted = permute_groups(z, latents)
+    torch.testing.assert_close(permuted.sort(dim=0).values, z.sort(dim=0).values)
+    correlation = torch.corrcoef(permuted.T)
+    assert correlation[0, 1] > 0.85
+    assert correlation[:2, 2].abs().max() < 0.06
+
+
+def trained_critic(term, draw, reference, latents):
+    torch.manual_seed(0)
+    critic = term.network(latents)
+    adam = torch.optim.Adam(critic.parameters(), 2e-3, betas=(0.5, 0.9))
+    for _ in range(400):
+        loss, _ = term.critic_loss(critic, draw(512), reference(512))
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    with torch.no_grad():
+        return term.reading(critic(draw(20_000))).mean().item()
+
+
+def test_the_ratio_to_the_prior_approaches_the_closed_form():
+    """KL(N(0.7, 0.8²) ‖ N(0, 1)) = ½ (μ² + σ² − 1) − log σ."""
+    latents = LatentSpace.parse(1)
+    model = toys.model(toys.ring(10), 1)
+    term = DensityRatioPrior(CriticSettings(hidden=64, layers=2))
+    found = trained_critic(
+        term,
+        lambda n: 0.7 + 0.8 * torch.randn(n, 1),
+        lambda n: term.reference(model, torch.zeros(n, 1)),
+        latents,
+    )
+    assert found == pytest.approx(0.5 * (0.49 + 0.64 - 1) - math.log(0.8), abs=0.06)
+
+
+def test_the_ratio_between_groups_approaches_the_closed_form():
+    """Groups {0, 1} and {2} of a Gaussian; what is dependent within a group does not count."""
+    latents = LatentSpace.parse("a=gaussian:2,b=gaussian:1")
+    cov = torch.tensor([[1.0, 0.9, 0.6], [0.9, 1.0, 0.6], [0.6, 0.6, 1.0]])
+    root = torch.linalg.cholesky(cov)
+    term = DensityRatioGroups(CriticSettings(hidden=64, layers=2))
+
+    def draw(n):
+        return torch.randn(n, 3) @ root.T
+
+    found = trained_critic(term, draw, lambda n: permute_groups(draw(n), latents), latents)
+    expected = 0.5 * float(torch.logdet(cov[:2, :2]) - torch.logdet(cov))
+    assert expected > 0.2
+    assert found == pytest.approx(expected, abs=0.06)
+
+
+def test_the_adversarial_loss_is_minus_the_log_of_the_critics_belief_in_the_prior():
+    logits = torch.tensor([[2.0, 0.5], [-1.0, 3.0]])
+    torch.testing.assert_close(non_saturating(logits), -F.log_softmax(logits, 1)[:, 1])
+    assert AdversarialPrior(CRITIC).reading is non_saturating
+
+
+def test_a_critic_is_above_chance_early_and_returns_towards_it(tmp_path):
+    train(
+        "aae",
+        toys.ring(500, side=16),
+        out=tmp_path / "run",
+        gamma=10.0,
+        critic=CriticSettings(hidden=64, layers=2, learning_rate=1e-3),
+        latents=2,
+        network="tests.toys:mlp",
+        steps=600,
+        batch_size=100,
+        learning_rate=5e-3,
+        log_every=20,
+        progress=False,
+    )
+    accuracy = [line["marginal_kl.critic_accuracy"] for line in read_log(tmp_path / "run/log.jsonl")]
+    assert max(accuracy[:8]) > 0.65
+    assert sum(accuracy[-8:]) / 8 < 0.6
+
+
+@pytest.mark.parametrize(
+    ("recipe", "arguments"), [("aae", {"critic": CRITIC}), ("wae", {}), ("wae_gan", {"critic": CRITIC})]
+)
+def test_encoders_may_be_deterministic(recipe, arguments):
+    settings = {"steps": 30, "batch_size": 50, "learning_rate": 5e-3, "log_every": 10, "progress": False}
+    trained = train(
+        recipe, toys.ring(100), latents="point:2", network="tests.toys:mlp", **settings, **arguments
+    )
+    codes = trained.encode(toys.ring(100).images)
+    assert (codes.logvars == -math.inf).all()
+    assert codes.means.std() > 0
+    assert math.isfinite(codes.means.sum())

@@ -16,10 +16,10 @@ from distaff.objectives.densities import (
     chen_stratified,
     exact,
     independent_batch,
-    log_sum_exp,
     stratified,
     weighted,
 )
+from distaff.objectives.mixtures import log_sum_exp
 from tests.objectives import worlds
 
 DOUBLE = torch.zeros((), dtype=torch.float64)

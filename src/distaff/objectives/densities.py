@@ -8,17 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from distaff.errors import DistaffError, unknown
-
-FLOOR = -60.0
-"""Terms below exp(FLOOR) of the largest one count as that: far below rounding, and yet with room for the
-products of the backward pass above 1e-38, under which a CPU takes 50 to 100 times as long."""
 
 
 class Source(Enum):
@@ -121,31 +116,6 @@ exact = Density("exact", _plain, Source.DATA_SET)
 """q(z) itself: the whole data set is encoded, with gradient, at every step; for small data sets."""
 
 DENSITIES = {d.name: d for d in (stratified, weighted, chen_stratified, batch, independent_batch, exact)}
-
-
-def log_sum_exp(log_terms: Tensor, log_weights: Tensor) -> Tensor:
-    """log Σ_j w_ij exp(t_ij) (..., B) of terms (..., B, M) and log-weights (B, M)."""
-    result: Tensor = _LogSumExp.apply(log_terms, log_weights)  # type: ignore[no-untyped-call]
-    return result
-
-
-class _LogSumExp(torch.autograd.Function):
-    """One pass forward and one back: the terms' shares of the sum are kept, nothing is taken twice."""
-
-    @staticmethod
-    def forward(ctx: Any, log_terms: Tensor, log_weights: Tensor) -> Tensor:
-        terms = log_terms + log_weights
-        top = terms.amax(-1, keepdim=True)
-        terms.sub_(top).clamp_(min=FLOOR).exp_()
-        total = terms.sum(-1, keepdim=True)
-        ctx.save_for_backward(terms, total)
-        return (top + total.log()).squeeze(-1)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        terms, total = ctx.saved_tensors
-        return terms * (gradient.unsqueeze(-1) / total), None
 
 
 @lru_cache(maxsize=8)

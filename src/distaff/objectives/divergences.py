@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from distaff.errors import unknown
-from distaff.objectives.densities import log_sum_exp
+from distaff.objectives.mixtures import log_joint, single
 from distaff.objectives.objective import FunctionTerm
-from distaff.objectives.step import Step, pairs
+from distaff.objectives.step import Step
 from distaff.objectives.terms import marginal_kl
 
 SCALES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -80,8 +80,9 @@ def _to_prior(distance: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Step], 
 
 
 def _inclusive(s: Step) -> Tensor:
-    log_terms = pairs(s.posteriors, s.prior_z).sum(0)
-    log_qz = log_sum_exp(log_terms, log_terms.new_full((1, 1), -math.log(log_terms.shape[1])))
+    count = len(s.posteriors.mode())
+    log_weights = single(s.prior_z).new_full((len(s.prior_z), count), -math.log(count))
+    log_qz = log_joint(s.posteriors, s.prior_z, log_weights)
     return (s.output.prior.log_prob(s.prior_z) - log_qz).mean()
 
 

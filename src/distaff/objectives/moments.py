@@ -7,8 +7,9 @@ from torch import Tensor
 
 from distaff.errors import DistaffError
 from distaff.models.posteriors import GaussianPosterior, Posterior
+from distaff.objectives.mixtures import single
 from distaff.objectives.objective import FunctionTerm, term
-from distaff.objectives.step import Step, single
+from distaff.objectives.step import Step
 
 Covariance = Callable[[Step], Tensor]
 

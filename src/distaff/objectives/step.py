@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from distaff.models.posteriors import Posterior
 from distaff.models.vae import VAE, Output
-from distaff.objectives.densities import Density, Shape, Source, log_sum_exp, stratified
+from distaff.objectives.densities import Density, Shape, Source, stratified
+from distaff.objectives.mixtures import log_each, log_joint, log_pairs, log_sum_exp, single
 
 
 def alone(x: Tensor) -> Tensor:
@@ -102,39 +103,35 @@ class Step:
     @cached_property
     def log_qz(self) -> Tensor:
         """log q(z) (B,) by the step's density."""
-        return self.log_qz_of(range(self.model.latents.dims))
+        return log_joint(self.posteriors, self.z, self.log_weights)
 
     @cached_property
     def log_qz_groups(self) -> Tensor:
         """log q(z_g) (B, G) by the step's density."""
-        groups = self.model.latents.group_dims.values()
-        if len(groups) == 1:
+        parts = self.posteriors.parts
+        if len(parts) == 1:
             return self.log_qz[:, None]
-        variables = range(self.model.latents.dims)
-        return torch.stack([self.log_qz_of(variables[group]) for group in groups], dim=1)
+        columns = torch.split(self.z, [part.width for part in parts.values()], dim=1)
+        groups = [Posterior({name: part}) for name, part in parts.items()]
+        found = [log_joint(q, z, self.log_weights) for q, z in zip(groups, columns, strict=True)]
+        return torch.stack(found, dim=1)
 
     @cached_property
     def log_qz_dims(self) -> Tensor:
         """log q(z_d) (B, D) by the step's density."""
-        return log_sum_exp(self.log_qz_pairs, self.log_weights).T
+        return log_each(self.posteriors, self.z, self.log_weights)
 
     def log_qz_of(self, variables: Sequence[int]) -> Tensor:
         """log q(z_a) (B,) of some variables a together, by the step's density."""
-        pairs = self.log_qz_pairs
-        joint = pairs if len(variables) == len(pairs) else pairs[list(variables)]
-        return log_sum_exp(joint.sum(0), self.log_weights)
-
-    @cached_property
-    def log_qz_pairs(self) -> Tensor:
-        """log q(z_id|x_j) (D, B, M) of every sample under every posterior that stands for q(z)."""
-        return pairs(self.posteriors, self.z)
+        log_terms = log_pairs(self.posteriors, self.z)[list(variables)].sum(0)
+        return log_sum_exp(log_terms, self.log_weights)
 
     @cached_property
     def log_weights(self) -> Tensor:
         """(B, M) the logarithms of the density's weights."""
-        rows, columns = self.log_qz_pairs.shape[1:]
+        rows, columns = len(self.z), len(self.posteriors.mode())
         shape = Shape(rows, columns, self.processes.rank * rows, self.data_size)
-        return self.density.log_weights(shape, self.log_qz_pairs)
+        return self.density.log_weights(shape, single(self.z))
 
     @cached_property
     def posteriors(self) -> Posterior:
@@ -158,14 +155,3 @@ class Step:
     def all_prior_z(self) -> Tensor:
         """(all B, width) those of all processes."""
         return single(self.processes.gather(self.prior_z))
-
-
-def pairs(posterior: Posterior, z: Tensor) -> Tensor:
-    """log q(z_id|x_j) (D, B, M) in float32 at least, whatever the precision of the networks."""
-    with torch.autocast(z.device.type, enabled=False):
-        return posterior.map(single).log_prob_pairs(single(z))
-
-
-def single(x: Tensor) -> Tensor:
-    """x in float32, or in float64 if it is."""
-    return x if x.dtype == torch.float64 else x.float()
