@@ -60,12 +60,13 @@ def check(measure, *arguments, **settings):
             return
     low, high = card_of(measure).bounds
     assert np.isfinite(score.value)
-    assert low - 0.01 <= score.value <= high + 0.01
+    error = 0.2 if settings else 0.01  # of sixty samples
+    assert low - error <= score.value <= high + error
     for parts in (score.per_latent, score.per_factor):
         assert parts is None or np.isfinite(list(parts.values())).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(odd_codes())
 def test_metrics_of_codes_alone(codes):
     for measure in OF_CODES:
@@ -74,7 +75,7 @@ def test_metrics_of_codes_alone(codes):
     check(informativeness, codes, estimate="sampled", samples=60)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(odd_codes(), st.integers(1, 3), st.integers(0, 100))
 def test_labelled_metrics(codes, count, seed):
     factors = np.random.default_rng(seed).integers(3, size=(len(codes), count))
