@@ -1,44 +1,25 @@
 """``train``, ``resume`` and ``load``: from a call to a trained model in a run folder, and back."""
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Literal
-
-import torch
-from lightning_fabric import Fabric
 
 from distaff.calls import bind, find_function, to_plain
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
-from distaff.memory import keep_freed_memory
 from distaff.models.latents import TEMPERATURE
-from distaff.models.layout import channels_last
 from distaff.models.representation import Representation
-from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.training import checkpoint
-from distaff.training.batches import Batches, seed_weights
 from distaff.training.data_call import Data, open_data_call, reopen
-from distaff.training.learner import VAELearner, make_adam
-from distaff.training.loop import fit
 from distaff.training.model import build_model, describe_model, temperature_of
-from distaff.training.progress import Progress
-from distaff.training.recorder import Recorder
 from distaff.training.run import RunFolder, warn
+from distaff.training.work import Job, launch
 
 Calls = dict[str, Any]
 Precision = Literal["32-true", "bf16-mixed"]
-
-
-class Interrupted(KeyboardInterrupt):
-    """Training was asked to stop by a signal, and did after a checkpoint."""
-
-    def __init__(self, message: str, signal_number: int) -> None:
-        super().__init__(message)
-        self.signal_number = signal_number
 
 
 def train(
@@ -123,8 +104,8 @@ def train(
     dataset, calls["data"] = open_data_call(data, file, data_options, resize)
     calls["model"] = describe_model(dataset, latents, prior, temperature, network, likelihood)
     folder = None if out is None else RunFolder(Path(out))
-    fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
-    return _launch(fabric, calls, _objective(name, function, bound), dataset, folder, progress)
+    job = Job(calls, _objective(name, function, bound), dataset, folder, progress)
+    return launch(job, accelerator, devices, strategy)
 
 
 def resume(
@@ -158,9 +139,8 @@ def resume(
         calls["training"]["steps"] = steps
         _check_training(calls["training"])
         run.write(calls)
-    precision = calls["training"]["precision"]
-    fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
-    return _launch(fabric, calls, build_objective(calls), dataset, run, progress)
+    job = Job(calls, build_objective(calls), dataset, run, progress)
+    return launch(job, accelerator, devices, strategy)
 
 
 def load(folder: str | Path, device: str = "cpu") -> Representation:
@@ -182,84 +162,6 @@ def build_objective(calls: Calls) -> Objective:
     """The objective that a run's calls name."""
     name, function = _find_recipe(calls["recipe"]["name"])
     return _objective(name, function, bind(function, calls["recipe"]["arguments"]))
-
-
-def _launch(
-    fabric: Fabric,
-    calls: Calls,
-    objective: Objective,
-    data: Dataset,
-    folder: RunFolder | None,
-    progress: bool,
-) -> Representation:
-    keep_freed_memory()
-    with torch.random.fork_rng():
-        work: Callable[..., VAE] = _work_in_folder
-        model: VAE = fabric.launch(work, calls, objective, data, folder, progress)
-    return Representation(model, data.shape)
-
-
-def _work_in_folder(
-    fabric: Fabric,
-    calls: Calls,
-    objective: Objective,
-    data: Dataset,
-    folder: RunFolder | None,
-    progress: bool,
-) -> VAE:
-    """Make the folder this run's own while it trains."""
-    owned = folder if fabric.is_global_zero else None
-    if owned:
-        owned.claim(calls)
-    with owned.lock() if owned else nullcontext():
-        if owned:
-            checkpoint.remove_leftovers(owned.checkpoints)
-        fabric.barrier()
-        return _work(fabric, calls, objective, data, folder, progress)
-
-
-def _work(
-    fabric: Fabric,
-    calls: Calls,
-    objective: Objective,
-    data: Dataset,
-    folder: RunFolder | None,
-    progress: bool,
-) -> VAE:
-    settings = calls["training"]
-    seed_weights(settings["seed"])
-    model = channels_last(build_model(calls))
-    model.prior.start_from(data.images)
-    model = model.to(fabric.device)
-    betas = (settings["betas"][0], settings["betas"][1])
-    optimiser = make_adam(model.parameters(), settings["learning_rate"], betas, settings["amsgrad"])
-    temperature = temperature_of(calls["model"])
-    learner = VAELearner(model, objective, optimiser, len(data), fabric, temperature)
-    batches = Batches(
-        data, settings["batch_size"], settings["seed"], fabric.device, fabric.global_rank, fabric.world_size
-    )
-    saved = folder and checkpoint.restore(folder.checkpoints, learner, warn)
-    start, seconds = (saved["step"], saved["seconds"]) if saved else (0, 0.0)
-    steps = settings["steps"]
-    visible = progress and fabric.is_global_zero
-    with Progress(calls["recipe"]["name"], steps, start, visible) as bar:
-        recorder = Recorder(
-            folder,
-            fabric,
-            settings["log_every"],
-            settings["checkpoint_every"],
-            bar,
-            start,
-            seconds,
-        )
-        with recorder.stop.listening():
-            fit(learner, batches, start, steps, recorder)
-        recorder.close()
-    if recorder.stop.heard is not None and recorder.saved < steps:
-        where = f"; go on with: distaff resume {folder.path}" if folder else ""
-        message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
-        raise Interrupted(message, recorder.stop.heard)
-    return model
 
 
 def _find_recipe(recipe: str | Callable[..., Objective]) -> tuple[str, Callable[..., Objective]]:

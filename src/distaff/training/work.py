@@ -1,0 +1,108 @@
+"""A job done: the model, the learner, the data and the run folder put together around the loop."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+
+from distaff.data.dataset import Dataset
+from distaff.memory import keep_freed_memory
+from distaff.models.layout import channels_last
+from distaff.models.representation import Representation
+from distaff.models.vae import VAE
+from distaff.objectives.objective import Objective
+from distaff.training import checkpoint
+from distaff.training.batches import Batches, seed_weights
+from distaff.training.learner import VAELearner, make_adam
+from distaff.training.loop import fit
+from distaff.training.model import build_model, temperature_of
+from distaff.training.progress import Progress
+from distaff.training.recorder import Recorder
+from distaff.training.run import RunFolder, warn
+
+
+class Interrupted(KeyboardInterrupt):
+    """Training was asked to stop by a signal, and did after a checkpoint."""
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that training needs to know.
+
+    Args:
+        calls: the calls as ``run.yaml`` holds them.
+        objective: what they ask to minimise.
+        data: what they ask to train on.
+        folder: where the run is kept; None keeps nothing.
+        progress: whether to show it.
+    """
+
+    calls: dict[str, Any]
+    objective: Objective
+    data: Dataset
+    folder: RunFolder | None
+    progress: bool
+
+
+def launch(job: Job, accelerator: str, devices: int, strategy: str) -> Representation:
+    """Do a job on one or several devices; the caller's random numbers stay as they were."""
+    keep_freed_memory()
+    precision = job.calls["training"]["precision"]
+    fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
+    work: Callable[..., VAE] = _work_in_folder
+    with torch.random.fork_rng():
+        model: VAE = fabric.launch(work, job)
+    return Representation(model, job.data.shape)
+
+
+def _work_in_folder(fabric: Fabric, job: Job) -> VAE:
+    """Make the folder this run's own while it trains."""
+    owned = job.folder if fabric.is_global_zero else None
+    if owned:
+        owned.claim(job.calls)
+    with owned.lock() if owned else nullcontext():
+        if owned:
+            checkpoint.remove_leftovers(owned.checkpoints)
+        fabric.barrier()
+        return _work(fabric, job)
+
+
+def _work(fabric: Fabric, job: Job) -> VAE:
+    settings, folder = job.calls["training"], job.folder
+    learner = _learner(fabric, job)
+    order = settings["batch_size"], settings["seed"]
+    batches = Batches(job.data, *order, fabric.device, fabric.global_rank, fabric.world_size)
+    saved = folder and checkpoint.restore(folder.checkpoints, learner, warn)
+    start, seconds = (saved["step"], saved["seconds"]) if saved else (0, 0.0)
+    steps = settings["steps"]
+    visible = job.progress and fabric.is_global_zero
+    with Progress(job.calls["recipe"]["name"], steps, start, visible) as bar:
+        every = settings["log_every"], settings["checkpoint_every"]
+        recorder = Recorder(folder, fabric, *every, bar, start, seconds)
+        with recorder.stop.listening():
+            fit(learner, batches, start, steps, recorder)
+        recorder.close()
+    if recorder.stop.heard is not None and recorder.saved < steps:
+        where = f"; go on with: distaff resume {folder.path}" if folder else ""
+        message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
+        raise Interrupted(message, recorder.stop.heard)
+    return learner.model
+
+
+def _learner(fabric: Fabric, job: Job) -> VAELearner:
+    settings = job.calls["training"]
+    seed_weights(settings["seed"])
+    model = channels_last(build_model(job.calls))
+    model.prior.start_from(job.data.images)
+    model = model.to(fabric.device)
+    betas = (settings["betas"][0], settings["betas"][1])
+    adam = make_adam(model.parameters(), settings["learning_rate"], betas, settings["amsgrad"])
+    temperature = temperature_of(job.calls["model"])
+    return VAELearner(model, job.objective, adam, len(job.data), fabric, temperature)
