@@ -30,6 +30,9 @@ test-slow: .venv/ready
 bench: .venv/ready
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.objectives
+	$(BIN)/python -m benchmarks.data
+	$(BIN)/python -m benchmarks.metrics
+	$(BIN)/python -m benchmarks.information --full
 
 # The same against pythae, in a virtual environment of its own.
 bench-peers:
@@ -37,7 +40,7 @@ bench-peers:
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0 -e . pythae==0.1.2
 	.venv-peers/bin/python -m benchmarks.peers
 
-# About six minutes of training on two cores; Ctrl-C keeps the run and the same command goes on with it.
+# About six minutes of training on two quick cores; Ctrl-C keeps the run, the same command goes on with it.
 demo: .venv/ready
 	$(BIN)/distaff train factor_vae --data dsprites --gamma 10 --learning-rate 5e-4 --steps 4500 --out runs/demo
 	$(BIN)/distaff evaluate runs/demo

@@ -1,6 +1,6 @@
 """What a batch of 64 costs, as a share of a training step in the same run, and what data take in memory.
 
-Run: python benchmarks/data.py
+Run: python -m benchmarks.data
 """
 
 import statistics

@@ -1,7 +1,7 @@
 """Speed of the information metrics against their naive forms, as ratios taken in one run.
 
-python benchmarks/information.py            # a minute or so
-python benchmarks/information.py --full     # dSprites' 737,280 observations
+python -m benchmarks.information            # a minute or so
+python -m benchmarks.information --full     # dSprites' 737,280 observations
 """
 
 import argparse

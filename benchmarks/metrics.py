@@ -1,19 +1,19 @@
 """Speed of the metrics at N = 100,000: the whole default table, and ratios against naive forms in one run.
 
-python benchmarks/metrics.py                # two minutes or so
-python benchmarks/metrics.py --rows 737280
+python -m benchmarks.metrics                # two minutes or so
+python -m benchmarks.metrics --rows 737280
 """
 
 import argparse
 import time
 
 import numpy as np
-from information import compare, seconds, trained
 from sklearn.feature_selection import mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC
 
+from benchmarks.information import compare, seconds, trained
 from distaff.metrics import as_factors, evaluate_scores, explicitness, factor_vae_score, z_diff
 from distaff.metrics.neighbours import neighbour_information
 from distaff.metrics.predictability import threshold_accuracies
