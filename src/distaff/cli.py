@@ -11,6 +11,7 @@ from typing import Any
 from distaff._version import __version__
 from distaff.errors import DistaffError, unknown
 from distaff.flags import parse
+from distaff.memory import keep_freed_memory
 
 BAD_INPUT = 2
 
@@ -127,6 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if name == "--version":
         return print(f"distaff {__version__}")
     warnings.showwarning = _show_warning
+    keep_freed_memory()  # early, as in distaff.training
     sys.path.insert(0, "")  # so that module:function finds a user's own file in the folder she works in
     try:
         if name not in COMMANDS:

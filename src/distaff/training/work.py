@@ -9,7 +9,6 @@ import torch
 from lightning_fabric import Fabric
 
 from distaff.data.dataset import Dataset
-from distaff.memory import keep_freed_memory
 from distaff.models.layout import channels_last
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
@@ -53,7 +52,6 @@ class Job:
 
 def launch(job: Job, accelerator: str, devices: int, strategy: str) -> Representation:
     """Do a job on one or several devices; the caller's random numbers stay as they were."""
-    keep_freed_memory()
     precision = job.calls["training"]["precision"]
     fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
     work: Callable[..., VAE] = _work_in_folder
