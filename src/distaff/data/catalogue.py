@@ -83,6 +83,9 @@ class FileState:
     path: Path
     state: Literal["whole", "damaged", "absent", "here", "unknown"]
 
+    def __str__(self) -> str:
+        return f"{self.path}: {self.state}"
+
 
 def verify(name: str) -> list[FileState]:
     """Check every official file of a data set that is on this machine against its published hash."""

@@ -20,6 +20,7 @@ def open_data_call(
     file: str | Path | None = None,
     options: str | Mapping[str, Any] | None = None,
     resize: int | None = None,
+    skip_bad: bool = False,
 ) -> tuple[Dataset, dict[str, Any]]:
     """A data set, and the call that opens it again: paths are made absolute, what is in memory has no spec.
 
@@ -28,10 +29,13 @@ def open_data_call(
         file: the official file of a named data set.
         options: what its ``load`` takes beside, as a mapping or as text such as ``part=test,variant=real``.
         resize: one of those options by itself.
+        skip_bad: another.
     """
     chosen = parse_options(options) if isinstance(options, str) else dict(options or {})
     if resize is not None:
         chosen["resize"] = resize
+    if skip_bad:
+        chosen["skip_bad"] = True
     spec = None
     if isinstance(data, Dataset):
         dataset = data

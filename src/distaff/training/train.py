@@ -29,6 +29,7 @@ def train(
     out: str | Path | None = None,
     file: str | Path | None = None,
     resize: int | None = None,
+    skip_bad: bool = False,
     data_options: str | Mapping[str, Any] | None = None,
     steps: int = 300_000,
     batch_size: int = 64,
@@ -58,6 +59,7 @@ def train(
         out: the run folder; without one, nothing is written and nothing can be resumed.
         file: the official file of a named data set, instead of the built-in one.
         resize: the side that images are brought to, where the data set can.
+        skip_bad: leave out images that do not decode, instead of stopping at the first.
         data_options: what the data set's load takes beside, such as part=test.
         steps: training steps in all.
         batch_size: images a step, over all devices.
@@ -101,7 +103,7 @@ def train(
         },
     }
     _check_training(calls["training"])
-    dataset, calls["data"] = open_data_call(data, file, data_options, resize)
+    dataset, calls["data"] = open_data_call(data, file, data_options, resize, skip_bad)
     calls["model"] = describe_model(dataset, latents, prior, temperature, network, likelihood)
     folder = None if out is None else RunFolder(Path(out))
     job = Job(calls, _objective(name, function, bound), dataset, folder, progress)
