@@ -197,7 +197,7 @@ def _posterior_tables(codes: Codes, bins: Bins, labels: Labels | None, groups: i
     slabs = [
         (g, slab) for g, rows in enumerate(members) for slab in np.array_split(rows, 1 + len(rows) // SLAB)
     ]
-    sums = side_by_side(lambda slab: _slab_sums(codes, slab[1], bins, max(sizes), labels), slabs)
+    sums = list(side_by_side(lambda slab: _slab_sums(codes, slab[1], bins, max(sizes), labels), slabs))
     masses, conditional, joint, outside = (
         np.zeros((len(counts), *first.shape), dtype=np.float64) for first in sums[0]
     )
