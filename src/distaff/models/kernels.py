@@ -11,9 +11,9 @@ class UpToOneChannel(nn.ConvTranspose2d):
     """4×4 transposed convolution of stride 2 to one channel: twice the side (B, 1, 2H, 2W).
 
     With one output channel the library's kernel reaches a twentieth of its usual rate. The 4×4 patches of
-    all pixels are one matrix product instead, (16, inputs) × (inputs, H·W) for each image, and overlap by sums
-    of shifted planes: a Kim–Mnih training step takes 6% less time. Parameters, values and gradients are the
-    library's; other devices, mixed precision, exports and compilers are left to it.
+    all pixels are one matrix product instead, (16, inputs) × (inputs, H·W) for each image, and overlap by
+    sums of shifted planes: a Kim–Mnih training step takes 6% less time. Parameters, values and gradients are
+    the library's; other devices, mixed precision, exports and compilers are left to it.
     """
 
     def __init__(self, inputs: int) -> None:
