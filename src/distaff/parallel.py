@@ -1,5 +1,7 @@
 """Several cores on one job, each with a part of its own."""
 
+import functools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -20,8 +22,18 @@ def side_by_side(function: Callable[[Part], Result], parts: Sequence[Part]) -> I
     if threads == 1 or len(parts) == 1:
         yield from map(function, parts)
         return
+    # The matrix library counts its threads for the whole process, torch for each thread by itself.
+    torch.set_num_threads(1)
     try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            yield from pool.map(function, parts)
+        yield from _workers(threads).map(function, parts)
     finally:
         torch.set_num_threads(threads)
+
+
+@functools.cache
+def _workers(count: int) -> ThreadPoolExecutor:
+    """Threads that are kept, and with them the memory that each has touched."""
+    return ThreadPoolExecutor(count, "side_by_side", initializer=torch.set_num_threads, initargs=(1,))
+
+
+os.register_at_fork(after_in_child=_workers.cache_clear)
