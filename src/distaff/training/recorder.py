@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
@@ -30,7 +30,9 @@ class Recorder:
         log_every: steps between log lines; each holds the mean over those steps.
         checkpoint_every: steps between checkpoints.
         progress: what the user sees.
+        start: the step that this process starts from.
         seconds: training time spent before this process.
+        snapshots: the steps after which the model's weights are kept for good.
     """
 
     def __init__(
@@ -42,10 +44,11 @@ class Recorder:
         progress: Progress,
         start: int = 0,
         seconds: float = 0.0,
+        snapshots: Collection[int] = (),
     ) -> None:
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.log_every, self.checkpoint_every = fabric, log_every, checkpoint_every
-        self.progress = progress
+        self.progress, self.snapshots = progress, frozenset(snapshots)
         self.stop = StopSignal()
         self.saved = start
         self._pending: list[tuple[int, Tensor]] = []
@@ -89,6 +92,11 @@ class Recorder:
             checkpoint.save(self.folder.checkpoints, learner, step, facts)
         self.saved = step
         self.fabric.barrier()
+
+    def snapshot(self, learner: Learner, step: int) -> None:
+        """Keep the model as it is after so many steps, if that was asked for."""
+        if self.folder is not None and step in self.snapshots:
+            checkpoint.keep(self.folder.snapshots, learner, step)
 
     def flush(self) -> None:
         """Write the mean of the pending steps; stop the run if any of their values is not finite."""

@@ -45,6 +45,7 @@ def train(
     precision: Precision = "32-true",
     log_every: int = 100,
     checkpoint_every: int = 1000,
+    snapshots: int | None = None,
     accelerator: str = "auto",
     devices: int = 1,
     strategy: str = "auto",
@@ -75,6 +76,7 @@ def train(
         precision: of the forward pass.
         log_every: steps between log lines.
         checkpoint_every: steps between checkpoints.
+        snapshots: how many times the model is kept for good, at equal distances, to look back at training.
         accelerator: cpu, cuda, or auto for the best there is.
         devices: how many of them.
         strategy: ddp for several devices.
@@ -100,6 +102,7 @@ def train(
             "precision": precision,
             "log_every": log_every,
             "checkpoint_every": checkpoint_every,
+            "snapshots": snapshots,
         },
     }
     _check_training(calls["training"])
@@ -145,13 +148,16 @@ def resume(
     return launch(job, accelerator, devices, strategy)
 
 
-def load(folder: str | Path, device: str = "cpu") -> Representation:
-    """The trained model in a run folder, at its last checkpoint."""
+def load(folder: str | Path, device: str = "cpu", step: int | None = None) -> Representation:
+    """The trained model in a run folder, at its last checkpoint or at a snapshot of an earlier ``step``."""
     run = RunFolder(Path(folder))
     calls = run.read()
     model = build_model(calls)
-    facts = checkpoint.restore_model(run.checkpoints, model, warn)
-    model.temperature = weight_at(temperature_of(calls["model"]), max(facts["step"] - 1, 0))
+    if step is None:
+        step = checkpoint.restore_model(run.checkpoints, model, warn)["step"]
+    else:
+        checkpoint.restore_snapshot(run.snapshots, model, step)
+    model.temperature = weight_at(temperature_of(calls["model"]), max(step - 1, 0))
     return Representation(model.to(device), tuple(calls["data"]["shape"]))
 
 
@@ -183,6 +189,9 @@ def _check_training(settings: Calls) -> None:
     for name in ("steps", "batch_size", "log_every", "checkpoint_every"):
         if settings[name] < 1:
             raise DistaffError(f"{name} must be at least 1, not {settings[name]}.")
+    snapshots = settings.get("snapshots")
+    if snapshots is not None and snapshots < 1:
+        raise DistaffError(f"snapshots must be at least 1, not {snapshots}.")
     if settings["seed"] < 0:
         raise DistaffError(f"seed must not be negative, not {settings['seed']}.")
     if not settings["learning_rate"] > 0:
