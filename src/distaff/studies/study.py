@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from distaff.calls import find_function
 from distaff.errors import DistaffError, unknown
 from distaff.metrics.evaluation import selected
-from distaff.studies import drawings
 from distaff.studies.grid import combinations
 from distaff.studies.run_call import RunCall, training_parameters
 
@@ -41,6 +40,8 @@ class Drawing:
     @property
     def function(self) -> Callable[..., Drawn]:
         """The function, which takes ``Results`` first."""
+        from distaff.studies import drawings  # they read results, which read studies
+
         if ":" in self.name:
             return find_function("drawing", self.name, drawings)
         known = drawings_in(drawings)

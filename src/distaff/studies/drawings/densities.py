@@ -102,9 +102,7 @@ def divergences_of(run: Run, samples: int = 10_000, seed: int = 0) -> tuple[floa
 
 
 @torch.no_grad()
-def ablations(
-    results: Results, *, where: Where = None, z_end: float = 4.0, x_end: float = 4.0
-) -> Figure:
+def ablations(results: Results, *, where: Where = None, z_end: float = 4.0, x_end: float = 4.0) -> Figure:
     """Latent over observed space of the ELBO without each of its terms: HFVAE Fig. 3.
 
     Args:

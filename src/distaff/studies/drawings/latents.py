@@ -105,7 +105,7 @@ def misjed_map(
     where: Where = None,
     bins: int = 100,
 ) -> Figure:
-    """MISJED of all pairs of latents, most informative first, a panel a recipe: Do & Tran's Fig. 11 and 15."""
+    """MISJED of all pairs of latents, the most informative first: Do & Tran's Fig. 11 and 15."""
     codes = {name: codes_of(run) for name, run in one_each(results, curve, score, where).items()}
     pairs = {name: misjed(c, bins=bins).details["pairs"] for name, c in codes.items()}
     return figures.misjed_map(
@@ -181,9 +181,7 @@ def log_density_histograms(
     return figures.log_density_histograms(estimates, setting=point)
 
 
-def one_each(
-    results: Results, curve: Settings | None, score: str | None, where: Where
-) -> dict[str, Run]:
+def one_each(results: Results, curve: Settings | None, score: str | None, where: Where) -> dict[str, Run]:
     """One run for each value of the settings, its best or first one; by default of all settings that vary."""
     runs = chosen(results, where)
     settings = (varied(runs) or ["recipe"]) if curve is None else curve

@@ -32,7 +32,7 @@ def varied_attribute(
     where: Where = None,
     reach: float = 3.0,
 ) -> Figure:
-    """One observation of each class, moved along the latent of an attribute, models side by side: HFVAE Fig. 7.
+    """One observation of each class, moved along the latent of an attribute: HFVAE Fig. 7.
 
     The latent is the one whose mean correlates most with the attribute, by ranks.
 
@@ -62,8 +62,8 @@ def matched_latents(
 ) -> Mapping[str, Figure]:
     """Latents found again across runs: correlations with the first run's, and traversals in matching order.
 
-    Do & Tran's A.18, Fig. 27 and 28. Latents of the first run go from the most informative down; those of each
-    other run are put beside the ones they correlate with most, one to one.
+    Do & Tran's A.18, Fig. 27 and 28. Latents of the first run go from the most informative down; those of
+    each other run are put beside the ones they correlate with most, one to one.
 
     Args:
         results: of the study, all of whose chosen runs share their data.
@@ -80,7 +80,9 @@ def matched_latents(
     codes = {name: model.encode(data.images) for name, model in models.items()}
     first, *others = codes
     per_latent = informativeness(codes[first]).per_latent or {}
-    order = ranked(list(per_latent.values())[: codes[first].means.shape[1]], codes[first].means.shape[1])[:top]
+    order = ranked(list(per_latent.values())[: codes[first].means.shape[1]], codes[first].means.shape[1])[
+        :top
+    ]
     values = np.linspace(-2, 2, 7).tolist()
     start = data.images[len(data) // 2].numpy()
     drawn, rows, labels = {}, {first: order}, {first: [f"z{i}" for i in order]}

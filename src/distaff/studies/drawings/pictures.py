@@ -1,4 +1,4 @@
-"""Images that trained models make: traversals, samples, planes of two latents, one code under varied noise."""
+"""Images that trained models make: traversals, samples, planes of two latents, codes under varied noise."""
 
 from collections.abc import Mapping, Sequence
 
@@ -28,6 +28,7 @@ from distaff.studies.drawings.runs import (
 )
 from distaff.studies.results import Results
 
+
 def traversals(
     results: Results,
     *,
@@ -37,7 +38,7 @@ def traversals(
     top: int | None = None,
     index: int | None = None,
 ) -> Mapping[str, Figure]:
-    """Latent traversals of one run for each recipe, sorted by KL: the FactorVAE paper's Fig. 6, 9, 11, 13 to 15.
+    """Traversals of one run for each recipe, sorted by KL: the FactorVAE paper's Fig. 6, 9, 11, 13 to 15.
 
     Args:
         results: of the study.
@@ -106,7 +107,7 @@ def varied_noise(
     images: int = 5,
     draws: int = 10,
 ) -> Mapping[str, Figure]:
-    """Reconstructions by a generator whose code is held while its noise varies: the FactorVAE paper's Fig. 26.
+    """Reconstructions by a generator: the code held, the noise varied: the FactorVAE paper's Fig. 26.
 
     Args:
         results: of a study of generators.

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
@@ -86,7 +87,9 @@ def grouped(runs: Iterable[Run], settings: Settings) -> dict[Any, list[Run]]:
     return groups
 
 
-def sweep(runs: Iterable[Run], curve: Settings, point: Settings | None = None) -> dict[str, dict[Any, list[Run]]]:
+def sweep(
+    runs: Iterable[Run], curve: Settings, point: Settings | None = None
+) -> dict[str, dict[Any, list[Run]]]:
     """Curve → point on it → its runs, which differ by their seeds.
 
     Args:
@@ -155,10 +158,12 @@ def factors_of(run: Run) -> Factors:
 
 def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:
     """``count`` random observations of a data set, always the same ones; all of them if that is None."""
-    if count is None or count >= len(data):
-        return data
-    rows = np.random.default_rng(seed).choice(len(data), count, replace=False)
-    return data.subset(np.sort(rows))
+    return data if count is None or count >= len(data) else data.subset(some_rows(len(data), count, seed))
+
+
+def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
+    """The numbers of ``count`` random observations out of ``size``, always the same ones, in order."""
+    return np.sort(np.random.default_rng(seed).choice(size, min(count, size), replace=False))
 
 
 @lru_cache(maxsize=2)

@@ -12,13 +12,13 @@ from distaff.errors import DistaffError
 from distaff.metrics import Score
 from distaff.metrics.catalogue import all_metrics
 from distaff.studies.drawings.runs import (
+    Run,
     Settings,
     Where,
     axis,
     chosen,
     codes_of,
     factors_of,
-    Run,
     grouped,
     score_of,
     sweep,
@@ -64,7 +64,7 @@ def scores_by_setting(
     where: Where = None,
     title: str | None = None,
 ) -> Figure:
-    """Every seed's score, settings side by side: the FactorVAE paper's Fig. 8, 34; Do & Tran's Fig. 2 to 8."""
+    """Every seed's score, setting by setting: the FactorVAE paper's Fig. 8, 34; Do & Tran's Fig. 2 to 8."""
     runs = chosen(results, where)
     curves = sweep(runs, curve, point)
     scores = {

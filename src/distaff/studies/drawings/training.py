@@ -49,7 +49,7 @@ def through_training(
     where: Where = None,
     observations: int | None = 20_000,
 ) -> Figure:
-    """Logged terms and scores through training, a column a recipe: the FactorVAE paper's Fig. 4, 12, 23, 38, 39.
+    """Logged terms and scores through training: the FactorVAE paper's Fig. 4, 12, 23, 38 and 39.
 
     Args:
         results: of the study; scores need runs with ``snapshots``.
@@ -62,12 +62,16 @@ def through_training(
     columns = sweep(chosen(results, where), curve, point)
     rows = {
         axis(quantity): {
-            name: {value: [_curve(run, quantity, observations) for run in runs] for value, runs in along.items()}
+            name: {
+                value: [_curve(run, quantity, observations) for run in runs] for value, runs in along.items()
+            }
             for name, along in columns.items()
         }
         for quantity in quantities
     }
-    steps = _all_steps(c for row in rows.values() for along in row.values() for runs in along.values() for c in runs)
+    steps = _all_steps(
+        c for row in rows.values() for along in row.values() for runs in along.values() for c in runs
+    )
     curves = {
         quantity: {
             name: {value: _table(runs, steps) for value, runs in along.items()} for name, along in row.items()
@@ -120,10 +124,14 @@ def critic_accuracy(
     """
     runs = chosen(results, where)
     settings = varied(runs) if curve is None else curve
-    lines = {name: [_logged(run, term) for run in members] for name, members in grouped(runs, settings).items()}
+    lines = {
+        name: [_logged(run, term) for run in members] for name, members in grouped(runs, settings).items()
+    }
     steps = _all_steps(c for along in lines.values() for c in along)
     prefix = f"{settings[0]} = " if len(settings) == 1 else ""
-    return figures.critic_accuracy(steps, {f"{prefix}{n}": _table(along, steps) for n, along in lines.items()})
+    return figures.critic_accuracy(
+        steps, {f"{prefix}{n}": _table(along, steps) for n, along in lines.items()}
+    )
 
 
 def total_correlation(
@@ -136,8 +144,8 @@ def total_correlation(
 ) -> Figure:
     """The true total correlation beside the critic's estimate through training: the FactorVAE paper's Fig. 7.
 
-    The true one is that of a snapshot's q(z), summed over the observations, at ``samples`` draws; the critic's
-    is in the log.
+    The true one is that of a snapshot's q(z), summed over the observations, at ``samples`` draws; the
+    critic's is in the log.
 
     Args:
         results: of the study, whose runs have ``snapshots``.
