@@ -24,6 +24,7 @@ from distaff.studies.drawings.runs import (
     data_of,
     grouped,
     model_of,
+    number_of,
     score_of,
     varied,
 )
@@ -46,7 +47,7 @@ def aggregate_posteriors(
     grid = plane(left, right, low, high)
     cells: dict[tuple[float, float], Run] = {}
     for run in chosen(results, where):
-        cells.setdefault((float(run.settings["alpha"]), float(run.settings["beta"])), run)
+        cells.setdefault((number_of(run, "alpha"), number_of(run, "beta")), run)
     side = int(len(grid) ** 0.5)
     densities = {
         weights: _mixture(codes_of(run)).log_density(grid).exp().view(side, side).numpy()
@@ -70,15 +71,13 @@ def divergence_from_prior(
     """
     runs = chosen(results, where)
     divergences = {id(run): divergences_of(run, samples) for run in runs}
-    alphas = sorted({float(run.settings["alpha"]) for run in runs})
+    alphas = sorted({number_of(run, "alpha") for run in runs})
     drawn = {}
     for which, name in enumerate(("KL(p(z) ‖ q(z)) (nats)", "KL(q(z) ‖ p(z)) (nats)")):
         lines = {}
         for beta, members in grouped(runs, "beta").items():
             seeds = grouped(members, "seed").values()
-            values = [
-                {float(run.settings["alpha"]): divergences[id(run)][which] for run in one} for one in seeds
-            ]
+            values = [{number_of(run, "alpha"): divergences[id(run)][which] for run in one} for one in seeds]
             lines[beta] = np.array([[row.get(alpha, np.nan) for alpha in alphas] for row in values])
         drawn[name] = figures.metric_sensitivity(
             alphas, {name: lines}, x_label="α", series="β", logarithmic=False
@@ -143,7 +142,7 @@ def sparsity_against_alpha(
     """
     runs = chosen(results, where)
     settings = [name for name in varied(runs) if name != "alpha"] if curve is None else curve
-    alphas = sorted({float(run.settings["alpha"]) for run in runs})
+    alphas = sorted({number_of(run, "alpha") for run in runs})
     quantities = (
         lambda run: score_of(run, "hoyer"),
         lambda run: score_of(run, "reconstruction"),
@@ -153,7 +152,7 @@ def sparsity_against_alpha(
     for name, members in grouped(runs, settings).items():
         seeds = grouped(members, "seed").values()
         for table, quantity in zip(tables, quantities, strict=True):
-            rows = [{float(run.settings["alpha"]): quantity(run) for run in one} for one in seeds]
+            rows = [{number_of(run, "alpha"): quantity(run) for run in one} for one in seeds]
             table[str(name)] = np.array([[row.get(alpha, np.nan) for alpha in alphas] for row in rows])
     return figures.sparsity_against_alpha(alphas, *tables)
 

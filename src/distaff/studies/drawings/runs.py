@@ -122,6 +122,13 @@ def score_of(run: Run, score: str) -> float:
     return scores[score].value if score in scores else float("nan")
 
 
+def number_of(run: Run, setting: str) -> float:
+    """A setting's value as a number; one that the run does not have is an error."""
+    if setting not in run.settings:
+        raise unknown(f"setting of {run.settings['recipe']}", setting, run.settings)
+    return float(run.settings[setting])
+
+
 def lower_is_better(score: str) -> bool:
     """Which way a score points: errors and KL are better low, metrics say so themselves."""
     metric = all_metrics().get(score.partition(":")[0])

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from distaff import figures
 from distaff.errors import DistaffError
@@ -25,6 +24,8 @@ from distaff.studies.drawings.runs import (
     varied,
 )
 from distaff.studies.results import Results
+from distaff.studies.selection import METHODS, metric_correlations
+from distaff.studies.tables import score_columns
 
 
 def trade_off(
@@ -100,31 +101,23 @@ def agreement(
 
 def correlation_of_scores(
     results: Results, *, scores: Sequence[str] | None = None, where: Where = None
-) -> Mapping[str, Figure | pd.DataFrame]:
-    """How scores rank the runs alike: Spearman's matrix, and all three coefficients as a table.
+) -> Figure:
+    """Whether scores rank the runs alike: Pearson's, Kendall's and Spearman's coefficients of all pairs.
 
-    The FactorVAE paper's §6 gives the coefficients of its score with Higgins'.
+    The FactorVAE paper's §6 gives them for its score and Higgins'.
 
     Args:
         results: of the study.
         scores: their names; all that the study measured by default.
         where: settings that the runs must have.
     """
-    runs = chosen(results, where)
-    names = list(scores or [name for name in runs[0].scores if name not in ("reconstruction", "kl")])
-    columns = np.stack([values(runs, name) for name in names])
-    matrix, rows = np.eye(len(names)), []
-    for i, first in enumerate(names):
-        for j in range(i + 1, len(names)):
-            known = np.isfinite(columns[i]) & np.isfinite(columns[j])
-            x, y = columns[i][known], columns[j][known]
-            constant = len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0
-            found = [np.nan] * 3 if constant else [f(x, y)[0] for f in (pearsonr, kendalltau, spearmanr)]
-            matrix[i, j] = matrix[j, i] = found[2]
-            rows.append((first, names[j], *map(float, found), len(x)))
-    table = pd.DataFrame(rows, columns=["score", "against", "Pearson", "Kendall", "Spearman", "runs"])
-    figure = figures.correlation_matrices({"Spearman": matrix}, [axis(name) for name in names])
-    return {"rank correlation of scores": figure, "correlations of scores": table}
+    keys = [run.call.key for run in chosen(results, where)]
+    table = results.finished[results.finished["run"].isin(keys)]
+    names = score_columns(results) if scores is None else list(scores)
+    matrices = {
+        f"{method.capitalize()}'s": metric_correlations(table, method, names).to_numpy() for method in METHODS
+    }
+    return figures.correlation_matrices(matrices, names)
 
 
 def scores_by_factor(
