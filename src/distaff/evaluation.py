@@ -95,19 +95,24 @@ def evaluate_encoded(
     encoded: Encoded, data: Dataset, metrics: str = "auto", bootstrap: int = 0, seed: int = 0
 ) -> Evaluation:
     """Reconstruction error and KL over the whole set, then the metrics, with the factors that vary."""
-    kl = float(encoded.kl.mean(dtype=np.float64))
-    per_latent = dict(zip(encoded.codes.names, encoded.kl_per_latent.tolist(), strict=True))
-    error = float(encoded.nll.mean(dtype=np.float64))
-    own = (
-        Score("reconstruction_error", error, "−E log p(x|z), nats", "lower"),
-        Score("kl", kl, "E KL(q(z|x) ‖ p(z)), nats", "lower", per_latent=per_latent),
-    )
+    own = elbo_scores(encoded)
     factors = varied_factors(data)
     if metrics == "auto" and factors is None:
         return Evaluation(own, {"factor_vae_score": "it needs factors."})
     chosen = "factor_vae_score" if metrics == "auto" else metrics
     found = evaluate_scores(encoded.codes, factors, metrics=chosen, bootstrap=bootstrap, seed=seed)
     return Evaluation(own + found.scores, found.skipped)
+
+
+def elbo_scores(encoded: Encoded) -> tuple[Score, ...]:
+    """Reconstruction error and KL over the whole set: what any run has, with or without labels."""
+    kl = float(encoded.kl.mean(dtype=np.float64))
+    per_latent = dict(zip(encoded.codes.names, encoded.kl_per_latent.tolist(), strict=True))
+    error = float(encoded.nll.mean(dtype=np.float64))
+    return (
+        Score("reconstruction_error", error, "−E log p(x|z), nats", "lower"),
+        Score("kl", kl, "E KL(q(z|x) ‖ p(z)), nats", "lower", per_latent=per_latent),
+    )
 
 
 def varied_factors(data: Dataset) -> Factors | None:

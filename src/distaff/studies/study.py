@@ -1,8 +1,9 @@
 """``Study``: many runs, what is measured of them and what is drawn, read from a short YAML file."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,8 +41,7 @@ class Drawing:
     @property
     def function(self) -> Callable[..., Drawn]:
         """The function, which takes ``Results`` first."""
-        from distaff.studies import drawings  # they read results, which read studies
-
+        drawings = import_module("distaff.studies.drawings")  # which know Results, which know Study
         if ":" in self.name:
             return find_function("drawing", self.name, drawings)
         known = drawings_in(drawings)
@@ -121,10 +121,6 @@ class Study:
         """The file again, with the scale it was read at."""
         content = {"name": self.name, **yaml.safe_load(self.source), "scale": self.scale}
         return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-
-    def of(self, runs: Iterable[RunCall]) -> "Study":
-        """The same study with other runs."""
-        return replace(self, runs=tuple(runs))
 
 
 def drawings_in(module: ModuleType) -> dict[str, Callable[..., Drawn]]:

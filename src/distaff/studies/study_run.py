@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,11 +21,14 @@ from distaff.metrics import Score
 from distaff.models.coding import codes_from
 from distaff.models.representation import Representation
 from distaff.studies.run_call import RunCall
+from distaff.training.data_call import reopen
 from distaff.training.log import read_log
 from distaff.training.run import RunFolder
-from distaff.training.train import load, open_data
+from distaff.training.train import load
 
 State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]
+TAIL = 16_384
+"""Bytes at the end of a log that hold at least one whole line."""
 STILL_ALIVE = 900.0
 """Seconds for which a worker on another machine is believed to be at work since it last wrote."""
 
@@ -54,8 +57,9 @@ class StudyRun:
         """How far it is: ``finished`` is trained to its last step and scored by all the study's metrics."""
         if self.is_scored:
             return "finished"
-        if self.work is not None and self.work.is_alive:
-            return self.work.phase
+        work = Work.read(self.folder.path)
+        if work is not None and work.is_alive(self.folder.log):
+            return work.phase
         if self.failure_file.exists():
             return "failed"
         if self.saved_step >= self.call.steps:
@@ -78,14 +82,17 @@ class StudyRun:
     @property
     def step(self) -> int:
         """How many steps are done, by the log."""
-        lines = self.log
-        return max(int(lines[-1]["step"]) if lines else 0, self.saved_step)
+        return max(int(self.last_line.get("step", 0)), self.saved_step)
 
     @property
     def seconds(self) -> float | None:
         """Training time so far, over all its parts."""
-        lines = self.log
-        return float(lines[-1]["seconds"]) if lines else None
+        return self.last_line.get("seconds")
+
+    @property
+    def last_line(self) -> dict[str, Any]:
+        """The newest line of the log, found from its end: a live table asks for it every second."""
+        return _last_line(self.folder.log)
 
     @property
     def log(self) -> list[dict[str, Any]]:
@@ -115,9 +122,9 @@ class StudyRun:
         except DistaffError:
             return {}
 
-    @cached_property
+    @property
     def codes(self) -> Codes:
-        """q(z|x) of the whole data set."""
+        """q(z|x) of the whole data set, read anew: those of all runs may be more than memory holds."""
         try:
             with safe_open(self.folder.codes, "numpy") as file:
                 names = file.keys()
@@ -127,12 +134,12 @@ class StudyRun:
             pass
         return encode_run(self.folder, self.data, progress=False).codes
 
-    @cached_property
+    @property
     def data(self) -> Dataset:
-        """The data set it was trained on."""
-        return open_data(self.folder)
+        """The data set it was trained on; runs that share one get the same."""
+        return _open(json.dumps(self.folder.read()["data"], sort_keys=True))
 
-    @cached_property
+    @property
     def model(self) -> Representation:
         """The trained model."""
         return load(self.folder.path)
@@ -146,12 +153,6 @@ class StudyRun:
     def failure(self) -> str | None:
         """The error of its last try, if that failed."""
         return _read_json(self.failure_file).get("error") if self.failure_file.exists() else None
-
-    @property
-    def work(self) -> "Work | None":
-        """Who works on it, if anybody said so."""
-        content = _read_json(self.folder.path / WORK)
-        return Work(**content) if content else None
 
     @property
     def _scores_file(self) -> dict[str, Any]:
@@ -176,11 +177,17 @@ class Work:
         note = cls(phase, os.getpid(), socket.gethostname(), time.time())
         write_json(folder / WORK, vars(note))
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether the worker exists: known on this machine, believed for a while on others."""
+    @classmethod
+    def read(cls, folder: Path) -> "Work | None":
+        """The note in a folder, if there is one."""
+        content = _read_json(folder / WORK)
+        return cls(**content) if content else None
+
+    def is_alive(self, log: Path) -> bool:
+        """Whether the worker exists: known on this machine, believed on others while the log grows."""
         if self.machine != socket.gethostname():
-            return time.time() - self.since < STILL_ALIVE
+            written = max(self.since, log.stat().st_mtime if log.exists() else 0)
+            return time.time() - written < STILL_ALIVE
         try:
             os.kill(self.process, 0)
         except ProcessLookupError:
@@ -207,12 +214,35 @@ def score_from(entry: Mapping[str, Any]) -> Score:
     return Score(**values)
 
 
+@lru_cache(maxsize=2)
+def _open(call: str) -> Dataset:
+    return reopen(json.loads(call))
+
+
 def _restored(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _restored(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_restored(item) for item in value]
     return float("nan") if value is None else value
+
+
+def _last_line(path: Path) -> dict[str, Any]:
+    """The last whole line of a file of JSON objects; nothing where there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - TAIL))
+            lines = file.read().splitlines()
+    except OSError:
+        return {}
+    for line in reversed(lines):
+        try:
+            content = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(content, dict):
+            return content
+    return {}
 
 
 def _read_json(path: Path) -> dict[str, Any]:
