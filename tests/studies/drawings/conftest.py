@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from distaff.studies.attempt import attempt
 
+from distaff.studies.attempt import attempt
 from distaff.studies.results import Results
 from distaff.studies.study import Study
 from tests import toys

@@ -53,7 +53,7 @@ def marginals(
         span: half of the horizontal axis.
     """
     picked = one_each(results, curve, score, where)
-    draws = {name: _samples(codes_of(run), samples) for name, run in picked.items()}
+    draws = {name.replace(" · ", "\n"): _samples(codes_of(run), samples) for name, run in picked.items()}
     prior = _prior_density(model_of(next(iter(picked.values()))), span)
     return figures.marginals(draws, prior, span=span)
 
@@ -69,7 +69,7 @@ def distributions_of_means(
 
     Args:
         results: of the study.
-        latent: its number; by default each model's most informative one.
+        latent: its number; by default z*, each model's most informative one.
         curve: the settings that tell panels apart; by default all that vary.
         where: settings that the runs must have.
     """
@@ -80,7 +80,7 @@ def distributions_of_means(
         if not 0 <= which < codes.means.shape[1]:
             raise DistaffError(f"{name} has no latent {which} among its {codes.means.shape[1]} real ones.")
         means[name] = codes.means[:, which]
-    return figures.distributions_of_means(means, "the most informative z" if latent is None else f"z{latent}")
+    return figures.distributions_of_means(means, "z*" if latent is None else f"z{latent}")
 
 
 def informativeness_bars(

@@ -16,7 +16,17 @@ from distaff.figures.traversal import ranked
 from distaff.metrics.informativeness import informativeness
 from distaff.models.representation import Representation
 from distaff.studies.drawings.latents import one_each
-from distaff.studies.drawings.runs import Run, Settings, Where, best_of, chosen, data_of, model_of, some
+from distaff.studies.drawings.runs import (
+    Settings,
+    Where,
+    best_of,
+    chosen,
+    data_of,
+    label,
+    model_of,
+    some,
+    varied,
+)
 from distaff.studies.results import Results
 
 STROKES = ("thickness", "width")
@@ -75,7 +85,8 @@ def matched_latents(
     if len(runs) < 2:
         raise DistaffError("latents are matched across runs: choose two or more.")
     data = some(data_of(runs[0]), observations)
-    names = {_short(run): run for run in runs}
+    told_apart = [*varied(runs), "seed"]
+    names = {label(run, told_apart): run for run in runs}
     models = {name: model_of(run) for name, run in names.items()}
     codes = {name: model.encode(data.images) for name, model in models.items()}
     first, *others = codes
@@ -88,7 +99,9 @@ def matched_latents(
     drawn, rows, labels = {}, {first: order}, {first: [f"z{i}" for i in order]}
     for name in others:
         similarity = _correlations(codes[first].means, codes[name].means)
-        drawn[f"{first} and {name}"] = figures.matched_latents(similarity, runs=(first, name))
+        drawn[f"{first} and {name}"] = figures.matched_latents(
+            similarity, runs=(first.replace(" · ", "\n"), name)
+        )
         partner = dict(figures.match_latents(similarity))
         rows[name] = [partner[i] for i in order if i in partner]
         labels[name] = [f"z{partner[i]} · {similarity[i, partner[i]]:.2f}" for i in order if i in partner]
@@ -151,7 +164,3 @@ def _correlations(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(D, E) Pearson correlations of two runs' means; a constant latent correlates with none."""
     a, b = ((z - z.mean(0)) / np.where(z.std(0) > 0, z.std(0), 1) for z in (first, second))
     return np.asarray(a.T @ b / len(a), dtype=np.float64)
-
-
-def _short(run: Run) -> str:
-    return f"{run.settings['recipe']} {run.settings.get('latents')} · seed {run.settings['seed']}"

@@ -72,10 +72,11 @@ def varied(runs: Iterable[Run]) -> list[str]:
 
 
 def label(run: Run, settings: Sequence[str]) -> Any:
-    """A run in a word: the value of a single setting, or several with their names."""
+    """A run in a few words: the value of a single setting, or of several with their names."""
     if len(settings) == 1:
-        return _plain(run.settings.get(settings[0], ""))
-    return " · ".join(f"{name} {_plain(run.settings[name])}" for name in settings if name in run.settings)
+        return _plain(run.settings.get(settings[0], f"no {settings[0]}"))
+    parts = {name: _plain(run.settings[name]) for name in settings if name in run.settings}
+    return " · ".join(str(value) if name == "recipe" else f"{name} {value}" for name, value in parts.items())
 
 
 def grouped(runs: Iterable[Run], settings: Settings) -> dict[Any, list[Run]]:
@@ -95,12 +96,16 @@ def sweep(
     Args:
         runs: of a study.
         curve: the settings that tell curves apart.
-        point: the settings that tell a curve's points apart; by default all others that vary along it.
+        point: the settings that tell a curve's points apart; by default all others that vary along it, and
+            where none does the curve is a point of its own name.
     """
     found = {}
     for name, members in grouped(runs, curve).items():
         others = [setting for setting in varied(members) if setting not in _names(curve)]
-        found[str(name)] = grouped(members, others if point is None else point)
+        if point is None and not others:
+            found[str(name)] = {str(name): members}
+        else:
+            found[str(name)] = grouped(members, others if point is None else point)
     return found
 
 
