@@ -19,7 +19,7 @@ from distaff.models.representation import Representation
 from distaff.pages import Block, Code, Facts, Picture, Table, Text, page
 from distaff.training.log import read_log
 from distaff.training.run import RunFolder
-from distaff.training.train import build_objective, load, open_data
+from distaff.training.train import build_goal, load, open_data
 
 
 def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool = True) -> Path:
@@ -40,7 +40,7 @@ def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool
         _summary(calls, folder, scores),
         *_pictures(folder, model, data, encoded),
         _scores(scores),
-        Text(str(build_objective(calls)), title="What was minimised"),
+        Text(str(build_goal(calls)), title="What was minimised"),
         Code(yaml.safe_dump(calls, sort_keys=False), title="Settings (run.yaml)", folded=True),
         Code(_commands(folder), title="Look closer"),
     ]
@@ -68,7 +68,7 @@ def _summary(calls: dict[str, Any], folder: RunFolder, scores: Sequence[Score]) 
 def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
     kl = encoded.kl_per_latent
     drawings = _images(model, data, kl) if len(data.shape) == 3 else {}
-    if np.isfinite(kl).all():  # a deterministic latent's is infinite
+    if kl is not None and np.isfinite(kl).all():  # a deterministic latent's is infinite
         drawings["kl"] = (figures.kl_bars(kl, model.names), "KL of each latent: near 0 is unused")
     log = read_log(folder.log)
     if len(log) > 1:
@@ -84,20 +84,26 @@ def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: 
     ]
 
 
-def _images(model: Representation, data: Dataset, kl: FloatArray) -> dict[str, tuple[Figure, str]]:
+def _images(model: Representation, data: Dataset, kl: FloatArray | None) -> dict[str, tuple[Figure, str]]:
     rows = np.linspace(0, len(data) - 1, 10).astype(np.int64)
     originals = data.images[rows].numpy()
     with torch.random.fork_rng():
         torch.manual_seed(0)
         drawn = drawable(model.model.draw(20).cpu().numpy())
-    return {
-        "traversals": (traversals(model, data, kl), "Latent traversals, sorted by KL to the prior"),
+    order = "" if kl is None else ", sorted by KL to the prior"
+    drawings = {
+        "traversals": (traversals(model, data, kl), f"Latent traversals{order}"),
         "reconstructions": (
             figures.reconstructions(originals, drawable(model.reconstruct(originals))),
             "Originals and their reconstructions",
         ),
         "samples": (figures.samples(drawn, columns=10), "Decoded draws of the prior"),
     }
+    if model.model.latents.noise:
+        varied = np.concatenate([originals[:, None], drawable(model.vary_noise(originals, 9))], axis=1)
+        caption = "Originals, then what is generated from their codes with other noise each time"
+        drawings["noise"] = (figures.image_grid(varied), caption)
+    return drawings
 
 
 def _scores(scores: Sequence[Score]) -> Table:

@@ -13,8 +13,9 @@ from distaff.data.catalogue import about
 from distaff.metrics.catalogue import all_metrics
 from distaff.studies.run_call import RunCall
 from distaff.studies.study import Drawing, Study
-from distaff.training.model import build_model, describe_model
-from distaff.training.train import build_objective
+from distaff.training.kinds import kind_for
+from distaff.training.model import ModelOptions
+from distaff.training.train import build_goal
 
 FOLDER = Path(__file__).parents[2] / "studies"
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -52,10 +53,12 @@ def test_every_model_and_objective_can_be_made(study):
         stand_in = from_array(np.zeros((4, *spec.shape), np.float32))
         calls: dict[str, Any] = {"recipe": {"name": run.recipe, "arguments": run.arguments}}
         calls |= {"data": {"shape": list(spec.shape)}, "training": dict(run.training)}
-        assert str(build_objective(calls))
-        calls["model"] = describe_model(stand_in, **{name: run.training[name] for name in MODEL})
+        goal = build_goal(calls)
+        kind = kind_for(goal)
+        options = ModelOptions(**{name: run.training[name] for name in MODEL})
+        calls["model"] = kind.describe(goal, stand_in, options)
         with torch.device("meta"):
-            assert sum(weight.numel() for weight in build_model(calls).parameters()) > 0
+            assert sum(weight.numel() for weight in kind.build(calls).parameters()) > 0
 
 
 def test_figures_ask_for_runs_that_the_study_has(study):

@@ -13,23 +13,26 @@ from distaff.data.arrays import from_array
 from distaff.errors import DistaffError, unknown
 from distaff.memory import keep_freed_memory
 from distaff.models.coding import code_tensors, codes_from, to_z
+from distaff.models.infogan import InfoGAN
 from distaff.models.layout import channels_last, images_channels_last
 from distaff.models.vae import VAE
 
 BATCH = 256
+Model = VAE | InfoGAN
 
 
 class Representation:
-    """A trained VAE with plain arrays at its borders.
+    """A trained model with plain arrays at its borders.
 
     Args:
-        model: the VAE.
+        model: the VAE, or the GAN whose Q encodes and whose generator decodes.
         shape: (C, H, W) of an image, or (D,) of a vector.
     """
 
-    def __init__(self, model: VAE, shape: tuple[int, ...]) -> None:
+    def __init__(self, model: Model, shape: tuple[int, ...]) -> None:
         keep_freed_memory()
-        self.model, self.shape = channels_last(model.eval()), tuple(shape)
+        self.model: Model = channels_last(model.eval())
+        self.shape = tuple(shape)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,11 +64,16 @@ class Representation:
 
     @torch.inference_mode()
     def decode(self, z: Any) -> NDArray[np.float32]:
-        """E[x|z] (N, C, H, W) of latents z (N, width), see ``to_z``."""
+        """E[x|z] (N, C, H, W) of latents z (N, width), see ``to_z``.
+
+        A generator makes all images with the same noise, or each with its own where that follows in the
+        columns after its codes: z (N, width + noise).
+        """
         latents = torch.as_tensor(as_array(z), dtype=torch.float32)
-        width = self.model.latents.width
-        if latents.ndim != 2 or latents.shape[1] != width:
-            raise DistaffError(f"latents to decode must have shape (N, {width}), not {tuple(latents.shape)}.")
+        width, noise = self.model.latents.width, self.model.latents.noise
+        if latents.ndim != 2 or latents.shape[1] not in (width, width + noise):
+            wanted = f"(N, {width})" + (f" or (N, {width + noise})" if noise else "")
+            raise DistaffError(f"latents to decode must have shape {wanted}, not {tuple(latents.shape)}.")
         return np.concatenate(
             [
                 self.model.decode(part.to(self.device)).mean.cpu().numpy()
@@ -77,11 +85,23 @@ class Representation:
         """Decode the means of q(z|x), and the likeliest classes."""
         return self.decode(self.to_z(self.encode(images)))
 
+    def vary_noise(self, images: Any, count: int = 10, seed: int = 0) -> NDArray[np.float32]:
+        """Keep the codes of each image and draw the noise anew, (N, count, C, H, W) (FactorVAE Fig. 26).
+
+        What changes is what the codes leave to chance.
+        """
+        noise = self.model.latents.noise
+        if not noise:
+            raise DistaffError("a VAE has no noise beside its latents to vary: only GANs do.")
+        z = np.repeat(self.to_z(self.encode(images)), count, axis=0)
+        draws = np.random.default_rng(seed).standard_normal((len(z), noise), np.float32)
+        return self.decode(np.concatenate([z, draws], axis=1)).reshape(-1, count, *self.shape)
+
     def traverse(
         self,
         image: Any = None,
         latents: Sequence[int | str] | None = None,
-        values: Sequence[float] = tuple(np.linspace(-2, 2, 9)),
+        values: Sequence[float] | None = None,
     ) -> NDArray[np.float32]:
         """Decode one latent moved at a time, (latents, steps, C, H, W), the others held.
 
@@ -90,9 +110,10 @@ class Representation:
         Args:
             image: (C, H, W) where to start; None starts from z = 0 and the first class of discrete latents.
             latents: which ones, by number or name; all by default.
-            values: what a real latent is set to.
+            values: what a real latent is set to; by default nine from −2 to 2, for U[−1, 1] from −1 to 1.
         """
         space = self.model.latents
+        values = np.linspace(-space.reach, space.reach, 9).tolist() if values is None else values
         which = range(len(self.names)) if latents is None else latents
         variables = [space.coded[self.latent(one)] for one in which]
         start = self._centre() if image is None else self.to_z(self.encode(as_array(image)[None]))[0]

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import torch
@@ -12,8 +12,9 @@ from torch.utils.tensorboard import SummaryWriter
 
 from distaff.errors import DistaffError
 from distaff.training import checkpoint
+from distaff.training.health import Health, Line, well
 from distaff.training.learner import Learner
-from distaff.training.log import truncate_log
+from distaff.training.log import read_log, truncate_log
 from distaff.training.progress import Progress
 from distaff.training.run import RunFolder
 from distaff.training.signals import StopSignal
@@ -33,6 +34,7 @@ class Recorder:
         start: the step that this process starts from.
         seconds: training time spent before this process.
         snapshots: the steps after which the model's weights are kept for good.
+        trouble: what is wrong with a run that writes such a log line, or None.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Recorder:
         start: int = 0,
         seconds: float = 0.0,
         snapshots: Collection[int] = (),
+        trouble: Callable[[Line], str | None] = well,
     ) -> None:
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.log_every, self.checkpoint_every = fabric, log_every, checkpoint_every
@@ -58,6 +61,8 @@ class Recorder:
         if self.folder is not None:
             truncate_log(self.folder.log, start)
             self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=start)
+        seen = read_log(self.folder.log) if self.folder is not None else []
+        self._health = Health(self.folder, trouble if fabric.is_global_zero else well, seen)
 
     def add(self, index: int, values: Mapping[str, Tensor]) -> None:
         """Take in the values of a step."""
@@ -120,6 +125,7 @@ class Recorder:
                 file.write(json.dumps(line) + "\n")
             for name in self._names:
                 self._board.add_scalar(name, line[name], line["step"])
+        self._health.see(line)
 
     def close(self) -> None:
         """Finish the TensorBoard file."""

@@ -52,6 +52,16 @@ runs:
   - {{recipe: hfvae, data: [{{spec: mnist, file: {file}}}, {{spec: mnist, file: {file}, zero_shot: kept}}]}}
 """
 
+GENERATOR = """
+name: generator
+steps: 4
+data: {data}
+common: {{batch_size: 16, network: infogan_mlp, latents: "side=concrete:2,place=uniform:2,noise:5",
+         log_every: 1, accelerator: cpu}}
+runs: [{{recipe: infowgan_gp}}, {{recipe: infogan}}]
+metrics: [factor_vae_score]
+"""
+
 
 def made(text: str, folder: Path) -> Results:
     """The results of a study, trained and scored here and now."""
@@ -64,13 +74,25 @@ def made(text: str, folder: Path) -> Results:
 
 
 @pytest.fixture(scope="session")
-def shapes(tmp_path_factory) -> Results:
-    """β-VAEs and FactorVAEs of squares with their rows and columns, two seeds, three snapshots."""
-    folder = tmp_path_factory.mktemp("shapes")
+def squares(tmp_path_factory) -> Path:
+    """Squares somewhere, with their coarse rows and columns."""
+    file = tmp_path_factory.mktemp("squares") / "tiny.npz"
     images = toys.tiny_images(256).images[:].numpy()
     corners = np.array([np.argwhere(image[0])[0] for image in images])
-    np.savez(folder / "tiny.npz", images=images, factors=corners // 3, factor_names=["row", "column"])
-    return made(SHAPES.format(data=folder / "tiny.npz"), folder / "out")
+    np.savez(file, images=images, factors=corners // 3, factor_names=["row", "column"])
+    return file
+
+
+@pytest.fixture(scope="session")
+def shapes(squares, tmp_path_factory) -> Results:
+    """β-VAEs and FactorVAEs, two seeds, three snapshots."""
+    return made(SHAPES.format(data=squares), tmp_path_factory.mktemp("shapes"))
+
+
+@pytest.fixture(scope="session")
+def generator(squares, tmp_path_factory) -> Results:
+    """A generator of squares by each game."""
+    return made(GENERATOR.format(data=squares), tmp_path_factory.mktemp("generator"))
 
 
 @pytest.fixture(scope="session")

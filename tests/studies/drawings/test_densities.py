@@ -8,7 +8,7 @@ from scipy.stats import norm
 from distaff.errors import DistaffError
 from distaff.studies import drawings
 from distaff.studies.drawings.densities import divergences_of, plane
-from distaff.studies.drawings.runs import codes_of, model_of
+from distaff.studies.drawings.runs import codes_of, vae_of
 
 
 def test_q_of_z_is_the_mixture_of_the_runs_posteriors(pinwheel):
@@ -31,7 +31,7 @@ def test_divergences_are_those_of_the_integral(pinwheel):
     codes = codes_of(run)
     mu, sigma = torch.tensor(codes.means), torch.tensor(codes.logvars).div(2).exp()
     with torch.no_grad():
-        log_p = model_of(run).model.prior.log_prob(grid).double()
+        log_p = vae_of(run).prior.log_prob(grid).double()
         parts = [
             torch.distributions.Normal(mu, sigma).log_prob(some[:, None]).sum(-1) for some in grid.split(2500)
         ]

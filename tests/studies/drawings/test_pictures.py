@@ -91,6 +91,20 @@ def test_the_removed_ones_are_those_that_were_left_out(digits):
         drawings.removed_combination(digits, where={"data.zero_shot": "kept"})
 
 
+def test_the_noise_varies_and_the_code_stays(generator):
+    drawn = drawings.varied_noise(generator, images=3, draws=4)
+    assert list(drawn) == ["infowgan_gp", "infogan"]
+    sheet = shown(drawn["infogan"])
+    assert sheet.shape[1] > 1.5 * sheet.shape[0], "three rows of an original and four images"
+    run = generator.runs(recipe="infogan")[0]
+    original = run.data.images[0].numpy()[0]
+    corner = sheet[: original.shape[0] + 2, : original.shape[1] + 2]
+    assert corner.min() < 0.01
+    assert drawings.traversals(generator).keys() == drawn.keys()
+    with pytest.raises(DistaffError, match="infowgan_gp does not train"):
+        drawings.marginals(generator)
+
+
 def test_noise_is_varied_of_generators_alone(shapes):
     with pytest.raises(DistaffError, match="generators"):
         drawings.varied_noise(shapes)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distaff.errors import DistaffError
-from distaff.metrics import factor_vae_score, informativeness, jemmig, rmig
+from distaff.metrics import factor_vae_score, informativeness, jemmig, rmig, total_information, wsepin
 from distaff.studies import drawings
 from distaff.studies.drawings.synthetic import KINDS, synthetic_codes
 from distaff.studies.results import Results
@@ -67,19 +67,20 @@ def test_more_bins_raise_the_joint_entropy(nothing):
     assert points(entropies)[1] > points(entropies)[0] + 1
 
 
-def test_samples_make_the_estimate_steadier_and_not_other(nothing):
-    figure = drawings.samples_sensitivity(nothing, samples=(100, 500), seeds=2, observations=500)
-    few, many = points(figure.axes[0])
-    assert few == pytest.approx(many, abs=0.4)
+def test_samples_are_those_asked_for(shapes):
+    figure = drawings.samples_sensitivity(shapes, samples=(50, 200), seeds=2, observations=10_000)
+    run = shapes.runs(recipe="factor_vae")[0]
+    pair, options = (run.codes, run.data.factors), {"estimate": "sampled", "samples": 200}
+    expected = [jemmig(*pair, **options, seed=seed).value for seed in (0, 1)]
+    assert points(figure.axes[0], 1)[1] == pytest.approx(np.mean(expected))
+    expected = [wsepin(run.codes, samples=200, seed=seed).value for seed in (0, 1)]
+    assert points(figure.axes[1], 1)[1] == pytest.approx(np.mean(expected))
 
 
-def test_spare_latents_leave_the_gaps_alone(nothing):
-    figure = drawings.latents_sensitivity(nothing, latents=(5, 8), samples=400, observations=400)
-    by_name = {axes.get_ylabel(): axes for axes in figure.axes}
-    few, many = points(by_name["JEMMIG, sampled (nats)"])
-    assert few == pytest.approx(many, abs=0.15)
-    few, many = points(by_name[r"mean of $I(x; z_i)$ (nats)"])
-    assert many == pytest.approx(few * 5 / 8, rel=0.02)
+def test_spare_latents_know_nothing_and_leave_the_gaps_alone():
+    few, many = (synthetic_codes("apart", 1000, latents) for latents in (5, 8))
+    assert rmig(*few).value == pytest.approx(rmig(*many).value)
+    assert informativeness(many[0]).value == pytest.approx(informativeness(few[0]).value * 5 / 8)
 
 
 def test_with_runs_their_codes_are_taken(shapes):
@@ -87,8 +88,11 @@ def test_with_runs_their_codes_are_taken(shapes):
     run = shapes.runs(recipe="factor_vae")[0]
     expected = rmig(run.codes, run.data.factors, normalize=True).value
     assert points(figure.axes[0], 1)[1] == pytest.approx(expected)
-    figure = drawings.latents_sensitivity(shapes, curve="recipe", samples=200, observations=200)
+    figure = drawings.latents_sensitivity(shapes, curve="recipe", samples=200, observations=10_000)
     assert list(figure.axes[0].containers[0].lines[0].get_xdata()) == [3]
+    by_name = {axes.get_ylabel(): axes for axes in figure.axes}
+    expected = total_information(run.codes, samples=200).value
+    assert points(by_name["$I(x; z)$ (nats)"], 1)[0] == pytest.approx(expected)
 
 
 def test_estimators_are_compared_run_by_run(shapes):

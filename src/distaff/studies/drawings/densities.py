@@ -23,9 +23,9 @@ from distaff.studies.drawings.runs import (
     codes_of,
     data_of,
     grouped,
-    model_of,
     number_of,
     score_of,
+    vae_of,
     varied,
 )
 from distaff.studies.results import Results
@@ -53,7 +53,7 @@ def aggregate_posteriors(
         weights: _mixture(codes_of(run)).log_density(grid).exp().view(side, side).numpy()
         for weights, run in cells.items()
     }
-    prior = model_of(next(iter(cells.values()))).model.prior
+    prior = vae_of(next(iter(cells.values()))).prior
     return figures.aggregate_posteriors(densities, (left, right, low, high), prior=_on(prior, grid))
 
 
@@ -88,7 +88,7 @@ def divergence_from_prior(
 @torch.no_grad()
 def divergences_of(run: Run, samples: int = 10_000, seed: int = 0) -> tuple[float, float]:
     """KL(p(z) ‖ q(z)) and KL(q(z) ‖ p(z)) of a run with Gaussian latents, in nats."""
-    codes, prior = codes_of(run), model_of(run).model.prior
+    codes, prior = codes_of(run), vae_of(run).prior
     q = _mixture(codes)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -111,10 +111,10 @@ def ablations(results: Results, *, where: Where = None, z_end: float = 4.0, x_en
         x_end: the observed axis likewise.
     """
     terms = {1: "① uniqueness", 2: "② I(x; z)", 3: "③ KL(q(x) ‖ p(x))", 4: "④ KL(q(z) ‖ p(z))"}
-    z, x = torch.linspace(-z_end, z_end, 400), torch.linspace(-x_end, x_end, 400)
+    z, x = torch.linspace(-z_end, z_end, 400), torch.linspace(-x_end, x_end, 200)
     toys = {}
     for without, runs in grouped(chosen(results, where), "without").items():
-        model, codes = model_of(runs[0]).model, codes_of(runs[0])
+        model, codes = vae_of(runs[0]), codes_of(runs[0])
         if codes.means.shape[1] != 1 or model.latents.width != 1:
             raise DistaffError("ablations are drawn of models with a single Gaussian latent.")
         posteriors = [_mixture(codes[[n]]).log_density(z[:, None]).exp().numpy() for n in range(len(codes))]
@@ -123,7 +123,7 @@ def ablations(results: Results, *, where: Where = None, z_end: float = 4.0, x_en
             posteriors=posteriors,
             prior=model.prior.log_prob(z[:, None]).exp(),
             x=x,
-            model=Evidence("grid", 800)(model, x[:, None]).exp(),
+            model=Evidence("grid", 400)(model, x[:, None]).exp(),
             data=data_of(runs[0]).images[:].numpy()[:, 0],
         )
     return figures.ablations(toys)

@@ -16,7 +16,7 @@ from distaff.metrics.gaps import rmig
 from distaff.metrics.informativeness import informativeness
 from distaff.metrics.misjed import misjed
 from distaff.metrics.modularity import modularity
-from distaff.models.representation import Representation
+from distaff.models.vae import VAE
 from distaff.studies.drawings.runs import (
     Run,
     Settings,
@@ -27,7 +27,7 @@ from distaff.studies.drawings.runs import (
     factors_of,
     grouped,
     label,
-    model_of,
+    vae_of,
     varied,
 )
 from distaff.studies.results import Results
@@ -54,7 +54,7 @@ def marginals(
     """
     picked = one_each(results, curve, score, where)
     draws = {name.replace(" · ", "\n"): _samples(codes_of(run), samples) for name, run in picked.items()}
-    prior = _prior_density(model_of(next(iter(picked.values()))), span)
+    prior = _prior_density(vae_of(next(iter(picked.values()))), span)
     return figures.marginals(draws, prior, span=span)
 
 
@@ -201,9 +201,9 @@ def _samples(codes: Codes, count: int, seed: int = 0) -> np.ndarray:
 
 
 @torch.no_grad()
-def _prior_density(model: Representation, span: float) -> tuple[np.ndarray, np.ndarray]:
+def _prior_density(model: VAE, span: float) -> tuple[np.ndarray, np.ndarray]:
     """The prior's marginal densities on a grid: (n,) and (n, D) for the D real latents."""
-    space, prior = model.model.latents, model.model.prior
+    space, prior = model.latents, model.prior
     grid = torch.linspace(-span, span, 201)
     values = grid[:, None].expand(-1, space.width)
     places = [variable.place for variable in space.coded if not variable.classes]

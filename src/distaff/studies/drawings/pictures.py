@@ -13,6 +13,7 @@ from distaff.evaluation import drawable
 from distaff.evaluation import traversals as traversals_of
 from distaff.figures.traversal import ranked
 from distaff.metrics.gaps import rmig
+from distaff.metrics.informativeness import informativeness
 from distaff.models.representation import Representation
 from distaff.studies.drawings.latents import one_each
 from distaff.studies.drawings.runs import (
@@ -128,7 +129,6 @@ def interpolation_planes(
     curve: Settings | None = None,
     where: Where = None,
     latents: int = 3,
-    reach: float = 2.0,
     steps: int = 7,
 ) -> Mapping[str, Figure]:
     """Pairs of latents varied together from z = 0, a figure a run: Do & Tran's Fig. 26.
@@ -138,14 +138,14 @@ def interpolation_planes(
         curve: the settings that tell figures apart; by default all that vary.
         where: settings that the runs must have.
         latents: the planes are those of the so many most informative latents.
-        reach: both latents go from −reach to reach.
         steps: images a side.
     """
-    values = np.linspace(-reach, reach, steps)
     drawn = {}
     for name, run in one_each(results, curve, None, where).items():
         model = model_of(run)
-        first = ranked(encoded_of(run).kl_per_latent, len(model.names))[:latents]
+        values = np.linspace(-model.model.latents.reach, model.model.latents.reach, steps)
+        known = list((informativeness(codes_of(run)).per_latent or {}).values())
+        first = ranked(known, len(known))[:latents]
         pairs = [(a, b) for i, a in enumerate(first) for b in first[i + 1 :]]
         planes = {(model.names[a], model.names[b]): _plane(model, a, b, values) for a, b in pairs}
         drawn[name] = figures.interpolation_planes(planes, values.tolist())
@@ -157,7 +157,7 @@ def _top_latents(run: Run, factors: Sequence[str] | None, top: int) -> Figure:
     known = factors_of(run)
     information = np.asarray(rmig(codes, known).details["mutual_information"])
     start = data.images[len(data) // 2].numpy()
-    values = np.linspace(-2, 2, 9).tolist()
+    values = np.linspace(-model.model.latents.reach, model.model.latents.reach, 9).tolist()
     images, labels = {}, {}
     for factor in factors or known.names:
         data.column(factor)
@@ -170,7 +170,7 @@ def _top_latents(run: Run, factors: Sequence[str] | None, top: int) -> Figure:
 
 @torch.no_grad()
 def _varied_noise(model: Representation, data: Dataset, images: int, draws: int) -> Figure:
-    count = getattr(model.model.latents, "noise", 0)
+    count = model.model.latents.noise
     if not count:
         raise DistaffError("noise is varied of generators that have some, such as infogan's.")
     originals = data.images[np.linspace(0, len(data) - 1, images).astype(np.int64)].numpy()

@@ -16,6 +16,7 @@ from distaff.metrics import Factors
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of
 from distaff.models.representation import Representation
+from distaff.models.vae import VAE
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun as Run
 from distaff.training.data_call import reopen
@@ -143,6 +144,14 @@ def lower_is_better(score: str) -> bool:
 def model_of(run: Run, step: int | None = None) -> Representation:
     """The trained model, or a snapshot of it."""
     return load(run.folder.path, step=step)
+
+
+def vae_of(run: Run) -> VAE:
+    """The trained VAE; a model of another kind, which has no prior and no likelihood, is an error."""
+    model = model_of(run).model
+    if not isinstance(model, VAE):
+        raise DistaffError(f"this figure is of VAEs, which {run.settings['recipe']} does not train.")
+    return model
 
 
 def data_of(run: Run) -> Dataset:

@@ -160,7 +160,8 @@ def latents_sensitivity(
     """Information, separability and gaps against the number of latents: Do & Tran's Fig. 19.
 
     Args:
-        results: of a study whose runs differ in ``latents``; synthetic codes get spare ones of noise.
+        results: of a study whose runs differ in ``latents``, of which the first of each is taken; synthetic
+            codes get spare ones of noise.
         latents: of synthetic codes.
         curve: the settings that tell lines apart.
         where: settings that the runs must have.
@@ -170,10 +171,10 @@ def latents_sensitivity(
     several: dict[str, dict[int, Pair]] = {}
     if results.study.runs:
         for name, runs in grouped(chosen(results, where), curve).items():
-            found = [
-                _pair(run, observations) for run in runs if run.settings["seed"] == runs[0].settings["seed"]
-            ]
-            several[str(name)] = {len(codes.names): (codes, factors) for codes, factors in found}
+            of_name = several.setdefault(str(name), {})
+            for run in runs:
+                codes, factors = _pair(run, observations)
+                of_name.setdefault(len(codes.names), (codes, factors))
     else:
         several = {kind: {n: synthetic_codes(kind, observations, n) for n in latents} for kind in KINDS}
     quantities: dict[str, Callable[[Codes, Factors], float]] = {
