@@ -36,7 +36,7 @@ def kim_mnih(
 
 def kim_mnih_faces(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
     """FactorVAE's Table 3, for 3D Faces: dense layers of 256 units for grey images too."""
-    return kim_mnih(shape, parameters, width, outputs, hidden=256)
+    return _halving("kim_mnih_faces", shape, parameters, width, outputs, 256, [64, 64, 32, 32])
 
 
 def mathieu_dsprites(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:

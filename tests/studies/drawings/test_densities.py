@@ -42,14 +42,12 @@ def test_divergences_are_those_of_the_integral(pinwheel):
     assert backward == pytest.approx(float((q * (log_q - log_p)).sum() * cell), rel=0.05)
 
 
-def test_divergences_are_drawn_over_alpha(pinwheel):
-    drawn = drawings.divergence_from_prior(pinwheel, samples=2000)
-    figure = drawn["KL(p(z) ‖ q(z)) (nats)"]
-    (low, high) = figure.axes[0].containers
-    np.testing.assert_array_equal(low.lines[0].get_xdata(), [0, 5])
-    runs = pinwheel.runs(alpha=5, beta=1.2)
-    expected = np.mean([divergences_of(run, 2000)[0] for run in runs])
-    assert high.lines[0].get_ydata()[1] == pytest.approx(expected)
+def test_divergences_are_tabulated_by_alpha_and_beta(pinwheel):
+    table = drawings.divergence_from_prior(pinwheel, samples=2000)["KL(p(z) ‖ q(z)), nats"]
+    assert list(table.columns) == ["α", "β = 0.01", "β = 1.2"]
+    assert table["α"].tolist() == [0, 5]
+    expected = np.mean([divergences_of(run, 2000)[0] for run in pinwheel.runs(alpha=5, beta=1.2)])
+    assert table["β = 1.2"][1] == pytest.approx(expected)
 
 
 def test_the_ablated_toys_are_densities(line):

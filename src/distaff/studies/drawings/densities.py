@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -59,10 +60,10 @@ def aggregate_posteriors(
 
 def divergence_from_prior(
     results: Results, *, where: Where = None, samples: int = 10_000
-) -> Mapping[str, Figure]:
-    """KL(p(z) ‖ q(z)) and KL(q(z) ‖ p(z)) against α, a line a β: what Mathieu's Fig. 3 shows, in numbers.
+) -> Mapping[str, pd.DataFrame]:
+    """KL(p(z) ‖ q(z)) and KL(q(z) ‖ p(z)), a row an α and a column a β: Mathieu's Fig. 3 in numbers.
 
-    Both densities are exact, the means over draws of the first.
+    In nats, mean over seeds; both densities are exact, and the mean is over draws of the first.
 
     Args:
         results: as for ``aggregate_posteriors``.
@@ -70,19 +71,11 @@ def divergence_from_prior(
         samples: draws.
     """
     runs = chosen(results, where)
-    divergences = {id(run): divergences_of(run, samples) for run in runs}
-    alphas = sorted({number_of(run, "alpha") for run in runs})
-    drawn = {}
-    for which, name in enumerate(("KL(p(z) ‖ q(z)) (nats)", "KL(q(z) ‖ p(z)) (nats)")):
-        lines = {}
-        for beta, members in grouped(runs, "beta").items():
-            seeds = grouped(members, "seed").values()
-            values = [{number_of(run, "alpha"): divergences[id(run)][which] for run in one} for one in seeds]
-            lines[beta] = np.array([[row.get(alpha, np.nan) for alpha in alphas] for row in values])
-        drawn[name] = figures.metric_sensitivity(
-            alphas, {name: lines}, x_label="α", series="β", logarithmic=False
-        )
-    return drawn
+    rows = [(number_of(run, "alpha"), number_of(run, "beta"), *divergences_of(run, samples)) for run in runs]
+    names = ("KL(p(z) ‖ q(z)), nats", "KL(q(z) ‖ p(z)), nats")
+    table = pd.DataFrame(rows, columns=["α", "β", *names])
+    tables = {name: table.pivot_table(name, "α", "β") for name in names}
+    return {name: one.rename(columns="β = {:g}".format).reset_index() for name, one in tables.items()}
 
 
 @torch.no_grad()

@@ -118,11 +118,11 @@ def bins_sensitivity(
 def samples_sensitivity(
     results: Results,
     *,
-    samples: Sequence[int] = (1000, 2000, 5000, 10_000, 20_000),
+    samples: Sequence[int] = (500, 1000, 2000, 5000, 10_000),
     seeds: int = 3,
     curve: Settings = "recipe",
     where: Where = None,
-    observations: int = 20_000,
+    observations: int = 10_000,
 ) -> Figure:
     """JEMMIG and WSEPIN against the number of samples they are estimated from: Do & Tran's Fig. 18.
 
@@ -155,7 +155,7 @@ def latents_sensitivity(
     curve: Settings = "recipe",
     where: Where = None,
     samples: int = 10_000,
-    observations: int = 20_000,
+    observations: int = 10_000,
 ) -> Figure:
     """Information, separability and gaps against the number of latents: Do & Tran's Fig. 19.
 
