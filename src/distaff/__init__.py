@@ -8,7 +8,7 @@ from distaff.codes import Codes
 from distaff.errors import DistaffError
 
 if TYPE_CHECKING:
-    from distaff import data, figures, metrics
+    from distaff import data, figures, metrics, studies
     from distaff.data.dataset import Dataset
     from distaff.evaluation import evaluate_run
     from distaff.metrics.evaluation import evaluate
@@ -28,6 +28,7 @@ __all__ = [
     "load",
     "metrics",
     "resume",
+    "studies",
     "train",
 ]
 
@@ -44,7 +45,7 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Import torch and the rooms that need it only when something of theirs is asked for."""
-    if name in ("data", "figures", "metrics"):
+    if name in ("data", "figures", "metrics", "studies"):
         return importlib.import_module(f"distaff.{name}")
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)

@@ -108,6 +108,13 @@ def data(arguments: Sequence[str]) -> None:
     return None
 
 
+def study(arguments: Sequence[str]) -> None:
+    """Many runs from one file: distaff study run FILE [--scale 0.05] [--ray], status, table, report."""
+    from distaff.studies.console import main as console
+
+    console(arguments, _say)
+
+
 def recipes(arguments: Sequence[str]) -> None:
     """List the recipes with their terms."""
     parse("distaff recipes", arguments, _list_recipes)
@@ -116,7 +123,7 @@ def recipes(arguments: Sequence[str]) -> None:
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     function.__name__: function
-    for function in (train, resume, evaluate, decompose, traverse, report, recipes, metrics, data)
+    for function in (train, resume, evaluate, decompose, traverse, report, study, recipes, metrics, data)
 }
 
 

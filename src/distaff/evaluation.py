@@ -108,7 +108,7 @@ def evaluate_encoded(
     encoded: Encoded, data: Dataset, metrics: str = "auto", bootstrap: int = 0, seed: int = 0
 ) -> Evaluation:
     """For a VAE reconstruction error and KL over the whole set; then metrics, with the factors that vary."""
-    own = _elbo_scores(encoded)
+    own = elbo_scores(encoded)
     factors = varied_factors(data)
     if metrics == "auto" and factors is None:
         return Evaluation(own, {"factor_vae_score": "it needs factors."})
@@ -117,7 +117,8 @@ def evaluate_encoded(
     return Evaluation(own + found.scores, found.skipped)
 
 
-def _elbo_scores(encoded: Encoded) -> tuple[Score, ...]:
+def elbo_scores(encoded: Encoded) -> tuple[Score, ...]:
+    """Reconstruction error and KL over the whole set: what any VAE has, with or without labels."""
     if encoded.nll is None or encoded.kl is None or encoded.kl_per_latent is None:
         return ()
     error, kl = (float(values.mean(dtype=np.float64)) for values in (encoded.nll, encoded.kl))

@@ -15,6 +15,7 @@ from distaff.errors import DistaffError
 from distaff.files import atomic_file, write_text
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
 from distaff.metrics.inputs import Factors, as_factors
+from distaff.metrics.score import Score
 
 _MEANS = ("means", "mean", "mu", "codes", "z")
 _LOGVARS = ("logvars", "logvar", "log_variances")
@@ -78,10 +79,16 @@ def write_scores(path: Path | str, evaluation: Evaluation, **facts: Any) -> None
     """Write scores, with their settings and breakdowns, and the reasons for absent ones, as JSON."""
     content = {
         **facts,
-        "scores": [_finite(score.to_dict()) for score in evaluation.scores],
+        "scores": [plain_score(score) for score in evaluation.scores],
         "skipped": dict(evaluation.skipped),
     }
     write_text(Path(path), json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+
+def plain_score(score: Score) -> dict[str, Any]:
+    """A score as JSON holds it: what is not finite is null."""
+    plain: dict[str, Any] = _finite(score.to_dict())
+    return plain
 
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:

@@ -84,7 +84,7 @@ def evaluate_scores(
     named = metrics not in ("default", "all")
     scores: list[Score] = []
     skipped: dict[str, str] = {}
-    for name, protocol in _selected(metrics):
+    for name, protocol in selected(metrics):
         label = name if protocol is None else f"{name}:{protocol}"
         try:
             missing = None if named else _missing(name, protocol, codes, paired)
@@ -100,7 +100,7 @@ def evaluate_scores(
     return Evaluation(tuple(scores), skipped)
 
 
-def _selected(metrics: Selection) -> list[tuple[str, str | None]]:
+def selected(metrics: Selection) -> list[tuple[str, str | None]]:
     """(name, protocol) of the metrics asked for; no protocol is the default one."""
     known = all_metrics()
     single = {name: f for name, f in known.items() if card_of(f).inputs != "several codes"}
@@ -110,17 +110,17 @@ def _selected(metrics: Selection) -> list[tuple[str, str | None]]:
         return [(name, protocol) for name, f in single.items() for protocol in card_of(f).protocols]
     if isinstance(metrics, str):
         metrics = metrics.split(",")
-    selected: list[tuple[str, str | None]] = []
+    chosen: list[tuple[str, str | None]] = []
     for entry in metrics:
         name, _, protocol = str(entry).strip().partition(":")
         if name not in single:
             raise unknown("metric", name, [*single, "default", "all"])
         if protocol and protocol not in card_of(single[name]).protocols:
             raise unknown(f"protocol of {name}", protocol, card_of(single[name]).protocols)
-        selected.append((name, protocol or None))
-    if not selected:
+        chosen.append((name, protocol or None))
+    if not chosen:
         raise DistaffError("no metrics were asked for: give names, 'default' or 'all'.")
-    return selected
+    return chosen
 
 
 def _missing(

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import torch
@@ -31,7 +31,9 @@ class Recorder:
         log_every: steps between log lines; each holds the mean over those steps.
         checkpoint_every: steps between checkpoints.
         progress: what the user sees.
+        start: the step that this process starts from.
         seconds: training time spent before this process.
+        snapshots: the steps after which the model's weights are kept for good.
         trouble: what is wrong with a run that writes such a log line, or None.
     """
 
@@ -44,11 +46,12 @@ class Recorder:
         progress: Progress,
         start: int = 0,
         seconds: float = 0.0,
+        snapshots: Collection[int] = (),
         trouble: Callable[[Line], str | None] = well,
     ) -> None:
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.log_every, self.checkpoint_every = fabric, log_every, checkpoint_every
-        self.progress = progress
+        self.progress, self.snapshots = progress, frozenset(snapshots)
         self.stop = StopSignal()
         self.saved = start
         self._pending: list[tuple[int, Tensor]] = []
@@ -94,6 +97,11 @@ class Recorder:
             checkpoint.save(self.folder.checkpoints, learner, step, facts)
         self.saved = step
         self.fabric.barrier()
+
+    def snapshot(self, learner: Learner, step: int) -> None:
+        """Keep the model as it is after so many steps, if that was asked for."""
+        if self.folder is not None and step in self.snapshots:
+            checkpoint.keep(self.folder.snapshots, learner, step)
 
     def flush(self) -> None:
         """Write the mean of the pending steps; stop the run if any of their values is not finite."""

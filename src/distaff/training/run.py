@@ -42,6 +42,11 @@ class RunFolder:
         return self.path / "checkpoint"
 
     @property
+    def snapshots(self) -> Path:
+        """Where the model's weights at some steps are kept, if that was asked for."""
+        return self.path / "snapshots"
+
+    @property
     def log(self) -> Path:
         """The values of the terms through training."""
         return self.path / "log.jsonl"

@@ -45,6 +45,7 @@ def train(
     precision: Precision = "32-true",
     log_every: int = 100,
     checkpoint_every: int = 1000,
+    snapshots: int | None = None,
     accelerator: str = "auto",
     devices: int = 1,
     strategy: str = "auto",
@@ -76,6 +77,7 @@ def train(
         precision: of the forward pass.
         log_every: steps between log lines.
         checkpoint_every: steps between checkpoints.
+        snapshots: how many times the model is kept for good, at equal distances, to look back at training.
         accelerator: cpu, cuda, or auto for the best there is.
         devices: how many of them.
         strategy: ddp for several devices.
@@ -103,6 +105,7 @@ def train(
             "precision": precision,
             "log_every": log_every,
             "checkpoint_every": checkpoint_every,
+            "snapshots": snapshots,
         },
     }
     _check_training(calls["training"])
@@ -149,14 +152,17 @@ def resume(
     return launch(job, accelerator, devices, strategy)
 
 
-def load(folder: str | Path, device: str = "cpu") -> Representation:
-    """The trained model in a run folder, at its last checkpoint."""
+def load(folder: str | Path, device: str = "cpu", step: int | None = None) -> Representation:
+    """The trained model in a run folder, at its last checkpoint or at a snapshot of an earlier ``step``."""
     run = RunFolder(Path(folder))
     calls = run.read()
     kind = kind_of(calls)
     model = kind.build(calls)
-    facts = checkpoint.restore_model(run.checkpoints, model, warn)
-    kind.set_to(model, calls, facts["step"])
+    if step is None:
+        step = int(checkpoint.restore_model(run.checkpoints, model, warn)["step"])
+    else:
+        checkpoint.restore_snapshot(run.snapshots, model, step)
+    kind.set_to(model, calls, step)
     return Representation(model.to(device), tuple(calls["data"]["shape"]))
 
 
@@ -188,6 +194,9 @@ def _check_training(settings: Calls) -> None:
     for name in ("steps", "batch_size", "log_every", "checkpoint_every"):
         if settings[name] < 1:
             raise DistaffError(f"{name} must be at least 1, not {settings[name]}.")
+    snapshots = settings.get("snapshots")
+    if snapshots is not None and snapshots < 1:
+        raise DistaffError(f"snapshots must be at least 1, not {snapshots}.")
     if settings["seed"] < 0:
         raise DistaffError(f"seed must not be negative, not {settings['seed']}.")
     if not settings["learning_rate"] > 0:

@@ -81,7 +81,8 @@ def _work(fabric: Fabric, job: Job) -> Model:
     visible = job.progress and fabric.is_global_zero
     with Progress(job.calls["recipe"]["name"], steps, start, visible) as bar:
         every = settings["log_every"], settings["checkpoint_every"]
-        recorder = Recorder(folder, fabric, *every, bar, start, seconds, trouble=learner.trouble)
+        snapshots = snapshot_steps(steps, settings.get("snapshots") or 0)
+        recorder = Recorder(folder, fabric, *every, bar, start, seconds, snapshots, learner.trouble)
         with recorder.stop.listening():
             fit(learner, batches, start, steps, recorder)
         recorder.close()
@@ -90,6 +91,12 @@ def _work(fabric: Fabric, job: Job) -> Model:
         message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
         raise Interrupted(message, recorder.stop.heard)
     return learner.model
+
+
+def snapshot_steps(steps: int, count: int) -> list[int]:
+    """The steps after which a run of ``steps`` keeps the model, ``count`` times at equal distances."""
+    count = min(count, steps)
+    return [-(-steps * (i + 1) // count) for i in range(count)]
 
 
 def _learner(fabric: Fabric, job: Job) -> Learner:

@@ -1,0 +1,148 @@
+"""Runs as Ray tasks, on this machine or on a cluster: the same runs, in the same folders."""
+
+import io
+import os
+import sys
+import tarfile
+import tempfile
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from distaff.errors import DistaffError
+from distaff.files import atomic_folder
+from distaff.studies.attempt import Outcome, attempt, from_message, to_message
+from distaff.studies.check import check
+from distaff.studies.local import cores
+from distaff.studies.study_run import StudyRun
+from distaff.training.run import RunFolder
+
+LOCAL = "local"
+RETRIES = 3
+"""How often Ray starts a task again whose process or machine was lost; it resumes from its checkpoint."""
+
+
+class RayTasks:
+    """An engine for ``work_through``.
+
+    Args:
+        address: ``"local"`` starts Ray here; otherwise that of a cluster, such as ``"auto"`` or ``"ray://head:10001"``.
+        folder: the study's; workers that do not see it send their run folders back when they are done.
+        workers: how many runs at once on a Ray that is started here; one a core by default.
+    """
+
+    def __init__(self, address: str, folder: Path, workers: int | None = None) -> None:
+        self.ray = import_ray()
+        self._ours = not self.ray.is_initialized()
+        count = workers or cores()
+        if self._ours:
+            self._connect(address, count)
+        resources = self.ray.cluster_resources()
+        self.threads = max(1, cores() // count) if address == LOCAL else 1
+        self.gpus = 1 if resources.get("GPU") else 0
+        self._runs: dict[Any, StudyRun] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        self._marker = folder.resolve() / f".seen-{uuid.uuid4().hex}"
+        self._marker.touch()
+
+    @property
+    def room(self) -> int:
+        """Ray keeps a queue of its own."""
+        return sys.maxsize
+
+    def start(self, run: StudyRun) -> None:
+        """Give a run to Ray."""
+        task = self._remote(work)
+        self._runs[task.remote(to_message(run), str(self._marker), os.getcwd())] = run
+
+    def finished(self, seconds: float) -> list[Outcome]:
+        """What ended within some seconds; waits no longer than for the first."""
+        done, _ = self.ray.wait(list(self._runs), num_returns=1, timeout=seconds)
+        return [self._outcome(task) for task in done]
+
+    def check(self, runs: list[StudyRun], metrics: tuple[str, ...]) -> None:
+        """Check runs where they will be trained, which is where the data are."""
+        task = self._remote(check_there).remote([to_message(run) for run in runs], metrics, os.getcwd())
+        error = self.ray.get(task)
+        if error:
+            raise DistaffError(error)
+
+    def close(self) -> None:
+        """Ask what is under way to stop after a checkpoint, and leave Ray if it was started for this."""
+        for task in self._runs:
+            self.ray.cancel(task, force=False)
+        if self._runs:
+            self.ray.wait(list(self._runs), num_returns=len(self._runs), timeout=60)
+        self._marker.unlink(missing_ok=True)
+        if self._ours:
+            self.ray.shutdown()
+
+    def _connect(self, address: str, count: int) -> None:
+        here = {"num_cpus": max(count, cores()), "include_dashboard": False}
+        where = here if address == LOCAL else {"address": address}
+        try:
+            self.ray.init(log_to_driver=False, logging_level="error", **where)
+        except (ConnectionError, OSError, RuntimeError, ValueError) as problem:
+            raise DistaffError(f"no Ray cluster answers at {address}: {problem}.") from problem
+
+    def _remote(self, function: Any) -> Any:
+        return self.ray.remote(function).options(
+            num_cpus=self.threads, num_gpus=self.gpus, max_retries=RETRIES
+        )
+
+    def _outcome(self, task: Any) -> Outcome:
+        run = self._runs.pop(task)
+        try:
+            outcome: Outcome = self.ray.get(task)
+        except self.ray.exceptions.RayError as problem:
+            lost = f"Ray lost it {RETRIES + 1} times: {type(problem).__name__}."
+            return Outcome(run.call.key, lost, str(problem))
+        if outcome.archive is not None:
+            unpack(outcome.archive, run.folder.path)
+        return replace(outcome, archive=None)
+
+
+def work(message: str, marker: str, folder: str) -> Outcome:
+    """Do a run in a Ray worker: in the study's folder where the worker sees it, else in one of its own."""
+    sys.path.insert(0, folder)
+    run = from_message(message)
+    if Path(marker).exists():
+        return attempt(run)
+    with tempfile.TemporaryDirectory() as temporary:
+        there = replace(run, folder=RunFolder(Path(temporary) / run.folder.path.name))
+        outcome = attempt(there)
+        return replace(outcome, archive=pack(there.folder.path))
+
+
+def check_there(messages: list[str], metrics: tuple[str, ...], folder: str) -> str | None:
+    """Check runs in a Ray worker; the first error, if any."""
+    sys.path.insert(0, folder)
+    try:
+        check([from_message(message).call for message in messages], metrics)
+    except DistaffError as error:
+        return str(error)
+    return None
+
+
+def pack(folder: Path) -> bytes:
+    """A run folder as an archive."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        archive.add(folder, arcname=".")
+    return buffer.getvalue()
+
+
+def unpack(content: bytes, folder: Path) -> None:
+    """Put an archive in the place of a run folder, whole or not at all."""
+    with atomic_folder(folder) as new, tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        archive.extractall(new, filter="data")
+
+
+def import_ray() -> Any:
+    """Ray, or how to get it."""
+    try:
+        import ray
+    except ImportError:
+        raise DistaffError("--ray needs Ray: pip install 'distaff[ray]'.") from None
+    return ray

@@ -1,0 +1,172 @@
+"""What the command line and Python call: run a study, look at it, tabulate it, write its page."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pandas as pd
+from filelock import FileLock, Timeout
+
+from distaff.errors import DistaffError
+from distaff.files import write_text
+from distaff.studies.check import check
+from distaff.studies.display import Display
+from distaff.studies.local import local_workers
+from distaff.studies.report import write_report
+from distaff.studies.results import Results
+from distaff.studies.schedule import Engine, work_through
+from distaff.studies.study import Study
+from distaff.studies.study_run import StudyRun
+from distaff.studies.tables import Interval, group_table
+
+
+def run(
+    file: str | Path,
+    *,
+    scale: float | None = None,
+    workers: int | None = None,
+    ray: str | None = None,
+    out: str | Path | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Do all runs of a study that are not done yet, and write its table.
+
+    Stopped or killed at any moment, the same call goes on where it was: finished runs are kept, others resume
+    from their last checkpoint. A run that fails is tried once more; its error is then kept in its folder
+    while the others go on, and the next call tries it again.
+
+    Args:
+        file: the study file, or the folder of a study begun before.
+        scale: what to multiply every run's steps by, for a trial; schedules are shortened alike.
+        workers: how many runs at once; by default one a core, with a thread each.
+        ray: "local", or the address of a Ray cluster, to do the runs as Ray tasks.
+        out: the study's folder; by default runs/NAME, and runs/NAME-SCALE for a trial.
+        progress: show what is going on.
+
+    Returns:
+        The table: one row a run.
+    """
+    results = find(file, scale=scale, out=out)
+    with ExitStack() as stack:
+        stack.enter_context(_alone(results.folder))
+        write_text(results.folder / "study.yaml", results.study.to_yaml())
+        pending = [one for one in results.all_runs if one.state != "finished"]
+        if pending:
+            engine = _engine(results, pending, workers, ray)
+            stack.callback(engine.close)
+            display = stack.enter_context(Display(results, progress))
+            _work(pending, engine, display)
+    return Results(results.study, results.folder).write()
+
+
+def status(study: str | Path, *, scale: float | None = None, out: str | Path | None = None) -> pd.DataFrame:
+    """How far each run of a study is.
+
+    Args:
+        study: the study's folder, or its file.
+        scale: of a trial, where the file is given.
+        out: the study's folder, where the file is given and it is not the usual one.
+
+    Returns:
+        One row a run: run, state, step, steps, seconds, error.
+    """
+    table = find(study, scale=scale, out=out).table
+    columns = [name for name in ("run", "state", "step", "steps", "seconds", "error") if name in table]
+    return table[columns]
+
+
+def table(
+    study: str | Path,
+    *,
+    group_by: str | None = None,
+    metric: str | None = None,
+    interval: Interval = "t",
+    scale: float | None = None,
+    out: str | Path | None = None,
+) -> pd.DataFrame:
+    """Scores by setting: mean over seeds, a 95% interval, the number of runs.
+
+    Args:
+        study: the study's folder, or its file.
+        group_by: settings such as recipe,gamma; by default those that the study varies, seeds aside.
+        metric: scores such as factor_vae_score,mig; by default all.
+        interval: t, Student's over seeds, or bootstrap.
+        scale: of a trial, where the file is given.
+        out: the study's folder, where the file is given and it is not the usual one.
+    """
+    results = find(study, scale=scale, out=out)
+    groups = None if group_by is None else group_by.split(",")
+    return group_table(results, groups, None if metric is None else metric.split(","), interval)
+
+
+def write_page(
+    study: str | Path,
+    *,
+    page: str | Path | None = None,
+    scale: float | None = None,
+    out: str | Path | None = None,
+) -> Path:
+    """Write a page about a study, in one file that needs no network.
+
+    Args:
+        study: the study's folder, or its file.
+        page: where; by default report.html in the study's folder.
+        scale: of a trial, where the file is given.
+        out: the study's folder, where the file is given and it is not the usual one.
+    """
+    results = find(study, scale=scale, out=out)
+    results.write()
+    return write_report(results, page)
+
+
+def find(place: str | Path, *, scale: float | None = None, out: str | Path | None = None) -> Results:
+    """The results of a study by its folder, or by its file and where its runs go."""
+    place = Path(place)
+    if not place.is_dir():
+        study = Study.read(place, scale)
+        trial = "" if study.scale == 1 else f"-{study.scale:g}"
+        return Results(study, Path(out) if out is not None else Path("runs") / f"{study.name}{trial}")
+    if out is not None:
+        raise DistaffError(f"{place} is a study's folder already: --out goes with a study file.")
+    held = Results.read(place)
+    if scale is not None and scale != held.study.scale:
+        raise DistaffError(
+            f"{place} holds a study at scale {held.study.scale:g}: give the study file to run it at another."
+        )
+    return held
+
+
+def _engine(results: Results, pending: list[StudyRun], workers: int | None, ray: str | None) -> Engine:
+    """Where the runs are done, once they are known to work there."""
+    if ray is None:
+        check([one.call for one in pending], results.study.metrics)
+        return local_workers(len(pending), workers, results.folder / "logs")
+    from distaff.studies.cluster import RayTasks
+
+    tasks = RayTasks(ray, results.folder, workers)
+    try:
+        tasks.check(pending, results.study.metrics)
+    except BaseException:
+        tasks.close()
+        raise
+    return tasks
+
+
+def _work(pending: list[StudyRun], engine: Engine, display: Display) -> None:
+    try:
+        work_through(pending, engine, display)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("stopped; the same command goes on where it was") from None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold the study's lock: two processes would train the same runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            yield
+    except Timeout:
+        raise DistaffError(
+            f"another process works on the study in {folder}: wait for it or stop it."
+        ) from None

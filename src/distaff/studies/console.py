@@ -1,0 +1,74 @@
+"""``distaff study …``: the commands, and what they print."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from distaff.errors import unknown
+from distaff.flags import parse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAILED = 1
+HELP = """usage: distaff study COMMAND [flags]; distaff study COMMAND --help says more.
+
+  run FILE      do all runs of a study file that are not done yet: --scale 0.05 for a trial,
+                --workers 2 for two at once, --ray for Ray here, --ray ADDRESS for a cluster
+  status STUDY  how far each run is
+  table STUDY   scores by setting, with intervals: --group-by recipe,gamma --metric mig
+  report STUDY  write one HTML page
+
+STUDY is the study's folder (runs/NAME) or its file."""
+
+
+def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
+    """Run one of the commands; ``say`` takes what is not the result itself."""
+    name, *rest = arguments or ["--help"]
+    if name in ("-h", "--help"):
+        return print(HELP)
+    from distaff.studies import commands
+
+    actions: dict[str, Callable[..., Any]] = {
+        "run": commands.run,
+        "status": commands.status,
+        "table": commands.table,
+        "report": commands.write_page,
+    }
+    if name not in actions:
+        raise unknown("study command", name, actions)
+    call = parse(f"distaff study {name}", _with_address(rest), actions[name])
+    found = actions[name](**call)
+    if name == "report":
+        say(f"written: {found}")
+    elif name == "run":
+        _end(found, commands.find(call["file"], scale=call["scale"], out=call["out"]).folder, say)
+    else:
+        print(found.to_string(index=False, na_rep="–", float_format="{:.4g}".format))
+        for note in filter(None, [found.attrs.get("interval")]):
+            say(note)
+    return None
+
+
+def _with_address(arguments: Sequence[str]) -> list[str]:
+    """``--ray`` alone is ``--ray local``."""
+    given = list(arguments)
+    if "--ray" in given:
+        after = given.index("--ray") + 1
+        if after == len(given) or given[after].startswith("--"):
+            given.insert(after, "local")
+    return given
+
+
+def _end(table: "pd.DataFrame", folder: Path, say: Callable[[str], None]) -> None:
+    """What came of a study; runs that failed are a failure of the command."""
+    failed = table[table["state"] == "failed"]
+    for error, runs in failed.groupby("error", sort=False):
+        say(f"failed: {', '.join(runs['run'])}: {error}")
+    if len(table):
+        finished = (table["state"] == "finished").sum()
+        say(f"{finished} of {len(table)} runs finished: {folder / 'study.parquet'}")
+    say(f"look at it with: distaff study report {folder}")
+    if len(failed):
+        sys.exit(FAILED)

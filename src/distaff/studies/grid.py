@@ -1,0 +1,30 @@
+"""Grids: a mapping with lists in it stands for one mapping for each combination of their entries."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+LITERAL = "value"
+"""``{value: [400, 200]}`` is the list itself, not a grid of two."""
+
+
+def combinations(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every combination of the lists in ``settings``, at any depth, the last one changing fastest.
+
+    >>> list(combinations({"beta": [1, 4], "betas": {"value": [0.5, 0.9]}}))
+    [{'beta': 1, 'betas': [0.5, 0.9]}, {'beta': 4, 'betas': [0.5, 0.9]}]
+    """
+    for chosen in itertools.product(*(_choices(value) for value in settings.values())):
+        yield dict(zip(settings, chosen, strict=True))
+
+
+def _choices(value: Any) -> list[Any]:
+    match value:
+        case list():
+            return [choice for item in value for choice in _choices(item)]
+        case {"value": literal} if len(value) == 1:
+            return [literal]
+        case Mapping():
+            return list(combinations(value))
+        case _:
+            return [value]

@@ -1,0 +1,118 @@
+"""``Results``: what a study's run folders hold, as one table; rebuilt from them at any time."""
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from distaff.errors import DistaffError, unknown
+from distaff.files import atomic_file, write_text
+from distaff.studies.study import Study
+from distaff.studies.study_run import StudyRun
+from distaff.training.run import RunFolder
+
+VERSIONS = ("distaff", "python", "torch", "numpy", "threads", "git")
+
+
+class Results:
+    """A study and the folder its runs are in.
+
+    Args:
+        study: what was asked for.
+        folder: OUT; runs are in ``OUT/runs``, the table in ``OUT/study.parquet``.
+    """
+
+    def __init__(self, study: Study, folder: str | Path) -> None:
+        self.study, self.folder = study, Path(folder)
+        self.all_runs = tuple(
+            StudyRun(call, RunFolder(self.folder / "runs" / call.key), study.metrics) for call in study.runs
+        )
+
+    @classmethod
+    def read(cls, folder: str | Path) -> "Results":
+        """The results in a folder that ``distaff study run`` made."""
+        folder = Path(folder)
+        if not (folder / "study.yaml").is_file():
+            raise DistaffError(f"{folder} is not a study's folder: it has no study.yaml.")
+        return cls(Study.read(folder / "study.yaml"), folder)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row a run, in the study's order.
+
+        Columns: ``run`` (its folder), ``state``, ``error``; every setting (``recipe``, ``data``, ``gamma``,
+        ``seed``, ``steps`` …); ``scale``; ``step``, done so far; ``reconstruction`` and ``kl`` in nats; each
+        score (``factor_vae_score``, ``mig:chen18`` …); ``seconds`` of training, ``scoring_seconds``; versions
+        (``version.torch`` …). What is not known yet is missing.
+        """
+        parts = [self._row(run) for run in self.all_runs]
+        rows = [{name: value for part in row for name, value in part.items()} for row in parts]
+        columns = dict.fromkeys(name for group in zip(*parts, strict=True) for part in group for name in part)
+        table = pd.DataFrame(rows, columns=list(columns) or ["run", "state"])
+        for name in table.columns:
+            table[name] = _of_one_kind(table[name])
+        return table
+
+    @property
+    def finished(self) -> pd.DataFrame:
+        """The rows of the runs that are trained and scored."""
+        return self.table[self.table["state"] == "finished"]
+
+    def runs(self, **where: Any) -> list[StudyRun]:
+        """The finished runs whose settings are as asked: ``runs(recipe="factor_vae", gamma=[10, 35])``.
+
+        Names with dots are given as ``runs(**{"critic.hidden": 500})``.
+        """
+        known = {name for run in self.all_runs for name in run.settings}
+        for name in where:
+            if name not in known:
+                raise unknown("setting", name, known)
+        return [
+            run
+            for run in self.all_runs
+            if run.state == "finished"
+            and all(_is_among(run.settings.get(name), wanted) for name, wanted in where.items())
+        ]
+
+    def write(self) -> pd.DataFrame:
+        """Write ``study.yaml`` and ``study.parquet`` from the run folders; the table."""
+        write_text(self.folder / "study.yaml", self.study.to_yaml())
+        with atomic_file(self.folder / "study.parquet") as temporary:
+            self.table.to_parquet(temporary, engine="pyarrow", index=False)
+        return self.table
+
+    def _row(self, run: StudyRun) -> tuple[dict[str, Any], ...]:
+        """A run's cells in groups, so that columns of one group stand together whichever run has them."""
+        scores = {name: score.value for name, score in run.scores.items()}
+        seconds = {"seconds": run.seconds, "scoring_seconds": run.scoring_seconds}
+        versions: Mapping[str, Any] = run.made_with
+        return (
+            {"run": run.call.key, "state": run.state, "error": run.failure},
+            run.settings,
+            {
+                "scale": self.study.scale,
+                "step": run.step,
+                "reconstruction": math.nan,
+                "kl": math.nan,
+                **scores,
+            },
+            {name: math.nan if value is None else value for name, value in seconds.items()},
+            {f"version.{name}": versions.get(name) for name in VERSIONS},
+        )
+
+
+def _is_among(value: Any, wanted: Any) -> bool:
+    return value in wanted if isinstance(wanted, list | tuple | set) else bool(value == wanted)
+
+
+def _of_one_kind(column: pd.Series) -> pd.Series:
+    """A column that a Parquet file can hold: text throughout where numbers and text are mixed."""
+    present = column.dropna()
+    if column.dtype != object or present.map(type).nunique() < 2:
+        return column
+    if present.map(lambda value: isinstance(value, int | float) and not isinstance(value, bool)).all():
+        return column.astype(float)
+    return column.map(lambda value: None if pd.isna(value) else str(value))

@@ -1,0 +1,105 @@
+"""Choosing a model: by UDR without labels, and how far scores agree with it and with each other."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy.stats import kendalltau, pearsonr, spearmanr
+
+from distaff.codes import Codes
+from distaff.errors import unknown
+from distaff.metrics import udr
+from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
+from distaff.studies.tables import grouped, score_columns
+
+Method = Literal["pearson", "kendall", "spearman"]
+METHODS = {"pearson": pearsonr, "kendall": kendalltau, "spearman": spearmanr}
+ROWS = 5_000
+"""Observations that UDR compares models on."""
+FEWEST = 3
+"""Runs below which a correlation says nothing."""
+
+
+def udr_scores(
+    results: Results, *, protocol: str = "duan20", rows: int = ROWS, seed: int = 0
+) -> pd.DataFrame:
+    """UDR of every finished run among the seeds of its setting: no labels are read (Duan et al. 2020).
+
+    Args:
+        results: the study's.
+        protocol: of ``distaff.metrics.udr``.
+        rows: observations, drawn once for all runs.
+        seed: of that draw.
+
+    Returns:
+        One row a run that has another seed of its setting to be compared with: ``run``, the settings that the
+        study varies, ``seed`` and ``udr``; the best first.
+    """
+    groups = results.study.varied
+    runs = {run.call.key: run for run in results.all_runs}
+    found = []
+    for setting, part in grouped(results.finished, groups):
+        if len(part) < 2:
+            continue
+        codes = {key: _some(runs[key], rows, seed) for key in part["run"]}
+        for key, score in udr(codes, protocol=protocol).items():
+            found.append([key, *setting, runs[key].settings["seed"], score.value])
+    table = pd.DataFrame(found, columns=["run", *groups, "seed", "udr"])
+    return table.sort_values("udr", ascending=False, ignore_index=True)
+
+
+def udr_agreement(
+    results: Results, scores: pd.DataFrame | None = None, method: Method = "spearman"
+) -> pd.DataFrame:
+    """The correlation of UDR with each score over runs: ``score``, ``correlation``, ``n``.
+
+    Args:
+        results: the study's.
+        scores: what ``udr_scores`` returned, if it is at hand.
+        method: Spearman's by default, since runs are to be ranked.
+    """
+    scores = udr_scores(results) if scores is None else scores
+    joined = results.finished.merge(scores[["run", "udr"]], on="run")
+    rows = [[name, *_correlation(joined["udr"], joined[name], method)] for name in score_columns(results)]
+    return pd.DataFrame(rows, columns=["score", "correlation", "n"])
+
+
+def metric_correlations(
+    table: pd.DataFrame, method: Method = "spearman", metrics: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Correlations of scores with each other over the rows of a table, as a square table.
+
+    The FactorVAE paper gives its score's with Higgins': Pearson 0.404, Kendall 0.310, Spearman 0.444.
+
+    Args:
+        table: ``Results.table`` or ``Results.finished``; rows that lack either score are left out.
+        method: ``"pearson"``, ``"kendall"`` or ``"spearman"``.
+        metrics: the columns; by default all of numbers.
+    """
+    if method not in METHODS:
+        raise unknown("method", method, METHODS)
+    names = list(table.select_dtypes("number").columns) if metrics is None else list(metrics)
+    for name in names:
+        if name not in table:
+            raise unknown("score", name, map(str, table.columns))
+    pairs = [[_correlation(table[a], table[b], method)[0] for b in names] for a in names]
+    return pd.DataFrame(pairs, index=names, columns=names)
+
+
+def _correlation(x: pd.Series, y: pd.Series, method: Method) -> tuple[float, int]:
+    """The coefficient and the number of pairs; NaN where it is not defined."""
+    both = np.isfinite(x.to_numpy(np.float64)) & np.isfinite(y.to_numpy(np.float64))
+    a, b = x.to_numpy(np.float64)[both], y.to_numpy(np.float64)[both]
+    if len(a) < FEWEST or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return float("nan"), len(a)
+    return float(METHODS[method](a, b)[0]), len(a)
+
+
+def _some(run: StudyRun, rows: int, seed: int) -> Codes:
+    """The codes of some observations, the same for all runs of one data set."""
+    codes = run.codes
+    if len(codes) <= rows:
+        return codes
+    return codes[np.sort(np.random.default_rng(seed).choice(len(codes), rows, replace=False))]

@@ -1,0 +1,232 @@
+"""``Study``: many runs, what is measured of them and what is drawn, read from a short YAML file."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+import yaml
+from matplotlib.figure import Figure
+
+from distaff.calls import find_function
+from distaff.errors import DistaffError, unknown
+from distaff.metrics.evaluation import selected
+from distaff.studies.grid import combinations
+from distaff.studies.run_call import RunCall, training_parameters
+
+KEYS = ("name", "about", "data", "steps", "seeds", "scale", "common", "runs", "metrics", "figures")
+SELECTIONS = ("default", "all")
+Drawn = Figure | pd.DataFrame | Mapping[str, Figure | pd.DataFrame]
+"""What a drawing returns: a figure, a table, or several of them by title."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of a study: a function of its ``Results`` and the arguments to call it with.
+
+    Args:
+        name: of a function in ``distaff.studies.drawings``, or ``module:function``.
+        arguments: beside the results.
+        caption: what the report writes below it.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+    caption: str = ""
+
+    @property
+    def function(self) -> Callable[..., Drawn]:
+        """The function, which takes ``Results`` first."""
+        drawings = import_module("distaff.studies.drawings")  # which know Results, which know Study
+        if ":" in self.name:
+            return find_function("drawing", self.name, drawings)
+        known = drawings_in(drawings)
+        if self.name not in known:
+            raise unknown("drawing", self.name, known)
+        return known[self.name]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Many runs, their metrics and their figures.
+
+    Args:
+        name: what its folder and its page are called.
+        about: one sentence about what it shows.
+        runs: every run once, in the order of the file.
+        metrics: names, with protocols where they are not the default ones; reconstruction and KL are
+            always measured.
+        figures: what the report draws.
+        scale: what the file's steps were multiplied by.
+        source: the file's content.
+    """
+
+    name: str
+    about: str
+    runs: tuple[RunCall, ...]
+    metrics: tuple[str, ...]
+    figures: tuple[Drawing, ...]
+    scale: float
+    source: str
+
+    @classmethod
+    def read(cls, path: str | Path, scale: float | None = None) -> "Study":
+        """The study of a file; ``scale`` multiplies the steps of every run, in place of the file's own."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise DistaffError(f"there is no study file {path}.") from None
+        except (OSError, UnicodeDecodeError) as problem:
+            raise DistaffError(f"{path} cannot be read as a study: {problem}.") from problem
+        try:
+            return cls.parse(text, path.stem, scale)
+        except DistaffError as problem:
+            raise DistaffError(f"{path}: {problem}") from problem
+
+    @classmethod
+    def parse(cls, text: str, name: str = "study", scale: float | None = None) -> "Study":
+        """The study that YAML describes."""
+        try:
+            content = yaml.safe_load(text)
+        except yaml.YAMLError as problem:
+            raise DistaffError(f"it is not YAML: {' '.join(str(problem).split())}.") from problem
+        content = _mapping("a study", content, KEYS)
+        factor = _scale(content.get("scale", 1) if scale is None else scale)
+        return cls(
+            name=_file_name(content.get("name", name)),
+            about=str(content.get("about", "")).strip(),
+            runs=_runs(content, factor),
+            metrics=_metrics(content.get("metrics")),
+            figures=tuple(_drawing(entry) for entry in _list("figures", content.get("figures"))),
+            scale=factor,
+            source=text,
+        )
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """The settings that tell runs apart, seeds aside: ``recipe``, then those of two values or more."""
+        values: dict[str, set[Any]] = {}
+        for run in self.runs:
+            for name, value in run.settings.items():
+                values.setdefault(name, set()).add(value)
+        apart = [name for name, seen in values.items() if len(seen) > 1 and name not in ("recipe", "seed")]
+        return ("recipe", *apart) if self.runs else ()
+
+    def to_yaml(self) -> str:
+        """The file again, with the scale it was read at."""
+        content = {"name": self.name, **yaml.safe_load(self.source), "scale": self.scale}
+        return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def drawings_in(module: ModuleType) -> dict[str, Callable[..., Drawn]]:
+    """The public functions that a package of drawings defines in any of its files, by name."""
+    return {
+        name: function
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if not name.startswith("_") and function.__module__.startswith(module.__name__)
+    }
+
+
+def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunCall, ...]:
+    training = [*training_parameters(), "data"]
+    common = {key: content[key] for key in ("data", "steps") if key in content}
+    common |= _mapping("common", content.get("common", {}), training)
+    seeds = _seeds(content.get("seeds", 1))
+    runs: dict[str, RunCall] = {}
+    for number, entry in enumerate(_list("runs", content.get("runs")), 1):
+        entry = {"recipe": entry} if isinstance(entry, str) else entry
+        where = f"run {number}"
+        try:
+            if not isinstance(entry, Mapping) or not entry.get("recipe"):
+                raise DistaffError(f"it must name a recipe, as in {{recipe: vae}}, not {entry!r}.")
+            where = f"run {number} ({entry['recipe']})"
+            own = {**common, **entry}
+            if "data" not in own:
+                raise DistaffError("nothing says which data to train on: add data, such as data: dsprites.")
+            own["seed"] = _seeds(own.pop("seeds")) if "seeds" in own else own.get("seed", seeds)
+            for point in combinations(own):
+                call = RunCall.make(point, scale)
+                runs.setdefault(call.key, call)
+        except DistaffError as problem:
+            raise DistaffError(f"{where}: {problem}") from problem
+    return tuple(runs.values())
+
+
+def _metrics(metrics: Any) -> tuple[str, ...]:
+    """Names of metrics as results have them: with the protocol only where it is not the default."""
+    if metrics is None:
+        return ()
+    if isinstance(metrics, str):
+        metrics = metrics if metrics in SELECTIONS else [metrics]
+    elif not isinstance(metrics, list):
+        raise DistaffError(f"metrics are default, all or a list of names, not {metrics!r}.")
+    return tuple(dict.fromkeys(map(metric_label, selected(metrics)))) if metrics else ()
+
+
+def metric_label(entry: tuple[str, str | None]) -> str:
+    """``mig`` for the metric's first protocol, ``mig:chen18`` for another."""
+    from distaff.metrics.catalogue import all_metrics
+    from distaff.metrics.declare import card_of
+
+    name, protocol = entry
+    default = card_of(all_metrics()[name]).protocols[0]
+    return name if protocol in (None, default) else f"{name}:{protocol}"
+
+
+def _drawing(entry: Any) -> Drawing:
+    if isinstance(entry, str):
+        entry = {"drawing": entry}
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("drawing"), str):
+        raise DistaffError(f"a figure names a drawing, as in {{drawing: tradeoff}}, not {entry!r}.")
+    given = {key: value for key, value in entry.items() if key not in ("drawing", "caption")}
+    drawing = Drawing(entry["drawing"], given, str(entry.get("caption", "")).strip())
+    _, *parameters = inspect.signature(drawing.function).parameters.values()
+    for name in given:
+        if name not in [parameter.name for parameter in parameters]:
+            raise unknown(f"argument of {drawing.name}", name, [parameter.name for parameter in parameters])
+    for parameter in parameters:
+        if parameter.default is inspect.Parameter.empty and parameter.name not in given:
+            raise DistaffError(f"the drawing {drawing.name} needs the argument {parameter.name!r}.")
+    return drawing
+
+
+def _mapping(what: str, value: Any, known: Sequence[str]) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise DistaffError(f"{what} must be a mapping of names to values, not {value!r}.")
+    for key in value:
+        if key not in known:
+            raise unknown(f"key of {what}", str(key), known)
+    return dict(value)
+
+
+def _list(what: str, value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise DistaffError(f"{what} must be a list, one entry a line with a dash before it, not {value!r}.")
+    return value
+
+
+def _seeds(seeds: Any) -> list[int]:
+    """``3`` as 0, 1, 2; a list as it is."""
+    numbers = list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
+    if not isinstance(numbers, list) or not numbers or not all(type(n) is int and n >= 0 for n in numbers):
+        raise DistaffError(f"seeds are a number of them, or a list such as [0, 1, 2], not {seeds!r}.")
+    return numbers
+
+
+def _scale(scale: Any) -> float:
+    if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < float("inf"):
+        raise DistaffError(f"scale must be a positive number, not {scale!r}.")
+    return float(scale)
+
+
+def _file_name(name: Any) -> str:
+    if not isinstance(name, str) or not name or "/" in name or "\\" in name or name.startswith("."):
+        raise DistaffError(f"a study's name becomes that of a folder, which {name!r} cannot be.")
+    return name

@@ -1,0 +1,254 @@
+"""A run of a study in its folder: how far it is, what it scored, and what drawings want of it."""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from safetensors import SafetensorError, safe_open
+
+from distaff.codes import Codes
+from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError
+from distaff.evaluation import encode_run
+from distaff.files import write_json
+from distaff.metrics import Score
+from distaff.models.coding import codes_from
+from distaff.models.representation import Representation
+from distaff.studies.run_call import RunCall
+from distaff.training.data_call import reopen
+from distaff.training.log import read_log
+from distaff.training.run import RunFolder
+from distaff.training.train import load
+
+State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]
+TAIL = 16_384
+"""Bytes at the end of a log that hold at least one whole line."""
+STILL_ALIVE = 900.0
+"""Seconds for which a worker on another machine is believed to be at work since it last wrote."""
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """One run.
+
+    Args:
+        call: what makes it.
+        folder: where it is, or will be.
+        metrics: what the study wants of it.
+    """
+
+    call: RunCall
+    folder: RunFolder
+    metrics: tuple[str, ...]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its settings by name, as in the study's table."""
+        return self.call.settings
+
+    @property
+    def state(self) -> State:
+        """How far it is: ``finished`` is trained to its last step and scored by all the study's metrics."""
+        if self.is_scored:
+            return "finished"
+        work = Work.read(self.folder.path)
+        if work is not None and work.is_alive(self.folder.log):
+            return work.phase
+        if self.failure_file.exists():
+            return "failed"
+        if self.saved_step >= self.call.steps:
+            return "trained"
+        return "interrupted" if (self.folder.path / "run.yaml").exists() else "waiting"
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether all the study's metrics were computed, or found impossible, after the last step."""
+        content = self._scores_file
+        done = content.get("asked", ())
+        return int(content.get("step", -1)) >= self.call.steps and set(self.metrics) <= set(done)
+
+    @property
+    def saved_step(self) -> int:
+        """The step of the newest checkpoint."""
+        steps = (path.name.removeprefix("step-") for path in self.folder.checkpoints.glob("step-*"))
+        return max((int(step) for step in steps if step.isdigit()), default=0)
+
+    @property
+    def step(self) -> int:
+        """How many steps are done, by the log."""
+        return max(int(self.last_line.get("step", 0)), self.saved_step)
+
+    @property
+    def seconds(self) -> float | None:
+        """Training time so far, over all its parts."""
+        return self.last_line.get("seconds")
+
+    @property
+    def last_line(self) -> dict[str, Any]:
+        """The newest line of the log, found from its end: a live table asks for it every second."""
+        return _last_line(self.folder.log)
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """The values of the terms through training: each line has ``step`` and the terms by name."""
+        return read_log(self.folder.log)
+
+    @property
+    def scores(self) -> dict[str, Score]:
+        """What it scored, by the table's column: ``mig``, ``mig:chen18``, ``reconstruction``, ``kl``."""
+        return {column_of(entry): score_from(entry) for entry in self._scores_file.get("scores", [])}
+
+    @property
+    def skipped(self) -> dict[str, str]:
+        """Metrics that this run's codes did not allow, and why."""
+        return dict(self._scores_file.get("skipped", {}))
+
+    @property
+    def scoring_seconds(self) -> float | None:
+        """How long its metrics took."""
+        return self._scores_file.get("seconds")
+
+    @property
+    def made_with(self) -> dict[str, Any]:
+        """Versions of the libraries, threads and commit, as ``run.yaml`` holds them."""
+        try:
+            return dict(self.folder.read().get("made_with", {}))
+        except DistaffError:
+            return {}
+
+    @property
+    def codes(self) -> Codes:
+        """q(z|x) of the whole data set, read anew: those of all runs may be more than memory holds."""
+        try:
+            with safe_open(self.folder.codes, "numpy") as file:
+                names = file.keys()
+                if (file.metadata() or {}).get("step") == str(self.call.steps):
+                    return codes_from({name: file.get_tensor(name) for name in names})
+        except (FileNotFoundError, SafetensorError):
+            pass
+        return encode_run(self.folder, self.data, progress=False).codes
+
+    @property
+    def data(self) -> Dataset:
+        """The data set it was trained on; runs that share one get the same."""
+        return _open(json.dumps(self.folder.read()["data"], sort_keys=True))
+
+    @property
+    def model(self) -> Representation:
+        """The trained model."""
+        return load(self.folder.path)
+
+    @property
+    def failure_file(self) -> Path:
+        """Where a failure is kept until the run is tried again."""
+        return self.folder.path / "failure.json"
+
+    @property
+    def failure(self) -> str | None:
+        """The error of its last try, if that failed."""
+        return _read_json(self.failure_file).get("error") if self.failure_file.exists() else None
+
+    @property
+    def _scores_file(self) -> dict[str, Any]:
+        return _read_json(self.folder.scores)
+
+
+WORK = ".work.json"
+
+
+@dataclass(frozen=True)
+class Work:
+    """A note that a worker leaves in the folder it works on."""
+
+    phase: Literal["training", "scoring"]
+    process: int
+    machine: str
+    since: float
+
+    @classmethod
+    def note(cls, folder: Path, phase: Literal["training", "scoring"]) -> None:
+        """Write the note of this process."""
+        note = cls(phase, os.getpid(), socket.gethostname(), time.time())
+        write_json(folder / WORK, vars(note))
+
+    @classmethod
+    def read(cls, folder: Path) -> "Work | None":
+        """The note in a folder, if there is one."""
+        content = _read_json(folder / WORK)
+        return cls(**content) if content else None
+
+    def is_alive(self, log: Path) -> bool:
+        """Whether the worker exists: known on this machine, believed on others while the log grows."""
+        if self.machine != socket.gethostname():
+            written = max(self.since, log.stat().st_mtime if log.exists() else 0)
+            return time.time() - written < STILL_ALIVE
+        try:
+            os.kill(self.process, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+
+def column_of(entry: Mapping[str, Any]) -> str:
+    """A score's column in the table: its name, with the protocol where that is not the metric's first."""
+    protocol = str(entry.get("metric", "")).partition(":")[2]
+    name = "reconstruction" if entry["name"] == "reconstruction_error" else entry["name"]
+    return f"{name}:{protocol}" if protocol else name
+
+
+def score_from(entry: Mapping[str, Any]) -> Score:
+    """A score as ``scores.json`` holds it; what JSON could not hold is NaN again."""
+    known = {field.name for field in fields(Score)}
+    values = {key: _restored(value) for key, value in entry.items() if key in known}
+    for name in ("interval", "notes"):
+        if name in values:
+            values[name] = tuple(values[name])
+    return Score(**values)
+
+
+@lru_cache(maxsize=2)
+def _open(call: str) -> Dataset:
+    return reopen(json.loads(call))
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _restored(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_restored(item) for item in value]
+    return float("nan") if value is None else value
+
+
+def _last_line(path: Path) -> dict[str, Any]:
+    """The last whole line of a file of JSON objects; nothing where there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - TAIL))
+            lines = file.read().splitlines()
+    except OSError:
+        return {}
+    for line in reversed(lines):
+        try:
+            content = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(content, dict):
+            return content
+    return {}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A file's JSON object; nothing where it is absent or was cut short."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,47 @@
+"""One small real study that several tests look at."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from distaff import studies
+from distaff.studies.results import Results
+from tests import toys
+
+STUDY = """
+name: tiny
+about: Squares somewhere, by three objectives.
+data: {data}
+steps: 40
+seeds: 2
+common: {{batch_size: 16, network: mlp, latents: 4, learning_rate: 1e-3, accelerator: cpu}}
+runs:
+  - {{recipe: beta_vae, beta: [1, 8]}}
+  - {{recipe: dip_vae_i}}
+metrics: [mig, "mig:chen18", dci, wsepin]
+figures:
+  - {{drawing: "tests.studies.troubles:dots", column: mig, caption: Every run a dot.}}
+  - {{drawing: "tests.studies.troubles:means"}}
+  - {{drawing: "tests.studies.troubles:nothing_to_draw"}}
+"""
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory) -> Path:
+    """Squares with their rows and columns as factors."""
+    path = tmp_path_factory.mktemp("data") / "tiny.npz"
+    images = toys.tiny_images(256).images[:].numpy()
+    corners = np.array([np.argwhere(image[0])[0] for image in images])
+    np.savez(path, images=images, factors=corners, factor_names=["row", "column"])
+    return path
+
+
+@pytest.fixture(scope="session")
+def done(tiny, tmp_path_factory) -> Results:
+    """A study of six runs, finished by two workers."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "tiny.yaml").write_text(STUDY.format(data=tiny))
+    table = studies.run(folder / "tiny.yaml", workers=2, out=folder / "out", progress=False)
+    assert list(table["state"]) == ["finished"] * 6, table["error"].tolist()
+    return Results.read(folder / "out")

@@ -1,0 +1,203 @@
+"""Studies run for real by worker processes: killed, restarted, with failures among good runs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from distaff import studies
+from distaff.errors import DistaffError
+from distaff.studies.attempt import DISK_IS_FULL
+from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
+
+ROOT = Path(__file__).parents[2]
+COMMON = {"batch_size": 16, "network": "mlp", "latents": 3, "accelerator": "cpu"}
+TROUBLES = "tests.studies.troubles:"
+
+
+def write(folder: Path, data: Path, runs: list, **changes) -> Path:
+    content = {"name": "s", "data": str(data), "steps": 30, "common": COMMON, "runs": runs, **changes}
+    path = folder / "s.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def steps_taken(log: Path, beta: float) -> Counter[int]:
+    return Counter(int(line) for line in Path(f"{log}-{beta:g}").read_text().split())
+
+
+def modified(results: Results) -> dict[Path, int]:
+    files = [path for run in results.all_runs for path in run.folder.path.rglob("*") if path.is_file()]
+    return {path: path.stat().st_mtime_ns for path in files}
+
+
+def test_nothing_is_done_twice(done):
+    before = modified(done)
+    table = studies.run(done.folder, progress=False)
+    assert modified(done) == before
+    assert list(table["state"]) == ["finished"] * 6
+
+
+def test_a_new_metric_is_measured_without_training_or_measuring_the_others_again(done, tmp_path):
+    source = yaml.safe_load(done.study.source)
+    path = write(tmp_path, source["data"], source["runs"][:1], steps=40, common=source["common"])
+    table = studies.run(path, out=tmp_path / "out", workers=1, progress=False)
+    assert table[["reconstruction", "kl"]].notna().all(axis=None)
+    results = Results.read(tmp_path / "out")
+    trained = {file: at for file, at in modified(results).items() if "checkpoint" in str(file)}
+    text = path.read_text()
+    path.write_text(text + "metrics: [mig]\n")
+    first = studies.run(path, out=tmp_path / "out", workers=1, progress=False)
+    path.write_text(text + "metrics: [mig, wsepin]\n")
+    second = studies.run(path, out=tmp_path / "out", workers=1, progress=False)
+    assert (second["state"] == "finished").all()
+    assert second["mig"].equals(first["mig"])
+    assert "wsepin" not in first
+    assert second["wsepin"].notna().all()
+    assert {file: at for file, at in modified(results).items() if "checkpoint" in str(file)} == trained
+
+
+def wait_for(what, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.02)
+
+
+def is_working(run: StudyRun) -> bool:
+    return run.state in ("training", "scoring")
+
+
+def test_a_study_killed_in_the_middle_goes_on_where_it_was(tiny, tmp_path):
+    """Workers notice that their study is gone, write a checkpoint and leave: no step is taken twice."""
+    log = tmp_path / "steps"
+    recipe = {"recipe": TROUBLES + "recorded", "log": str(log), "beta": [1, 2, 3], "seconds": 0.05}
+    path = write(tmp_path, tiny, [recipe], steps=60)
+    command = [sys.executable, "-m", "distaff", "study", "run", str(path), "--workers", "2"]
+    command += ["--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    logs = [Path(f"{log}-1"), Path(f"{log}-2")]
+    wait_for(lambda: all(one.exists() and len(one.read_text().split()) > 10 for one in logs))
+    runs = Results.read(tmp_path / "out").all_runs
+    assert [run.state for run in runs] == ["training", "training", "waiting"]
+    with pytest.raises(DistaffError, match="another process works on the study"):
+        studies.run(path, out=tmp_path / "out", progress=False)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    wait_for(lambda: not any(map(is_working, runs)))
+    assert [run.state for run in runs] == ["interrupted", "interrupted", "waiting"]
+    assert all(10 < run.saved_step < 60 for run in runs[:2])
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "goes on at step" in done.stderr
+    assert "3 of 3 runs finished" in done.stderr
+    for beta in (1, 2, 3):
+        assert steps_taken(log, beta) == Counter(range(60))
+
+
+def test_ctrl_c_stops_after_a_checkpoint_and_says_how_to_go_on(tiny, tmp_path):
+    log = tmp_path / "steps"
+    recipe = {"recipe": TROUBLES + "recorded", "log": str(log), "seconds": 0.05}
+    path = write(tmp_path, tiny, [recipe], steps=400)
+    command = [sys.executable, "-m", "distaff", "study", "run", str(path), "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: Path(f"{log}-1").exists() and len(Path(f"{log}-1").read_text().split()) > 5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on" in errors
+    assert "Traceback" not in errors
+    (run,) = Results.read(tmp_path / "out").all_runs
+    assert run.state == "interrupted"
+    assert run.saved_step == len(steps_taken(log, 1))
+
+
+def test_failures_are_tried_once_more_and_reported_while_others_go_on(tiny, tmp_path, capfd):
+    log = tmp_path / "steps"
+    runs = [
+        {"recipe": TROUBLES + "needs", "wanted": str(tmp_path / "wanted")},
+        {"recipe": TROUBLES + "full_disk", "beta": [1, 2]},
+        {"recipe": TROUBLES + "recorded", "log": str(log), "die_at": 15, "checkpoint_every": 10},
+        {"recipe": "vae"},
+    ]
+    path = write(tmp_path, tiny, runs)
+    table = studies.run(path, workers=2, out=tmp_path / "out")
+    assert list(table["state"]) == ["failed", "failed", "failed", "finished", "finished"]
+    assert table["error"][0] == f"{tmp_path / 'wanted'} is missing."
+    assert table["error"][1] == table["error"][2] == DISK_IS_FULL
+    printed = capfd.readouterr().err
+    assert printed.count(DISK_IS_FULL) == 1, "one disk, one sentence"
+    assert printed.count("will be tried once more") == 4, "the killed worker's run too"
+    assert "was killed by signal 9" in printed
+    # Killed after step 15 with a checkpoint at 10: those in between are all that was lost.
+    assert steps_taken(log, 1) == Counter([*range(30), *range(10, 16)])
+    assert studies.status(tmp_path / "out")["error"].notna().sum() == 3
+    assert Results.read(tmp_path / "out").all_runs[0].failure_file.exists()
+    (tmp_path / "wanted").touch()
+    again = studies.run(path, workers=1, out=tmp_path / "out", progress=False)
+    assert list(again["state"]) == ["finished", "failed", "failed", "finished", "finished"]
+
+
+def test_what_can_be_known_is_said_before_training(tiny, tmp_path):
+    bare = tmp_path / "bare.npz"
+    with np.load(tiny) as arrays:
+        np.savez(bare, images=arrays["images"])
+    cases = [
+        (bare, ["vae"], {"metrics": ["wsepin", "mig", "dci"]}, "has no labels, which mig, dci need"),
+        (bare, [{"recipe": "vae", "batch_size": 1000}], {}, "lower batch_size"),
+        (bare, [{"recipe": "vae", "network": "mpl"}], {}, "did you mean 'mlp'"),
+        (bare, [{"recipe": "vae", "prior": "norml"}], {}, "did you mean 'normal'"),
+        (bare, [{"recipe": "wae", "divergence": "mmdd"}], {}, "mmd"),
+        (bare, [{"recipe": "vae", "data": {"spec": str(bare), "part": "x"}}], {}, "part"),
+        (tmp_path / "none.npz", ["vae"], {}, "none.npz"),
+        ("dsprits", ["vae"], {}, "did you mean 'dsprites'"),
+    ]
+    for data, runs, changes, message in cases:
+        path = write(tmp_path, data, runs, **changes)
+        with pytest.raises(DistaffError, match=message):
+            studies.run(path, out=tmp_path / "out", progress=False)
+        assert not (tmp_path / "out" / "runs").exists()
+
+
+def test_the_table_is_rebuilt_from_the_folders(done):
+    kept = pd.read_parquet(done.folder / "study.parquet")
+    (done.folder / "study.parquet").unlink()
+    again = Results.read(done.folder).write()
+    pd.testing.assert_frame_equal(pd.read_parquet(done.folder / "study.parquet"), kept)
+    pd.testing.assert_frame_equal(again, kept, check_dtype=False)
+    assert {"recipe", "beta", "seed", "mig", "mig:chen18", "dci_completeness", "reconstruction"} <= set(kept)
+    assert kept["version.torch"].notna().all()
+    assert (kept["seconds"] > 0).all()
+    assert (kept["scale"] == 1).all()
+
+
+def test_runs_are_found_by_their_settings(done):
+    assert [run.settings["seed"] for run in done.runs(recipe="beta_vae", beta=8)] == [0, 1]
+    assert len(done.runs(recipe="beta_vae", beta=[1, 8])) == 4
+    assert len(done.runs()) == 6
+    with pytest.raises(DistaffError, match="did you mean 'beta'"):
+        done.runs(bta=3)
+    run = done.runs(recipe="dip_vae_i")[0]
+    assert run.scores["mig"].per_factor.keys() == {"row", "column"}
+    assert len(run.codes) == len(run.data) == 256
+    assert run.log[-1]["step"] == run.step == 40
+    assert run.model.shape == (1, 16, 16)
+
+
+def test_every_run_was_trained_with_its_share_of_the_cores(done):
+    cores = len(os.sched_getaffinity(0))
+    assert set(done.table["version.threads"]) == {max(1, cores // 2)}
+
+
+def test_workers_must_be_some(done, tmp_path, tiny):
+    with pytest.raises(DistaffError, match="workers must be at least 1"):
+        studies.run(write(tmp_path, tiny, ["vae"]), workers=0, out=tmp_path / "out", progress=False)

@@ -1,0 +1,74 @@
+"""Tables over settings, correlations of scores, and selection without labels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from distaff import studies
+from distaff.errors import DistaffError
+from distaff.metrics import udr
+from distaff.studies.selection import metric_correlations, udr_agreement, udr_scores
+from distaff.studies.tables import group_table
+
+
+def test_means_and_intervals_are_those_of_the_runs(done):
+    made = group_table(done, metrics=["mig"])
+    assert list(made.columns) == ["recipe", "beta", "metric", "n", "mean", "low", "high"]
+    assert len(made) == 3
+    assert "Student" in made.attrs["interval"]
+    values = done.table.query("recipe == 'beta_vae' and beta == 8")["mig"]
+    row = made[made["beta"] == 8].iloc[0]
+    low, high = stats.t.interval(0.95, 1, values.mean(), values.std(ddof=1) / np.sqrt(2))
+    assert row[["n", "mean", "low", "high"]].tolist() == pytest.approx([2, values.mean(), low, high])
+
+
+def test_groups_may_be_coarser_and_the_interval_another(done):
+    made = studies.table(done.folder, group_by="recipe", metric="mig,wsepin", interval="bootstrap")
+    assert list(made["n"]) == [4, 4, 2, 2]
+    assert "bootstrap" in made.attrs["interval"]
+    values = done.table.query("recipe == 'beta_vae'")["mig"]
+    assert values.min() <= made["low"][0] <= made["mean"][0] <= made["high"][0] <= values.max()
+
+
+def test_wrong_names_get_their_near_misses(done):
+    with pytest.raises(DistaffError, match="unknown setting 'recip': did you mean 'recipe'"):
+        studies.table(done.folder, group_by="recip")
+    with pytest.raises(DistaffError, match="unknown score 'migg': did you mean 'mig'"):
+        studies.table(done.folder, metric="migg")
+
+
+def test_correlations_of_known_columns():
+    x = np.arange(1.0, 9)
+    table = pd.DataFrame({"x": x, "square": x**2, "down": -x, "same": 1.0, "gap": [np.nan, *x[1:]]})
+    spearman = metric_correlations(table, "spearman")
+    assert spearman.loc["x", "square"] == pytest.approx(1)
+    assert spearman.loc["x", "down"] == pytest.approx(-1)
+    assert spearman.loc["x", "gap"] == pytest.approx(1)
+    assert np.isnan(spearman.loc["x", "same"])
+    assert metric_correlations(table, "kendall").loc["square", "down"] == pytest.approx(-1)
+    pearson = metric_correlations(table, "pearson", ["x", "square"])
+    assert pearson.shape == (2, 2)
+    assert pearson.loc["x", "square"] == pytest.approx(np.corrcoef(x, x**2)[0, 1])
+    with pytest.raises(DistaffError, match="did you mean 'kendall'"):
+        metric_correlations(table, "kendal")
+
+
+def test_udr_compares_the_seeds_of_a_setting(done):
+    scores = udr_scores(done)
+    assert len(scores) == 6
+    assert scores["udr"].is_monotonic_decreasing
+    pair = done.runs(recipe="beta_vae", beta=1)
+    expected = udr({run.call.key: run.codes for run in pair})
+    found = scores.set_index("run")["udr"]
+    for run in pair:
+        assert found[run.call.key] == pytest.approx(expected[run.call.key].value)
+
+
+def test_udr_beside_the_labelled_scores(done):
+    scores = udr_scores(done)
+    agreement = udr_agreement(done, scores).set_index("score")
+    joined = done.table.set_index("run").loc[scores["run"], "mig"].to_numpy()
+    expected = stats.spearmanr(scores["udr"], joined)[0]
+    assert agreement.loc["mig", "correlation"] == pytest.approx(expected, nan_ok=True)
+    assert agreement.loc["mig", "n"] == 6
