@@ -179,7 +179,7 @@ def _texts(column: "pd.Series[Any]") -> Iterable[str]:
     return sorted({str(int(v)) if isinstance(v, float) else str(v)[:12] for v in column.dropna()})
 
 
-def _interval(row: Mapping[str, Any]) -> Cell:
+def _interval(row: Mapping[Any, Any]) -> Cell:
     """A mean with its interval; without one where there was a single run."""
     mean = float(row["mean"])
     return mean if pd.isna(row["low"]) else (mean, float(row["low"]), float(row["high"]))
