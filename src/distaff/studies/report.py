@@ -86,6 +86,8 @@ def _drawing(drawing: Drawing, results: Results) -> list[Block]:
         drawn: Drawn = drawing.function(results, **drawing.arguments)
     except DistaffError as reason:
         return [Text(f"Not drawn: {reason}", title=title)]
+    except Exception as problem:  # a drawing may be anybody's code
+        return [Text(f"Not drawn: {type(problem).__name__}: {problem}", title=title)]
     parts: Mapping[str, Figure | pd.DataFrame] = drawn if isinstance(drawn, Mapping) else {title: drawn}
     return [_shown(name, part, drawing.caption or name) for name, part in parts.items()]
 
