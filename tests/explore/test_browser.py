@@ -178,17 +178,17 @@ def test_a_bad_upload_shows_a_message_and_a_good_one_starts(page, tmp_path):
     )
     page.set_input_files("#file", tmp_path / "a.webp")
     expect(page.locator("#message")).to_have_text("Starting from a.webp.")
-    expect(page.locator(".original figcaption")).to_have_text("your image")
+    expect(page.locator(".original .label")).to_have_text("your image")
     differs(page, before)
 
 
 def test_observations_are_picked_by_number_and_by_chance(page):
     page.fill("#index", "3")
     page.keyboard.press("Enter")
-    expect(page.locator(".original figcaption")).to_have_text("squares 3")
+    expect(page.locator(".original .label")).to_have_text("squares 3")
     expect(page.locator(".about")).to_have_text("row 0 · column 3")
     page.reload()
-    expect(page.locator(".original figcaption")).to_have_text("squares 3")
+    expect(page.locator(".original .label")).to_have_text("squares 3")
     page.fill("#index", "999999")
     page.keyboard.press("Enter")
     assert page.locator("#index").evaluate("field => field.validity.rangeOverflow")

@@ -25,7 +25,7 @@ def test_without_its_data_a_run_starts_from_draws_of_the_prior(trained, tmp_path
     finally:
         shutil.move(kept, trained / "squares.npz")
     described = session.describe()
-    assert described["data"] == {"name": "draws of the prior", "size": DRAWN}
+    assert described["data"] == {"name": "draws of the prior", "size": DRAWN, "start": 0}
     assert "squares.npz" in described["runs"][0]["notices"][0]
     assert described["runs"][0]["latents"][0]["information"] > 0.1
     assert session.start_at(3)["picture"]

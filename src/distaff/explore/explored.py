@@ -96,6 +96,13 @@ class Explored:
         return {**weights, "steps": steps, "seed": str(self.calls["training"]["seed"])}
 
     @property
+    def typical(self) -> int:
+        """The observation whose code lies nearest to the prior's centre: something to begin with."""
+        if self.rows is None:
+            return 0
+        return int(self.rows[np.square(self.codes.means).sum(axis=1).argmin()])
+
+    @property
     def centre(self) -> list[float]:
         """The values in the middle: 0, and the first class."""
         return [0.0] * len(self.latents)

@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -64,10 +65,9 @@ def serve(session: Session, listening: socket.socket, host: str, browse: bool) -
     print(f"exploring at {address}\nCtrl-C stops.", file=sys.stderr)
     if browse and _has_screen():
         threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-    try:
+    with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:
-        print("\nstopped.", file=sys.stderr)
+    print("\nstopped.", file=sys.stderr)
 
 
 def listen(host: str, port: int) -> socket.socket:

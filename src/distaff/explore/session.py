@@ -45,7 +45,7 @@ class Session:
         """All that the page needs to draw itself, before any picture."""
         data = self.runs[0].data
         return {
-            "data": {"name": data.name, "size": len(data)},
+            "data": {"name": data.name, "size": len(data), "start": self.runs[0].typical},
             "images": len(data.shape) == 3,
             "runs": [self._run(run, steps) for run in self.runs],
         }

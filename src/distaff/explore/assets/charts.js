@@ -58,8 +58,7 @@ function element(tag, text, attributes = {}) {
 
 // A table of I(z; y), shaded by its share of H(y); latents in the order of the page.
 function matrixTable(latents, found) {
-  const table = element("table");
-  table.append(element("caption", found.note));
+  const table = element("table", undefined, { "aria-label": "Mutual information of latents and factors, in nats" });
   const head = table.createTHead().insertRow();
   head.append(element("td"), ...found.factors.map(name => element("th", name, { scope: "col" })));
   const body = table.createTBody();
@@ -71,7 +70,8 @@ function matrixTable(latents, found) {
       const cell = row.insertCell();
       cell.textContent = nats.toFixed(2);
       cell.style.setProperty("--share", `${Math.round(100 * share)}%`);
-      cell.classList.toggle("strong", share > 0.5);
+      cell.classList.toggle("half", share > 0.45);
+      cell.classList.toggle("most", share > 0.75);
     });
   }
   const foot = table.createTFoot().insertRow();

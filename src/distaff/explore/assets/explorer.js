@@ -222,8 +222,11 @@ class Panel {
   drawMatrix() {
     const content = this.root.querySelector(".matrix .content");
     if (!this.found) return;
-    content.replaceChildren(this.found.factors ? matrixTable(this.run.latents, this.found) : element("p", this.found.note));
-    if (this.found.factors) Object.assign(content, { tabIndex: 0 });
+    content.replaceChildren(element("p", this.found.note));
+    if (!this.found.factors) return;
+    const scrolling = element("div", undefined, { class: "scroll", tabindex: 0, role: "region", "aria-label": "Mutual information" });
+    scrolling.append(matrixTable(this.run.latents, this.found));
+    content.append(scrolling);
   }
 
   begin(start) {
@@ -232,9 +235,9 @@ class Panel {
     if (start.picture) {
       drawRow(original.querySelector("canvas"), toPictures(fromBase64(start.picture), this.run.shape));
       original.querySelector("canvas").setAttribute("aria-label", `Where the latents start: ${start.label}`);
-      original.querySelector("figcaption").textContent = start.label;
+      original.querySelector(".label").textContent = start.label;
+      original.querySelector(".about").textContent = start.facts.map(([name, value]) => `${name} ${value}`).join(" · ");
     }
-    this.root.querySelector(".about").textContent = start.facts.map(([name, value]) => `${name} ${value}`).join(" · ");
     this.start = start.values[this.run.number];
     this.reset();
   }
@@ -340,9 +343,9 @@ function offer(starts, shape) {
 async function main() {
   const session = await source.session();
   page.data = session.data;
-  const title = session.runs.map(run => run.title).join(" and ");
-  byId("title").textContent = title;
-  document.title = `${title} · distaff`;
+  const titles = [...new Set(session.runs.map(run => run.title))];
+  byId("title").textContent = session.runs.length > 1 ? "two runs side by side" : titles[0];
+  document.title = `${titles.join(" and ")} · distaff`;
   byId("runs").classList.toggle("two", session.runs.length > 1);
   page.panels = session.runs.map((run, number) => new Panel(Object.assign(run, { number })));
   byId("runs").append(...page.panels.map(panel => panel.root));
@@ -357,7 +360,7 @@ async function main() {
   byId("index").max = session.data.size - 1;
   byId("choose").hidden = !session.images;
   const asked = Number.parseInt(location.hash.slice(1), 10);
-  return begin(source.start({ index: asked >= 0 && asked < session.data.size ? asked : Math.floor(session.data.size / 2) }));
+  return begin(source.start({ index: asked >= 0 && asked < session.data.size ? asked : session.data.start }));
 }
 
 attempt(main);
