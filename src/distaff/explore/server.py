@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any, TypeVar
 
+import torch
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -58,7 +59,8 @@ class Answers:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._thread = ThreadPoolExecutor(1, "model")
+        # A single picture is decoded fastest by one core: others would wait for each other at every layer.
+        self._thread = ThreadPoolExecutor(1, "model", initializer=torch.set_num_threads, initargs=(1,))
         background = ThreadPoolExecutor(1, "factors")
         self._factors: list[Future[Json]] = [background.submit(run.factors) for run in session.runs]
         background.shutdown(wait=False)

@@ -95,7 +95,9 @@ class RealRow extends Row {
     const { reach, steps } = latent;
     const [low, high] = source.live ? [-reach, reach] : [steps[0], steps.at(-1)];
     this.control = this.find(".slider");
-    Object.assign(this.control, { min: low, max: high, step: source.live ? reach / 100 : steps[1] - steps[0] });
+    // A hair less than a step: rounding must not put the last one out of reach.
+    const step = source.live ? reach / 100 : (high - low) / (steps.length - 1) * 0.999999;
+    Object.assign(this.control, { min: low, max: high, step });
     this.control.addEventListener("input", () => panel.move(this, this.nearest(this.control.valueAsNumber)));
     this.control.addEventListener("dblclick", () => panel.reset(this));
     this.find(".row canvas").addEventListener("click", event => {
