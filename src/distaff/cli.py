@@ -13,7 +13,7 @@ from distaff.errors import DistaffError, unknown
 from distaff.flags import parse
 from distaff.memory import keep_freed_memory
 
-BAD_INPUT = 2
+SOMETHING_WRONG, BAD_INPUT = 1, 2
 
 
 def train(arguments: Sequence[str]) -> None:
@@ -78,6 +78,24 @@ def report(arguments: Sequence[str]) -> None:
     _say(f"written: {report_run(**call)}")
 
 
+def doctor(arguments: Sequence[str]) -> None:
+    """Say what is wrong with a run and what to try; exit code 1 if anything is: distaff doctor RUN."""
+    from distaff.doctor import diagnose
+
+    diagnosis = diagnose(**parse("distaff doctor", arguments, diagnose, leave_out=["data"]))
+    print(diagnosis)
+    if not diagnosis.healthy:
+        sys.exit(SOMETHING_WRONG)
+
+
+def export(arguments: Sequence[str]) -> None:
+    """Write a run for other programs: distaff export RUN --onnx DIR, --torch-export DIR or --hub DIR."""
+    from distaff.export import export_run
+
+    for written in export_run(**parse("distaff export", arguments, export_run)):
+        print(written)
+
+
 def metrics(arguments: Sequence[str]) -> None:
     """List the metrics: what each needs, its range, which way is better, its paper."""
     from distaff.metrics.catalogue import metrics_table
@@ -116,7 +134,19 @@ def recipes(arguments: Sequence[str]) -> None:
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     function.__name__: function
-    for function in (train, resume, evaluate, decompose, traverse, report, recipes, metrics, data)
+    for function in (
+        train,
+        resume,
+        evaluate,
+        decompose,
+        traverse,
+        report,
+        doctor,
+        export,
+        recipes,
+        metrics,
+        data,
+    )
 }
 
 

@@ -62,7 +62,7 @@ class Representation:
     @torch.inference_mode()
     def decode(self, z: Any) -> NDArray[np.float32]:
         """E[x|z] (N, C, H, W) of latents z (N, width), see ``to_z``."""
-        latents = torch.as_tensor(as_array(z), dtype=torch.float32)
+        latents = torch.as_tensor(as_array(z), dtype=self.dtype)
         width = self.model.latents.width
         if latents.ndim != 2 or latents.shape[1] != width:
             raise DistaffError(f"latents to decode must have shape (N, {width}), not {tuple(latents.shape)}.")
@@ -132,8 +132,13 @@ class Representation:
         """Where the model is."""
         return next(self.model.parameters()).device
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision that the model works in."""
+        return next(self.model.parameters()).dtype
+
     def batches(self, images: Any) -> Iterator[Tensor]:
-        """The images in blocks, as float32 tensors on the model's device, shapes checked."""
+        """The images in blocks, on the model's device and in its precision, shapes checked."""
         if isinstance(images, np.ndarray | Tensor | list | tuple):
             images = from_array(as_array(images)).images
         if tuple(images.shape) != self.shape:
@@ -141,4 +146,4 @@ class Representation:
                 f"images have shape {tuple(images.shape)} but the model was trained on {self.shape}."
             )
         for start in range(0, len(images), BATCH):
-            yield images_channels_last(images[start : start + BATCH].to(self.device))
+            yield images_channels_last(images[start : start + BATCH].to(self.device, self.dtype))

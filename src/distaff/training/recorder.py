@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
 from distaff.errors import DistaffError
+from distaff.files import write_json
 from distaff.training import checkpoint
 from distaff.training.learner import Learner
 from distaff.training.log import truncate_log
@@ -53,6 +54,7 @@ class Recorder:
         self._started = time.monotonic() - seconds
         self._board: SummaryWriter | None = None
         if self.folder is not None:
+            self.folder.diverged.unlink(missing_ok=True)
             truncate_log(self.folder.log, start)
             self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=start)
 
@@ -119,6 +121,8 @@ class Recorder:
             self._board.close()
 
     def _diverged(self, what: str, index: int) -> DistaffError:
+        if self.folder is not None:
+            write_json(self.folder.diverged, {"what": what, "step": index})
         kept = f"the checkpoint of step {self.saved} is kept" if self.saved else "there is no checkpoint yet"
         return DistaffError(
             f"{what} became non-finite at step {index}: training stopped, {kept}; "

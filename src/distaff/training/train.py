@@ -12,7 +12,7 @@ from distaff.models.representation import Representation
 from distaff.objectives import recipes
 from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Weight, weight_at
-from distaff.training import checkpoint
+from distaff.training import checkpoint, hub
 from distaff.training.data_call import Data, open_data_call, reopen
 from distaff.training.model import build_model, describe_model, temperature_of
 from distaff.training.run import RunFolder, warn
@@ -68,7 +68,7 @@ def train(
         prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes.
         temperature: of discrete latents, a number or a schedule such as linear:1:0.5:10000.
         network: the encoder and decoder, a name from distaff.models.networks or module:function.
-        likelihood: bernoulli or gaussian; auto is bernoulli for images and gaussian for vectors.
+        likelihood: bernoulli, gaussian or unit_gaussian; auto is bernoulli for images, gaussian for vectors.
         learning_rate: Adam's step size.
         betas: Adam's decay rates.
         amsgrad: use Adam's AMSGrad variant.
@@ -146,7 +146,9 @@ def resume(
 
 
 def load(folder: str | Path, device: str = "cpu") -> Representation:
-    """The trained model in a run folder, at its last checkpoint."""
+    """The trained model in a run folder, at its last checkpoint, or in a ``distaff export --hub`` folder."""
+    if hub.holds_model(Path(folder)):
+        return hub.load_model(Path(folder), device)
     run = RunFolder(Path(folder))
     calls = run.read()
     model = build_model(calls)
