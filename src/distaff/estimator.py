@@ -67,7 +67,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         latents: int | str = 10,
         *,
         options: Mapping[str, Any] | None = None,
-        steps: int = 2000,
+        steps: int = 1000,
         batch_size: int = 64,
         learning_rate: float = 1e-3,
         prior: str = "normal",

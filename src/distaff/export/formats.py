@@ -96,7 +96,8 @@ def to_onnx(graph: Graph) -> bytes:
         dynamic_shapes=({0: torch.export.Dim("batch")},),
     )
     assert program is not None
-    return program.model_proto.SerializeToString()
+    content: bytes = program.model_proto.SerializeToString()
+    return content
 
 
 def run_onnx(content: bytes) -> Run | None:
