@@ -10,7 +10,10 @@ from distaff.errors import DistaffError
 if TYPE_CHECKING:
     from distaff import data, figures, metrics, studies
     from distaff.data.dataset import Dataset
+    from distaff.doctor import diagnose
+    from distaff.estimator import Disentangler
     from distaff.evaluation import evaluate_run
+    from distaff.export import export_run
     from distaff.metrics.evaluation import evaluate
     from distaff.models.representation import Representation
     from distaff.training.train import load, resume, train
@@ -18,12 +21,15 @@ if TYPE_CHECKING:
 __all__ = [
     "Codes",
     "Dataset",
+    "Disentangler",
     "DistaffError",
     "Representation",
     "__version__",
     "data",
+    "diagnose",
     "evaluate",
     "evaluate_run",
+    "export_run",
     "figures",
     "load",
     "metrics",
@@ -34,9 +40,12 @@ __all__ = [
 
 _HOMES = {
     "Dataset": "distaff.data.dataset",
+    "Disentangler": "distaff.estimator",
     "Representation": "distaff.models.representation",
+    "diagnose": "distaff.doctor",
     "evaluate": "distaff.metrics.evaluation",
     "evaluate_run": "distaff.evaluation",
+    "export_run": "distaff.export",
     "load": "distaff.training.train",
     "resume": "distaff.training.train",
     "train": "distaff.training.train",

@@ -13,7 +13,7 @@ from distaff.errors import DistaffError, unknown
 from distaff.flags import parse
 from distaff.memory import keep_freed_memory
 
-BAD_INPUT = 2
+SOMETHING_WRONG, BAD_INPUT = 1, 2
 
 
 def train(arguments: Sequence[str]) -> None:
@@ -85,6 +85,22 @@ def explore(arguments: Sequence[str]) -> None:
     written = function(**parse("distaff explore", arguments, function, pairs=True))
     if written is not None:
         _say(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
+def doctor(arguments: Sequence[str]) -> None:
+    """Say what is wrong with a run and what to try; exit code 1 if anything is: distaff doctor RUN."""
+    from distaff.doctor import diagnose
+
+    diagnosis = diagnose(**parse("distaff doctor", arguments, diagnose, leave_out=["data"]))
+    print(diagnosis)
+    if not diagnosis.healthy:
+        sys.exit(SOMETHING_WRONG)
+
+
+def export(arguments: Sequence[str]) -> None:
+    """Write a run for other programs: distaff export RUN --onnx DIR, --torch-export DIR or --hub DIR."""
+    from distaff.export import export_run
+
+    for written in export_run(**parse("distaff export", arguments, export_run)):
+        print(written)
 
 
 def metrics(arguments: Sequence[str]) -> None:
@@ -141,6 +157,8 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
         report,
         explore,
         study,
+        doctor,
+        export,
         recipes,
         metrics,
         data,

@@ -3,7 +3,13 @@ import torch
 from torch.distributions import Normal
 
 from distaff.errors import DistaffError
-from distaff.models.likelihoods import Bernoulli, Gaussian, find_likelihood, likelihood_for
+from distaff.models.likelihoods import (
+    Bernoulli,
+    Gaussian,
+    UnitGaussian,
+    find_likelihood,
+    likelihood_for,
+)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4, 4)])
@@ -15,6 +21,14 @@ def test_gaussian_reads_means_then_log_variances(shape):
     torch.testing.assert_close(p.mean, mean)
     by_torch = Normal(mean, (0.5 * logvar).exp()).log_prob(x).flatten(1).sum(1)
     torch.testing.assert_close(p.log_prob(x), by_torch)
+
+
+def test_unit_gaussian_reads_means():
+    torch.manual_seed(0)
+    means, x = torch.randn(5, 2, 4, 4), torch.randn(5, 2, 4, 4)
+    p = UnitGaussian.read(means)
+    assert torch.equal(p.mean, means)
+    torch.testing.assert_close(p.log_prob(x), Normal(means, 1.0).log_prob(x).flatten(1).sum(1))
 
 
 def test_bernoulli_takes_targets_between_0_and_1():

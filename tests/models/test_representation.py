@@ -26,6 +26,15 @@ def test_codes_do_not_depend_on_how_images_are_given_or_blocked(model):
     assert whole.logvars.shape == (600, 3)
 
 
+def test_a_model_in_double_precision_takes_and_gives_it(model):
+    images = toys.tiny_images(20).images
+    single, decoded = model.encode(images), model.decode(np.ones((2, 3)))
+    model.model.double()
+    assert model.encode(images).means.dtype == np.float64
+    np.testing.assert_allclose(model.encode(images).means, single.means, atol=1e-5)
+    np.testing.assert_allclose(model.decode(np.ones((2, 3))), decoded, atol=1e-5)
+
+
 def test_a_traversal_moves_one_latent_and_holds_the_others(model):
     image = toys.tiny_images().images[0].numpy()
     start = model.encode(image[None]).means[0]

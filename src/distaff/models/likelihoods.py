@@ -74,7 +74,32 @@ class Gaussian:
         return -0.5 * terms.flatten(1).sum(1)
 
 
-KINDS: dict[str, type[Likelihood]] = {"bernoulli": Bernoulli, "gaussian": Gaussian}
+@dataclass(frozen=True)
+class UnitGaussian:
+    """Independent N(mean, 1) values, for standardised data.
+
+    Its log-density is bounded, whereas a learned variance may shrink without end where a value never varies.
+    """
+
+    numbers: ClassVar[int] = 1
+
+    mean: Tensor
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """Decoder outputs are the means."""
+        return cls(outputs)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """−½ Σ log 2π + (x − mean)², (B,)."""
+        return -0.5 * (LOG_2PI + (x - self.mean) ** 2).flatten(1).sum(1)
+
+
+KINDS: dict[str, type[Likelihood]] = {
+    "bernoulli": Bernoulli,
+    "gaussian": Gaussian,
+    "unit_gaussian": UnitGaussian,
+}
 
 
 def likelihood_for(shape: tuple[int, ...]) -> str:

@@ -72,7 +72,7 @@ class Representation:
         A generator makes all images with the same noise, or each with its own where that follows in the
         columns after its codes: z (N, width + noise).
         """
-        latents = torch.as_tensor(as_array(z), dtype=torch.float32)
+        latents = torch.as_tensor(as_array(z), dtype=self.dtype)
         width, noise = self.model.latents.width, self.model.latents.noise
         if latents.ndim != 2 or latents.shape[1] not in (width, width + noise):
             wanted = f"(N, {width})" + (f" or (N, {width + noise})" if noise else "")
@@ -156,8 +156,13 @@ class Representation:
         """Where the model is."""
         return next(self.model.parameters()).device
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision that the model works in."""
+        return next(self.model.parameters()).dtype
+
     def batches(self, images: Any) -> Iterator[Tensor]:
-        """The images in blocks, as float32 tensors on the model's device, shapes checked."""
+        """The images in blocks, on the model's device and in its precision, shapes checked."""
         images = self._checked(images)
         return (self._block(images, start) for start in range(0, len(images), BATCH))
 
@@ -172,4 +177,4 @@ class Representation:
         return images
 
     def _block(self, images: Any, start: int) -> Tensor:
-        return images_channels_last(images[start : start + BATCH].to(self.device))
+        return images_channels_last(images[start : start + BATCH].to(self.device, self.dtype))

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
 from distaff.errors import DistaffError
+from distaff.files import write_json
 from distaff.training import checkpoint
 from distaff.training.health import Health, Line, well
 from distaff.training.learner import Learner
@@ -59,6 +60,7 @@ class Recorder:
         self._started = time.monotonic() - seconds
         self._board: SummaryWriter | None = None
         if self.folder is not None:
+            self.folder.diverged.unlink(missing_ok=True)
             truncate_log(self.folder.log, start)
             self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=start)
         seen = read_log(self.folder.log) if self.folder is not None else []
@@ -133,6 +135,8 @@ class Recorder:
             self._board.close()
 
     def _diverged(self, what: str, index: int) -> DistaffError:
+        if self.folder is not None:
+            write_json(self.folder.diverged, {"what": what, "step": index})
         kept = f"the checkpoint of step {self.saved} is kept" if self.saved else "there is no checkpoint yet"
         return DistaffError(
             f"{what} became non-finite at step {index}: training stopped, {kept}; "

@@ -67,6 +67,11 @@ class RunFolder:
         return self.path / "names.json"
 
     @property
+    def diverged(self) -> Path:
+        """What became non-finite, if training stopped for that."""
+        return self.path / "diverged.json"
+
+    @property
     def figures(self) -> Path:
         """Pictures."""
         return self.path / "figures"

@@ -11,7 +11,7 @@ from distaff.models.latents import TEMPERATURE
 from distaff.models.representation import Representation
 from distaff.objectives import recipes
 from distaff.objectives.schedules import Weight
-from distaff.training import checkpoint
+from distaff.training import checkpoint, hub
 from distaff.training.data_call import Data, open_data_call, reopen
 from distaff.training.kinds import Goal, kind_for, kind_of
 from distaff.training.model import ModelOptions
@@ -70,7 +70,7 @@ def train(
         prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes.
         temperature: of discrete latents, a number or a schedule such as linear:1:0.5:10000.
         network: a name from distaff.models.networks (for GANs infogan_networks) or module:function.
-        likelihood: bernoulli or gaussian; auto is bernoulli for images and gaussian for vectors.
+        likelihood: bernoulli, gaussian or unit_gaussian; auto is bernoulli for images, gaussian for vectors.
         learning_rate: Adam's step size, 1e-4 unless told, and 1e-3 for the generator of a GAN.
         betas: Adam's decay rates, 0.9 0.999 unless told, and 0.5 0.999 for the generator of a GAN.
         amsgrad: use Adam's AMSGrad variant.
@@ -153,7 +153,15 @@ def resume(
 
 
 def load(folder: str | Path, device: str = "cpu", step: int | None = None) -> Representation:
-    """The trained model in a run folder, at its last checkpoint or at a snapshot of an earlier ``step``."""
+    """The trained model in a run folder or in a ``distaff export --hub`` folder.
+
+    Args:
+        folder: where it is.
+        device: where it goes.
+        step: an earlier step that a run kept a snapshot of; by default the last checkpoint.
+    """
+    if hub.holds_model(Path(folder)):
+        return hub.load_model(Path(folder), device)
     run = RunFolder(Path(folder))
     calls = run.read()
     kind = kind_of(calls)

@@ -1,0 +1,41 @@
+"""What a check says when something is wrong."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(Enum):
+    """How bad it is, worst first."""
+
+    PROBLEM = "problem"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to know about a run, in plain words.
+
+    Args:
+        severity: a note is worth knowing, and wrong in itself it is not.
+        what: was found.
+        why: it matters, or how it comes about.
+        try_: what to do.
+    """
+
+    severity: Severity
+    what: str
+    why: str
+    try_: str
+
+    def __str__(self) -> str:
+        return f"{self.severity.value}: {self.what}\n  why: {self.why}\n  try: {self.try_}"
+
+
+def problem(what: str, why: str, try_: str) -> Finding:
+    """Something that is wrong."""
+    return Finding(Severity.PROBLEM, what, why, try_)
+
+
+def note(what: str, why: str, try_: str) -> Finding:
+    """Something worth knowing."""
+    return Finding(Severity.NOTE, what, why, try_)

@@ -1,0 +1,48 @@
+"""A trained run for other programs: ONNX, ``torch.export``, and folders for the Hugging Face hub."""
+
+from pathlib import Path
+
+from distaff.errors import DistaffError
+from distaff.export.formats import ONNX, PROGRAM, Written, write_graphs
+from distaff.export.hub import write_hub
+from distaff.training.run import RunFolder
+from distaff.training.train import load
+
+__all__ = ["Written", "export_run"]
+
+
+def export_run(
+    run: str | Path,
+    *,
+    onnx: str | Path | None = None,
+    torch_export: str | Path | None = None,
+    hub: str | Path | None = None,
+    overwrite: bool = False,
+    progress: bool = True,
+) -> list[Written]:
+    """Write a run's encoder and decoder for other programs, checked against torch before they are kept.
+
+    The encoder takes x and gives mean, logvar and the class probabilities of discrete latents; the decoder
+    takes z and gives the mean of p(x|z). Batches may have any size.
+
+    Args:
+        run: the run folder.
+        onnx: a folder for encoder.onnx and decoder.onnx, or m.onnx for m.encoder.onnx and m.decoder.onnx.
+        torch_export: likewise for programs of torch.export, ending in .pt2.
+        hub: a folder in the Hugging Face layout: model.safetensors, config.json, README.md, traversals.png.
+        overwrite: replace files that are already there.
+        progress: show a progress bar if the data set has to be encoded first.
+    """
+    if onnx is None and torch_export is None and hub is None:
+        raise DistaffError("say what to write: --onnx DIR, --torch-export DIR or --hub DIR.")
+    folder = RunFolder(Path(run))
+    folder.read()
+    trained = load(folder.path)
+    written = []
+    if onnx is not None:
+        written += write_graphs(trained, onnx, ONNX, overwrite)
+    if torch_export is not None:
+        written += write_graphs(trained, torch_export, PROGRAM, overwrite)
+    if hub is not None:
+        written.append(write_hub(folder, trained, hub, overwrite, progress))
+    return written

@@ -1,0 +1,86 @@
+"""The model card: README.md in the form that the Hugging Face hub reads."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from distaff._version import __version__
+
+PICTURE = "traversals.png"
+
+
+def model_card(
+    calls: Mapping[str, Any], objective: str, step: int, scores: Sequence[Mapping[str, Any]], picture: bool
+) -> str:
+    """The card of a run: metadata, what it is, how it scores, how to use it, how it was trained.
+
+    Args:
+        calls: the run's calls, as ``run.yaml`` holds them.
+        objective: what was minimised, in words.
+        step: of the checkpoint.
+        scores: as ``Score.to_dict`` gives them.
+        picture: whether there is a traversal picture beside the card.
+    """
+    title = f"{calls['recipe']['name']} on {calls['data']['name']}"
+    front = yaml.safe_dump(_metadata(title, calls, scores), sort_keys=False, allow_unicode=True)
+    sections = [
+        f"---\n{front}---",
+        f"# {title}",
+        f"A disentangled representation trained with distaff {__version__}: an encoder from observations "
+        f"{_shape(calls)} to the latents `{calls['model']['latents']}`, and a decoder back.",
+        f"![Latent traversals]({PICTURE})\n\n*One latent moved in each row.*" if picture else "",
+        _use(calls),
+        "## Scores\n\n" + _table(scores) if scores else "",
+        f"## Training\n\nMinimised: `{objective}` (step {step:,}).\n\n" + _settings(calls),
+        "## Limits\n\nThe latents are what this objective found in these data with this seed: another seed "
+        "may find others, and none of them is a cause of anything. Scores hold for these data only.",
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _metadata(title: str, calls: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    image = len(calls["data"]["shape"]) == 3
+    task = "image-feature-extraction" if image else "feature-extraction"
+    name = calls["data"]["name"]
+    metrics = [
+        {"type": score["name"], "name": f"{score['name']} ({score['protocol']})", "value": score["value"]}
+        for score in scores
+        if score["value"] is not None
+    ]
+    result = {"task": {"type": task}, "dataset": {"name": name, "type": name}, "metrics": metrics}
+    return {
+        "library_name": "distaff",
+        "pipeline_tag": task,
+        "tags": ["disentanglement", "vae", "representation-learning", calls["recipe"]["name"]],
+        **({"model-index": [{"name": title, "results": [result]}]} if metrics else {}),
+    }
+
+
+def _use(calls: Mapping[str, Any]) -> str:
+    things = "images" if len(calls["data"]["shape"]) == 3 else "vectors"
+    return (
+        "## Use\n\n```python\nimport distaff\n\n"
+        'model = distaff.load("path/to/this/folder")\n'
+        f"codes = model.encode({things})  # means and log-variances, one row an observation\n"
+        f"again = model.decode(model.to_z(codes))\n"
+        f"rows = model.traverse({things}[0])  # each latent moved, the others held\n```"
+    )
+
+
+def _table(scores: Sequence[Mapping[str, Any]]) -> str:
+    lines = ["| score | value | better | protocol |", "|---|---|---|---|"]
+    for score in scores:
+        value = "infinite" if score["value"] is None else f"{score['value']:.4f}"
+        protocol = score["protocol"].replace("|", "\\|")
+        lines.append(f"| {score['name']} | {value} | {score['direction']} | {protocol} |")
+    return "\n".join(lines)
+
+
+def _settings(calls: Mapping[str, Any]) -> str:
+    shown = {key: calls[key] for key in ("recipe", "model", "training")}
+    return f"```yaml\n{yaml.safe_dump(shown, sort_keys=False)}```"
+
+
+def _shape(calls: Mapping[str, Any]) -> str:
+    return "×".join(map(str, calls["data"]["shape"]))

@@ -1,0 +1,161 @@
+"""Graphs as files: ONNX, and the programs of ``torch.export``; each is run and compared before it is kept."""
+
+import importlib.util
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from distaff.errors import DistaffError
+from distaff.export.graphs import Array, Graph, Run, graphs_of
+from distaff.files import atomic_file
+from distaff.models.representation import Representation
+
+TRACED_WITH = 3
+"""Observations in the batch that a graph is traced with; the number is left open in the file."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file.
+
+    Args:
+        suffix: of its name.
+        write: a graph as the file's bytes.
+        read: those bytes as a function to compare with; None where its runtime is not installed.
+    """
+
+    suffix: str
+    write: Callable[[Graph], bytes]
+    read: Callable[[bytes], Run | None]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file, or a folder, and what is known of it."""
+
+    path: Path
+    note: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.note}"
+
+
+def write_graphs(
+    trained: Representation, target: str | Path, form: Format, overwrite: bool = False
+) -> list[Written]:
+    """Write encoder and decoder, both or neither.
+
+    Args:
+        trained: the model.
+        target: a folder for ``encoder`` and ``decoder``, or a file's name to put these words into.
+        form: the kind of file.
+        overwrite: replace files that are already there.
+    """
+    paths = {name: _place(Path(target), name, form.suffix) for name in ("encoder", "decoder")}
+    refuse_existing(paths.values(), overwrite)
+    written = []
+    with ExitStack() as both, torch.random.fork_rng(), _quiet():
+        torch.manual_seed(0)
+        for graph in graphs_of(trained):
+            content = form.write(graph)
+            run = form.read(content)
+            agreement = (
+                f"agrees with torch to {graph.difference(run):.1e}" if run else "not checked: no onnxruntime"
+            )
+            both.enter_context(atomic_file(paths[graph.name])).write_bytes(content)
+            written.append(Written(paths[graph.name], agreement))
+    return written
+
+
+def refuse_existing(paths: Iterable[Path], overwrite: bool) -> None:
+    """An error that names the files already there, unless they may be replaced."""
+    there = [str(path) for path in paths if path.exists()]
+    if there and not overwrite:
+        raise DistaffError(f"{', '.join(there)} exists already: choose another place or add --overwrite.")
+
+
+def to_onnx(graph: Graph) -> bytes:
+    """The graph as an ONNX model of one file, with a batch of any size."""
+    missing = [name for name in ("onnx", "onnxscript") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise DistaffError(f"ONNX needs {' and '.join(missing)}: pip install 'distaff[onnx]'.")
+    x = graph.example(TRACED_WITH)
+    program = torch.onnx.export(
+        graph.module,
+        (x,),
+        dynamo=True,
+        verbose=False,
+        input_names=[graph.takes],
+        output_names=list(graph(x)),
+        dynamic_shapes=({0: torch.export.Dim("batch")},),
+    )
+    assert program is not None
+    content: bytes = program.model_proto.SerializeToString()
+    return content
+
+
+def run_onnx(content: bytes) -> Run | None:
+    """An ONNX model in onnxruntime, on the CPU."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return None
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    (takes,) = session.get_inputs()
+    names = [output.name for output in session.get_outputs()]
+    return lambda x: dict(zip(names, session.run(None, {takes.name: x}), strict=True))
+
+
+def to_program(graph: Graph) -> bytes:
+    """The graph as a ``torch.export`` program (.pt2), with a batch of any size."""
+    batch = ({0: torch.export.Dim("batch")},)
+    program = torch.export.export(graph.module, (graph.example(TRACED_WITH),), dynamic_shapes=batch)
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    return buffer.getvalue()
+
+
+def run_program(content: bytes) -> Run:
+    """A ``torch.export`` program read back."""
+    module = torch.export.load(io.BytesIO(content)).module()
+
+    def run(x: Array) -> dict[str, Array]:
+        with torch.inference_mode():
+            return {name: tensor.numpy() for name, tensor in module(torch.from_numpy(x)).items()}
+
+    return run
+
+
+ONNX = Format(".onnx", to_onnx, run_onnx)
+PROGRAM = Format(".pt2", to_program, run_program)
+
+
+def _place(target: Path, name: str, suffix: str) -> Path:
+    """``DIR/encoder.onnx``, or ``m.encoder.onnx`` for ``m.onnx``."""
+    if target.suffix == suffix:
+        return target.with_suffix(f".{name}{suffix}")
+    if target.is_file():
+        raise DistaffError(f"{target} is a file: name a folder, or a file that ends in {suffix}.")
+    return target / f"{name}{suffix}"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the exporters' remarks about their own insides from the user."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)

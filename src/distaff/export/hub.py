@@ -1,0 +1,82 @@
+"""A run as a folder in the Hugging Face layout: weights, config, a card with scores, a traversal picture."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from distaff import figures
+from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError
+from distaff.evaluation import drawable, encode_run, evaluate_encoded, trained_steps, traversals
+from distaff.export.card import PICTURE, model_card
+from distaff.export.formats import Written, refuse_existing
+from distaff.files import write_text
+from distaff.models.representation import Representation
+from distaff.training.hub import CONFIG, WEIGHTS, write_model
+from distaff.training.run import RunFolder
+from distaff.training.train import build_goal, open_data
+
+CARD = "README.md"
+
+
+def write_hub(
+    folder: RunFolder, trained: Representation, target: str | Path, overwrite: bool, progress: bool
+) -> Written:
+    """Write the folder, ``config.json`` last; files that are not ours stay where they are."""
+    place, calls, step = Path(target), folder.read(), trained_steps(folder)
+    refuse_existing([place / name for name in (WEIGHTS, CONFIG, CARD, PICTURE)], overwrite)
+    data = _data(folder)
+    scores = _scores(folder, data, step, progress)
+    figure = _picture(folder, trained, data, progress)
+    if figure is not None:
+        figures.save(figure, place / PICTURE)
+    card = model_card(calls, _objective(calls), step, scores, picture=figure is not None)
+    write_text(place / CARD, card)
+    write_model(place, trained, calls, step)
+    scored = f"{len(scores)} scores" if scores else "no scores, since its data cannot be opened here"
+    return Written(place, f"weights, config and a card with {scored}; distaff.load reads it")
+
+
+def _objective(calls: dict[str, Any]) -> str:
+    """What was minimised; of code that is not here, its name."""
+    try:
+        return str(build_goal(calls))
+    except DistaffError:
+        return str(calls["recipe"]["name"])
+
+
+def _data(folder: RunFolder) -> Dataset | None:
+    """The run's data, if they are here: a model can be shared without them."""
+    try:
+        return open_data(folder)
+    except (DistaffError, OSError):
+        return None
+
+
+def _scores(
+    folder: RunFolder, data: Dataset | None, step: int, progress: bool
+) -> Sequence[Mapping[str, Any]]:
+    """What ``distaff evaluate`` found of this checkpoint, or finds now."""
+    if folder.scores.is_file():
+        found = json.loads(folder.scores.read_text(encoding="utf-8"))
+        if found["step"] == step:
+            scores: list[dict[str, Any]] = found["scores"]
+            return scores
+    if data is None:
+        return []
+    return [score.to_dict() for score in evaluate_encoded(encode_run(folder, data, progress), data).scores]
+
+
+def _picture(
+    folder: RunFolder, trained: Representation, data: Dataset | None, progress: bool
+) -> Figure | None:
+    if len(trained.shape) != 3:
+        return None
+    if data is not None:
+        return traversals(trained, data, encode_run(folder, data, progress).kl_per_latent)
+    values = np.linspace(-2, 2, 9).tolist()
+    return figures.traversals(drawable(trained.traverse(values=values)), trained.names)
