@@ -32,4 +32,4 @@ score = distaff.metrics.mig(codes["ICA"], factors, bootstrap=100)
 low, high = score.interval
 print(f"\nMIG of ICA: {score.value:.3f}, 95% of resamples within {low:.3f} … {high:.3f} ({score.protocol})")
 print("each factor's latent:", score.details["best_latent"])
-print("\nExplicitness is high for both: it reads all latents at once. Read more than one metric.")
+print("\nThe FactorVAE score and explicitness do not tell the two apart: read more than one metric.")

@@ -11,14 +11,13 @@ from sprites import sprites
 
 import distaff
 from distaff.evaluation import encode, evaluate_encoded
-from distaff.objectives.critics import CriticSettings
 
 RECIPES = {
-    "beta_vae": {"beta": 4.0},
-    "factor_vae": {"gamma": 6.0, "critic": CriticSettings(hidden=64, layers=3, learning_rate=1e-3)},
-}
+    "beta_vae": {"beta": 3.0},
+    "beta_tcvae": {"beta": 8.0},
+}  # weights that reconstruct about alike here
 SEEDS = (0, 1)
-SHARED = {"latents": 5, "network": "mlp", "steps": 500, "batch_size": 64, "learning_rate": 2e-3}
+SHARED = {"latents": 5, "network": "mlp", "steps": 250, "batch_size": 108, "learning_rate": 3e-3}
 
 data = sprites()
 rows = []

@@ -20,7 +20,8 @@ from distaff.data import open_dataset
 
 def made_pictures() -> Path:
     """A new folder of PNG files."""
-    folder = Path(mkdtemp(prefix="pictures-"))
+    folder = Path(mkdtemp()) / "pictures"
+    folder.mkdir()
     for number, picture in enumerate(sprites().images[:].numpy()):
         Image.fromarray((255 * picture[0]).astype(np.uint8)).save(folder / f"{number:04}.png")
     return folder
@@ -30,7 +31,8 @@ folder = Path(sys.argv[1]) if len(sys.argv) > 1 else made_pictures()
 data = open_dataset(folder, resize=16)
 print(data)
 
-model = distaff.train("factor_vae", data, gamma=5, latents=5, network="mlp", steps=250, progress=False)
+settings = {"latents": 5, "network": "mlp", "steps": 300, "batch_size": 108, "learning_rate": 3e-3}
+model = distaff.train("beta_vae", data, beta=2, progress=False, **settings)
 codes = model.encode(data.images)
 
 used = distaff.metrics.informativeness(codes)
@@ -43,4 +45,4 @@ print(f"what latents know alone (WSEPIN): {alone.value:.2f} nats")
 values = np.linspace(-2, 2, 9)
 rows = model.traverse(data.images[len(data) // 2].numpy(), values=values)
 figure = figures.traversals(rows, list(model.names), values, sort_by=list(used.per_latent.values()))
-print(f"drawn: {figures.save(figure, folder / 'traversals.pdf')}")
+print(f"drawn: {figures.save(figure, folder.parent / 'traversals.png')}")

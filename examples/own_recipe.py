@@ -29,7 +29,7 @@ def spread(s: Step) -> torch.Tensor:
     return -(shares * shares.clamp(min=1e-9).log()).sum()
 
 
-def focused_vae(beta: Weight = 1.0, focus: Weight = 3.0) -> Objective:
+def focused_vae(beta: Weight = 1.0, focus: Weight = 2.0) -> Objective:
     """β-VAE that prefers few latents.
 
     Args:
@@ -39,14 +39,20 @@ def focused_vae(beta: Weight = 1.0, focus: Weight = 3.0) -> Objective:
     return nll + beta * kl + focus * spread
 
 
+SETTINGS = {
+    "latents": 6,
+    "network": "mlp",
+    "steps": 300,
+    "batch_size": 108,
+    "learning_rate": 3e-3,
+    "progress": False,
+}
+
 if __name__ == "__main__":
     print(f"minimised: {focused_vae()}")
     with TemporaryDirectory() as folder:
-        for focus in (0.0, 3.0):
+        for focus in (0.0, 2.0):
             out = Path(folder) / f"focus{focus:g}"
-            distaff.train(
-                focused_vae, sprites(), focus=focus, latents=6, network="mlp", steps=600,
-                learning_rate=2e-3, progress=False, out=out,
-            )  # fmt: skip
+            distaff.train(focused_vae, sprites(), focus=focus, out=out, **SETTINGS)
             last = json.loads((out / "log.jsonl").read_text().splitlines()[-1])
             print(f"focus {focus:g}: nll {last['nll']:.2f}  kl {last['kl']:.2f}  spread {last['spread']:.2f}")

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from distaff.metrics import Evaluator
 
-LATENTS, EPOCHS = 4, 12
+LATENTS, EPOCHS = 4, 6
 
 torch.manual_seed(0)
 data = sprites()
@@ -30,9 +30,8 @@ for epoch in range(EPOCHS):
             x = images[rows]
             mu, logvar = encoder(x).chunk(2, dim=1)
             z = mu + torch.exp(0.5 * logvar) * torch.randn_like(mu)
-            nll = F.binary_cross_entropy_with_logits(decoder(z), x, reduction="none").sum(
-                1
-            )  # sums, not means
+            # Sums over pixels and latents; only the batch is averaged.
+            nll = F.binary_cross_entropy_with_logits(decoder(z), x, reduction="none").sum(1)
             kl = 0.5 * (mu**2 + logvar.exp() - logvar - 1).sum(1)
             loss = (nll + 2 * kl).mean()
             adam.zero_grad()
@@ -41,7 +40,7 @@ for epoch in range(EPOCHS):
     for rows in torch.arange(len(images)).split(100):  # any batches will do; the scores are of all of them
         mu, logvar = encoder(images[rows]).chunk(2, dim=1)
         evaluator.update(mu, factors[rows], logvar=logvar)
-    if epoch % 4 == 3:
+    if epoch % 2:
         scores = "  ".join(f"{s.name} {s.value:.3f}" for s in evaluator.scores().scores)
         print(f"epoch {epoch + 1:2}  loss {loss.item():6.2f}  {scores}")
     evaluator.reset()
