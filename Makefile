@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-slow lint format bench bench-peers clean
+.PHONY: demo test test-slow lint format docs bench bench-peers clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "distaff needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
@@ -22,6 +22,10 @@ format: .venv/ready
 
 test: lint
 	$(BIN)/pytest -n 2
+
+# The documentation, into site/; any broken link or name stops it, and it needs no network.
+docs: .venv/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test-slow: .venv/ready
 	$(BIN)/pytest -m slow
@@ -48,4 +52,4 @@ demo: .venv/ready
 	$(BIN)/distaff report runs/demo
 
 clean:
-	rm -rf .venv .venv-peers .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-peers site .mypy_cache .ruff_cache .pytest_cache

@@ -4,7 +4,10 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Union
+
+UNIONS = (types.UnionType, Union)
+"""``A | B`` is of the second kind where A or B is a generic alias, such as ``Dataset[Any]``."""
 
 
 def parse(
@@ -55,7 +58,7 @@ def parse(
 
 def _readable(hint: Any) -> Any:
     """The type a flag is read as: what can be written as text, and parses it by itself, is read as text."""
-    options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    options = typing.get_args(hint) if typing.get_origin(hint) in UNIONS else (hint,)
     if str in options or any(hasattr(option, "parse") for option in options):
         return str | None if type(None) in options else str
     return hint

@@ -267,6 +267,28 @@ def test_bad_text_is_one_sentence(text, message):
         parse_prior(text, space)
 
 
+def narrow(group: Gaussian, variance: float = 0.25) -> GaussianMixture:
+    """A prior from outside the library: a mixture of one."""
+    return GaussianMixture(torch.zeros(1, group.dims), variance)
+
+
+def of_nothing(group):
+    """A prior that does not say what it fits."""
+    return narrow(group)
+
+
+def test_a_prior_from_elsewhere_is_module_and_function_with_its_numbers():
+    z = torch.randn(40, 2)
+    space = LatentSpace.parse("a=gaussian:2,d=concrete:3")
+    for text, variance in (("{}:narrow", 0.25), ("{}:narrow:0.5", 0.5), ("a={}:narrow:2", 2.0)):
+        found = parse_prior(text.format(__name__), space).groups["a"].log_prob_dims(z)
+        torch.testing.assert_close(found, Normal(0, math.sqrt(variance)).log_prob(z))
+    with pytest.raises(DistaffError, match=r"cannot be imported: .*absent"):
+        parse_prior(f"{__name__}:absent:0.5", space)
+    with pytest.raises(DistaffError, match="annotate its first argument"):
+        parse_prior(f"{__name__}:of_nothing", space)
+
+
 def test_the_standard_priors_go_with_any_latents():
     (part,) = parse_prior("normal", LatentSpace.parse("d=concrete:3")).parts
     assert type(part).__name__ == "Relaxed"

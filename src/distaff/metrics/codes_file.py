@@ -45,7 +45,7 @@ def read_codes(path: Path | str) -> tuple[Codes, Factors | None]:
 
 
 def write_codes(path: Path | str, codes: Codes, factors: Factors | None = None) -> None:
-    """Write codes and factors to an npz file that :func:`read_codes` reads, atomically."""
+    """Write codes and factors to an npz file that ``read_codes`` reads, atomically."""
     arrays: dict[str, NDArray[Any]] = {"means": codes.means}
     if codes.logvars is not None:
         arrays["logvars"] = codes.logvars

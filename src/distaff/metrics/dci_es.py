@@ -56,7 +56,7 @@ def dci_es(
     ℓ_0 … ℓ_T (mean squared error over variance). E = 1 − A/Z with A the area between the curve and its lowest
     loss ℓ* up to where it is reached, and Z = ½T(1 − ℓ*) that of a straight fall from guessing the mean:
     1 if a linear probe does best, −1 at worst, 0 by convention for a factor that no probe predicts.
-    Size is K/D. The paper's other three are those of :func:`distaff.metrics.dci`.
+    Size is K/D. The paper's other three are those of ``distaff.metrics.dci``.
 
     Args:
         codes: (N, D) means, or ``Codes``.

@@ -10,7 +10,7 @@ A metric is an ordinary function with its own keyword arguments; ``None`` means 
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -38,7 +38,7 @@ class Card:
         posterior_protocols: the protocols that need it, where only some do.
         bounds: the range of values.
         direction: whether higher or lower is better.
-        protocols: the presets by name, the default first.
+        presets: the settings of each protocol by its name, the default first.
         default: whether it belongs to the default table of ``evaluate``.
     """
 
@@ -49,15 +49,20 @@ class Card:
     posterior: Literal["no", "optional", "yes"]
     bounds: tuple[float, float]
     direction: Literal["higher", "lower"]
-    protocols: tuple[str, ...]
+    presets: Mapping[str, Any]
     default: bool
     posterior_protocols: tuple[str, ...] = ()
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The names of the presets."""
+        return tuple(self.presets)
 
 
 def metric(
     *,
     paper: str,
-    protocols: Iterable[str],
+    protocols: Mapping[str, Any],
     bounds: tuple[float, float] = (0.0, math.inf),
     direction: Literal["higher", "lower"] = "higher",
     inputs: Literal["codes", "codes and factors", "several codes"] = "codes and factors",
@@ -65,7 +70,7 @@ def metric(
     default: bool = True,
     posterior_protocols: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
-    """Attach a :class:`Card` to a metric; the function itself and its signature stay as they are."""
+    """Attach a ``Card`` to a metric; the function itself and its signature stay as they are."""
 
     def attach(function: Function) -> Function:
         summary = (function.__doc__ or "").strip().splitlines()[0]
@@ -77,7 +82,7 @@ def metric(
             posterior,
             bounds,
             direction,
-            tuple(protocols),
+            protocols,
             default,
             posterior_protocols,
         )

@@ -78,7 +78,7 @@ def evaluate_scores(
     seed: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """As :func:`evaluate`, with whole ``Score`` objects; ``report`` is told each metric before it runs."""
+    """As ``evaluate``, with whole ``Score`` objects; ``report`` is told each metric before it runs."""
     codes = as_codes(codes, logvar)
     paired = None if factors is None else labelled(codes, as_factors(factors))
     named = metrics not in ("default", "all")

@@ -61,7 +61,7 @@ class Evaluator:
         )
 
     def compute(self) -> pd.DataFrame:
-        """The table of :func:`distaff.metrics.evaluate` of all batches so far."""
+        """The table of ``distaff.metrics.evaluate`` of all batches so far."""
         return self.scores().table()
 
     def reset(self) -> None:

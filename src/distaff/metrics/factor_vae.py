@@ -60,7 +60,7 @@ def factor_vae_score(
         votes: number of votes that make the classifier.
         size: observations in a vote.
         fresh: number of further votes that test it; 0 tests it on the first ones.
-        prune: which latents may vote, see :func:`distaff.metrics.latents.active_latents`. Locatello et al.
+        prune: which latents may vote, see ``distaff.metrics.latents.active_latents``. Locatello et al.
             use ``prune="means", threshold=0.05``, which depends on the latents' scale.
         threshold: of the pruning.
         bootstrap: number of resamples of the test votes for the interval.

@@ -20,7 +20,7 @@ _LARGEST_MEAN, _LARGEST_LOGVAR = 1e100, 80.0
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The K ground-truth factors of N observations; made by :func:`as_factors`.
+    """The K ground-truth factors of N observations; made by ``as_factors``.
 
     Args:
         values: (N, K) numbers as given; for labels such as strings, the number of the class. NaN is missing.

@@ -25,7 +25,7 @@ class Samples:
     """M draws of (x, z) from the data and q(z|x), with log-densities computed when first asked for.
 
     q(z) is the mixture over all N observations, so the estimates are exact but for the M draws. A latent
-    with σ = 0 is blurred (see :func:`distaff.gaussians.blur`), and so is one known only by its means.
+    with σ = 0 is blurred (see ``distaff.gaussians.blur``), and so is one known only by its means.
 
     Args:
         codes: the posteriors.

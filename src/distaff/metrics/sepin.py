@@ -78,7 +78,7 @@ def wsepin(
     """WSEPIN: Σ_i ρ_i I(x; z_i|z_≠i) with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.
 
     Latents without information have no weight, so more of them change nothing. Arguments as for
-    :func:`sepin`.
+    ``sepin``.
     """
     settings, protocol = settle(WEIGHTED_PROTOCOLS, protocol, samples=samples, normalize=normalize, bins=bins)
     return _ranked("wsepin", _alone, codes, logvar, settings, protocol, bootstrap, seed)
@@ -106,7 +106,7 @@ def indin(
     """INDIN@k: mean of the k highest I(x; z_i) − I(z_i; z_≠i), informative and independent, in nats.
 
     For a factorised encoder, which all codes of means and log-variances have, it equals SEPIN@k. Arguments
-    as for :func:`sepin`.
+    as for ``sepin``.
     """
     settings, protocol = settle(TOP_PROTOCOLS, protocol, k=k, samples=samples, normalize=normalize, bins=bins)
     return _ranked("indin", _independent, codes, logvar, settings, protocol, bootstrap, seed, k)
@@ -132,7 +132,7 @@ def windin(
 ) -> Score:
     """WINDIN: Σ_i ρ_i [I(x; z_i) − I(z_i; z_≠i)] with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.
 
-    Equal to WSEPIN for a factorised encoder. Arguments as for :func:`sepin`.
+    Equal to WSEPIN for a factorised encoder. Arguments as for ``sepin``.
     """
     settings, protocol = settle(WEIGHTED_PROTOCOLS, protocol, samples=samples, normalize=normalize, bins=bins)
     return _ranked("windin", _independent, codes, logvar, settings, protocol, bootstrap, seed)

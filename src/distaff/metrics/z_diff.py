@@ -50,7 +50,7 @@ def z_diff(
 
     A point is the mean over ``pairs`` of |z − z'| where both observations agree in factor k; its label is k.
     Chance is 1/K. Known flaw: with K − 1 factors found the score is already 1, since "all found ones differ"
-    names the last (Kim & Mnih 2018, Fig. 3); prefer :func:`distaff.metrics.factor_vae_score`.
+    names the last (Kim & Mnih 2018, Fig. 3); prefer ``distaff.metrics.factor_vae_score``.
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent differs by 0 or 1.

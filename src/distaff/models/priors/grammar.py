@@ -1,4 +1,4 @@
-"""Priors as text: ``student_t:5``, or ``style=student_t:5,digit=learned_classes``."""
+"""Priors as text: ``student_t:5``, ``mine:laplace:0.7``, or ``style=student_t:5,digit=learned_classes``."""
 
 import inspect
 import types
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from torch import nn
 
-from distaff.calls import public_functions
+from distaff.calls import find_function, public_functions
 from distaff.errors import DistaffError, unknown
 from distaff.models.latents import Group, LatentSpace
 from distaff.models.priors import kinds
@@ -22,25 +22,31 @@ def parse_prior(text: str, latents: LatentSpace) -> Prior:
     """Read a prior for a latent space.
 
     Items are separated by commas: ``name=kind:numbers`` for one group, ``kind:numbers`` for every group that
-    the kind fits. Groups that no item speaks of have N(0, I), or equal classes.
+    the kind fits; a kind from elsewhere is ``module:function``. Groups that no item speaks of have N(0, I),
+    or equal classes.
     """
     chosen: dict[str, nn.Module] = {}
     for item in text.split(","):
         name, named, call = (part.strip() for part in item.rpartition("="))
-        kind, *numbers = (part.strip() for part in call.split(":"))
-        known = public_functions(kinds)
-        if kind not in known:
-            raise unknown("prior", kind, known)
+        kind, numbers = _find_kind(call)
         if named and name not in latents.groups:
             raise unknown("group of latents", name, latents.groups)
-        groups = [name] if named else [g for g in latents.groups if _fits(known[kind], latents.groups[g])]
-        if not groups and kind not in STANDARD:
-            raise DistaffError(f"the prior {kind!r} fits no group of {latents}.")
+        groups = [name] if named else [g for g in latents.groups if _fits(kind, latents.groups[g])]
+        if not groups and kind.__name__ not in STANDARD:
+            raise DistaffError(f"the prior {kind.__name__!r} fits no group of {latents}.")
         for group in groups:
             if group in chosen:
                 raise DistaffError(f"the prior {text!r} speaks of the group {group!r} twice.")
-            chosen[group] = _make(known[kind], numbers, group, latents.groups[group])
+            chosen[group] = _make(kind, numbers, group, latents.groups[group])
     return Prior({name: chosen.get(name) or standard(group) for name, group in latents.groups.items()})
+
+
+def _find_kind(call: str) -> tuple[Kind, list[str]]:
+    """The function that ``kind:numbers`` or ``module:function:numbers`` names, and the numbers as text."""
+    name, *rest = (part.strip() for part in call.split(":"))
+    if name not in public_functions(kinds) and rest and rest[0].isidentifier():
+        name, rest = f"{name}:{rest[0]}", rest[1:]
+    return find_function("prior", name, kinds), rest
 
 
 def _make(kind: Kind, numbers: list[str], name: str, group: Group) -> nn.Module:
@@ -63,6 +69,12 @@ def _make(kind: Kind, numbers: list[str], name: str, group: Group) -> nn.Module:
 
 
 def _fits(kind: Kind, group: Group) -> bool:
-    accepted = typing.get_type_hints(kind)["group"]
+    first = next(iter(inspect.signature(kind).parameters), "")
+    accepted = typing.get_type_hints(kind).get(first)
+    if accepted is None:
+        raise DistaffError(
+            f"the prior {kind.__name__!r} does not say which latents it fits: annotate its first argument, "
+            "as in group: Gaussian."
+        )
     options = typing.get_args(accepted) if isinstance(accepted, types.UnionType) else (accepted,)
     return isinstance(group, options)
