@@ -85,6 +85,8 @@ def explore(arguments: Sequence[str]) -> None:
     written = function(**parse("distaff explore", arguments, function, pairs=True))
     if written is not None:
         _say(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
+
+
 def doctor(arguments: Sequence[str]) -> None:
     """Say what is wrong with a run and what to try; exit code 1 if anything is: distaff doctor RUN."""
     from distaff.doctor import diagnose
