@@ -29,6 +29,7 @@ test-slow: .venv/ready
 # Speed as ratios taken in one run; nothing else should run meanwhile.
 bench: .venv/ready
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.infogan
 	$(BIN)/python -m benchmarks.objectives
 	$(BIN)/python -m benchmarks.data
 	$(BIN)/python -m benchmarks.metrics

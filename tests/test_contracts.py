@@ -18,6 +18,11 @@ from distaff.training.train import train
 from tests import toys
 
 VAE = recipes.vae()
+OBJECTIVES = [
+    name
+    for name, recipe in public_functions(recipes).items()
+    if inspect.signature(recipe).return_annotation is Objective
+]
 SMALL_CRITIC = CriticSettings(hidden=64, layers=2, learning_rate=1e-3)
 
 
@@ -53,10 +58,16 @@ def test_reduces_to_the_vae(recipe):
 
 
 @pytest.mark.parametrize("name", public_functions(recipes))
-def test_every_recipe_is_documented_and_its_loss_is_the_weighted_sum_of_its_terms(name):
+def test_every_recipe_is_documented_and_says_what_it_trains_for(name):
     recipe = public_functions(recipes)[name]
     assert inspect.getdoc(recipe)
-    objective = recipe()
+    assert isinstance(recipe(), inspect.signature(recipe).return_annotation)
+    assert str(recipe())
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_the_loss_of_every_objective_is_the_weighted_sum_of_its_terms(name):
+    objective = public_functions(recipes)[name]()
     values = objective(a_step(objective))
     total = sum(float(w.weight) * values[w.term.name] for w in objective.terms)
     torch.testing.assert_close(values["loss"], total)

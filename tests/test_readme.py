@@ -8,8 +8,8 @@ import pytest
 from distaff.calls import public_functions
 from distaff.data import names
 from distaff.metrics.catalogue import all_metrics
-from distaff.models import networks
-from distaff.models.latents import KINDS
+from distaff.models import infogan_networks, networks
+from distaff.models.latents import KINDS, NOISE
 from distaff.models.priors import kinds as priors
 from distaff.objectives import recipes
 
@@ -29,8 +29,8 @@ def rows(heading: str) -> set[str]:
         ("Recipes", set(public_functions(recipes))),
         ("Metrics", set(all_metrics())),
         ("Data", set(names())),
-        ("Latents and priors", set(KINDS) | set(public_functions(priors))),
-        ("Networks", set(public_functions(networks))),
+        ("Latents and priors", {*KINDS, NOISE, *public_functions(priors)}),
+        ("Networks", {*public_functions(networks), *public_functions(infogan_networks)}),
     ],
 )
 def test_the_tables_are_honest(heading, exist):

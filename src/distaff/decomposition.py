@@ -1,7 +1,7 @@
 """What the terms say after training: the ELBO decomposed over a run's whole data set (HFVAE Fig. 2, 4)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,7 +11,9 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError
 from distaff.files import write_json
+from distaff.models.latents import LatentSpace
 from distaff.models.posteriors import Posterior
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
@@ -19,7 +21,7 @@ from distaff.objectives.critics import DensityRatio
 from distaff.objectives.densities import Density, exact
 from distaff.objectives.evidence import iwae_bound
 from distaff.objectives.mixtures import log_pairs, log_sum_exp
-from distaff.objectives.objective import Term
+from distaff.objectives.objective import Objective, Term
 from distaff.objectives.step import Step
 from distaff.objectives.terms import (
     dimension_kl,
@@ -34,7 +36,7 @@ from distaff.training.checkpoint import find
 from distaff.training.learner import more_images
 from distaff.training.progress import Progress
 from distaff.training.run import RunFolder, warn
-from distaff.training.train import build_objective, load, open_data
+from distaff.training.train import build_goal, load, open_data
 
 TERMS: Sequence[Term] = (
     mutual_information,
@@ -104,15 +106,18 @@ def decompose_run(
         progress: show a progress bar.
     """
     folder = RunFolder(Path(run))
-    calls, data, trained = folder.read(), open_data(folder), load(folder.path)
-    objective = build_objective(calls)
+    calls = folder.read()
+    objective = build_goal(calls)
+    if not isinstance(objective, Objective):
+        raise DistaffError(f"{run} is a GAN, which has no ELBO to decompose: only VAEs do.")
+    data, trained = open_data(folder), load(folder.path)
     ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
     found = decompose(
         trained,
         data,
         density=objective.density,
         batch_size=calls["training"]["batch_size"],
-        critics=_critics(folder, trained.model, ratios),
+        critics=_critics(folder, trained.model.latents, ratios),
         samples=samples,
         particles=particles,
         observations=observations,
@@ -139,9 +144,11 @@ def decompose(
 ) -> Decomposition:
     """Decompose the ELBO of a model over a data set; see ``decompose_run``."""
     model, critics = trained.model, critics or {}
+    if not isinstance(model, VAE):
+        raise DistaffError("a GAN has no ELBO to decompose: only VAEs do.")
     with torch.random.fork_rng(), Progress("decomposing", len(data), visible=progress) as bar:
         torch.manual_seed(seed)
-        everything, nll, kl, kl_dims = _pass(trained, data, bar)
+        everything, nll, kl, kl_dims = _pass(model, trained.batches(data.images), len(data), bar)
         rows = torch.randperm(len(data))[:samples].sort().values
         images = torch.cat(list(trained.batches(data.subset(rows.numpy()).images)))
         networks = {ratio.name: critic for ratio, critic in critics.items()}
@@ -210,28 +217,27 @@ def _minibatch(model: VAE, batches: Batches, density: Density, samples: int) -> 
 
 
 def _pass(
-    trained: Representation, data: Dataset, bar: Progress
+    model: VAE, batches: Iterable[Tensor], size: int, bar: Progress
 ) -> tuple[list[Posterior], float, float, list[float]]:
     """All posteriors, a block each, and the means of nll, KL and the latents' KLs."""
     posteriors: list[Posterior] = []
     sums: Tensor | None = None
     done = 0
-    for output in map(trained.model, trained.batches(data.images)):
-        posteriors.append(output.posterior)
-        nll = -output.likelihood.log_prob(output.x)
-        kl = output.prior.kl(output.posterior, output.z)
-        kl_dims = output.prior.kl_dims(output.posterior, output.z)
-        block = torch.cat([nll[:, None], kl[:, None], kl_dims], 1).double().sum(0)
+    for x in batches:
+        posterior, found = model.measure(x)
+        posteriors.append(posterior)
+        columns = [found["nll"][:, None], found["kl"][:, None], found["kl_dims"]]
+        block = torch.cat(columns, 1).double().sum(0)
         sums = block if sums is None else sums + block
-        done += len(nll)
+        done += len(x)
         bar.update({"step": done})
     assert sums is not None
-    nll_mean, kl_mean, *kl_dims_means = (sums / len(data)).tolist()
+    nll_mean, kl_mean, *kl_dims_means = (sums / size).tolist()
     return posteriors, nll_mean, kl_mean, kl_dims_means
 
 
 def _critics(
-    folder: RunFolder, model: VAE, ratios: Sequence[DensityRatio]
+    folder: RunFolder, latents: LatentSpace, ratios: Sequence[DensityRatio]
 ) -> dict[DensityRatio, torch.nn.Module]:
     newest, _ = find(folder.checkpoints, warn)
     assert newest is not None
@@ -239,7 +245,7 @@ def _critics(
     critics = {}
     for ratio in ratios:
         prefix = f"critic.{ratio.name}/"
-        network = ratio.network(model.latents)
+        network = ratio.network(latents)
         network.load_state_dict(
             {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
         )

@@ -1,7 +1,7 @@
 """What a run has learnt: its codes over the whole data set, its scores, its traversals."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,9 @@ from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.codes_file import evaluate_file, write_scores
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.models.coding import code_tensors, codes_from
+from distaff.models.latents import LatentSpace
 from distaff.models.representation import Representation
+from distaff.naming import read_names, titled
 from distaff.training.checkpoint import find
 from distaff.training.progress import Progress
 from distaff.training.run import RunFolder, warn
@@ -28,24 +30,36 @@ from distaff.training.train import load, open_data
 
 @dataclass(frozen=True)
 class Encoded:
-    """One pass over a data set: its codes, and the two halves of the ELBO an observation.
+    """One pass over a data set: its codes, and for a VAE the two halves of the ELBO an observation.
 
     Args:
         codes: q(z|x) of all N observations.
         nll: (N,) −log p(x|z) at one sample of q(z|x).
         kl: (N,) KL(q(z|x) ‖ p(z)).
         kl_dims: (N, latents) KL(q(z_d|x) ‖ p(z_d)) of each latent, in the order of ``codes.names``.
+        deviations: (D,) of the real latents' usual priors; 1 unless told.
     """
 
     codes: Codes
-    nll: FloatArray
-    kl: FloatArray
-    kl_dims: FloatArray
+    nll: FloatArray | None = None
+    kl: FloatArray | None = None
+    kl_dims: FloatArray | None = None
+    deviations: tuple[float, ...] = ()
 
     @property
-    def kl_per_latent(self) -> FloatArray:
-        """(latents,) the mean of each over the data."""
-        return np.asarray(self.kl_dims.mean(0, dtype=np.float64))
+    def kl_per_latent(self) -> FloatArray | None:
+        """(latents,) the mean of each over the data, if there is a likelihood."""
+        return None if self.kl_dims is None else np.asarray(self.kl_dims.mean(0, dtype=np.float64))
+
+    @property
+    def standard_codes(self) -> Codes:
+        """The codes with real latents over their prior's deviation, as metrics that know N(0, 1) expect."""
+        scale = np.array(self.deviations or 1.0, self.codes.means.dtype)
+        if self.codes.logvars is None or (scale == 1).all():
+            return self.codes
+        return replace(
+            self.codes, means=self.codes.means / scale, logvars=self.codes.logvars - 2 * np.log(scale)
+        )
 
 
 def evaluate_path(
@@ -94,21 +108,22 @@ def evaluate_run(
 def evaluate_encoded(
     encoded: Encoded, data: Dataset, metrics: str = "auto", bootstrap: int = 0, seed: int = 0
 ) -> Evaluation:
-    """Reconstruction error and KL over the whole set, then the metrics, with the factors that vary."""
+    """For a VAE reconstruction error and KL over the whole set; then metrics, with the factors that vary."""
     own = elbo_scores(encoded)
     factors = varied_factors(data)
     if metrics == "auto" and factors is None:
         return Evaluation(own, {"factor_vae_score": "it needs factors."})
     chosen = "factor_vae_score" if metrics == "auto" else metrics
-    found = evaluate_scores(encoded.codes, factors, metrics=chosen, bootstrap=bootstrap, seed=seed)
+    found = evaluate_scores(encoded.standard_codes, factors, metrics=chosen, bootstrap=bootstrap, seed=seed)
     return Evaluation(own + found.scores, found.skipped)
 
 
 def elbo_scores(encoded: Encoded) -> tuple[Score, ...]:
-    """Reconstruction error and KL over the whole set: what any run has, with or without labels."""
-    kl = float(encoded.kl.mean(dtype=np.float64))
+    """Reconstruction error and KL over the whole set: what any VAE has, with or without labels."""
+    if encoded.nll is None or encoded.kl is None or encoded.kl_per_latent is None:
+        return ()
+    error, kl = (float(values.mean(dtype=np.float64)) for values in (encoded.nll, encoded.kl))
     per_latent = dict(zip(encoded.codes.names, encoded.kl_per_latent.tolist(), strict=True))
-    error = float(encoded.nll.mean(dtype=np.float64))
     return (
         Score("reconstruction_error", error, "−E log p(x|z), nats", "lower"),
         Score("kl", kl, "E KL(q(z|x) ‖ p(z)), nats", "lower", per_latent=per_latent),
@@ -129,19 +144,25 @@ def varied_factors(data: Dataset) -> Factors | None:
 
 def encode_run(folder: RunFolder, data: Dataset, progress: bool = True) -> Encoded:
     """Encode a run's data set, or read what an earlier call left for the same checkpoint."""
-    key = {"step": str(trained_steps(folder)), "data": data.fingerprint}
-    arrays = _read_cache(folder.codes, key)
-    if arrays is not None:
-        return _encoded(arrays)
+    known = already_encoded(folder, data.fingerprint)
+    if known is not None:
+        return known
     arrays = _arrays(load(folder.path), data, progress)
     with atomic_file(folder.codes) as temporary:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, key)
-    return _encoded(arrays)
+        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        save_file(contiguous, temporary, _key(folder, data.fingerprint))
+    return _encoded(arrays, _latents(folder))
+
+
+def already_encoded(folder: RunFolder, fingerprint: str) -> Encoded | None:
+    """What an earlier call left for the same checkpoint and the data of this fingerprint, if anything."""
+    arrays = _read_cache(folder.codes, _key(folder, fingerprint))
+    return None if arrays is None else _encoded(arrays, _latents(folder))
 
 
 def encode(model: Representation, data: Dataset, progress: bool = True) -> Encoded:
     """Run every observation through the model once, in blocks."""
-    return _encoded(_arrays(model, data, progress))
+    return _encoded(_arrays(model, data, progress), model.model.latents)
 
 
 def _arrays(model: Representation, data: Dataset, progress: bool) -> dict[str, FloatArray]:
@@ -152,13 +173,22 @@ def _arrays(model: Representation, data: Dataset, progress: bool) -> dict[str, F
         for block in _pass(model, data):
             for name, values in block.items():
                 blocks.setdefault(name, []).append(values)
-            done += len(block["nll"])
+            done += len(block["means"])
             bar.update({"step": done})
     return {name: np.concatenate(parts) for name, parts in blocks.items()}
 
 
-def _encoded(arrays: Mapping[str, FloatArray]) -> Encoded:
-    return Encoded(codes_from(arrays), arrays["nll"], arrays["kl"], arrays["kl_dims"])
+def _encoded(arrays: Mapping[str, FloatArray], latents: LatentSpace) -> Encoded:
+    nll, kl, kl_dims = (arrays.get(name) for name in ("nll", "kl", "kl_dims"))
+    return Encoded(codes_from(arrays), nll, kl, kl_dims, latents.deviations)
+
+
+def _latents(folder: RunFolder) -> LatentSpace:
+    return LatentSpace.parse(folder.read()["model"]["latents"])
+
+
+def _key(folder: RunFolder, fingerprint: str) -> dict[str, str]:
+    return {"step": str(trained_steps(folder)), "data": fingerprint}
 
 
 def trained_steps(folder: RunFolder) -> int:
@@ -169,7 +199,7 @@ def trained_steps(folder: RunFolder) -> int:
 def traverse_run(
     run: str | Path, *, out: str | Path | None = None, index: int | None = None, latents: int | None = None
 ) -> Path:
-    """Draw a run's latent traversals, most informative first.
+    """Draw a run's latent traversals; those of a VAE by their KL, most informative first.
 
     Args:
         run: the run folder.
@@ -182,27 +212,38 @@ def traverse_run(
     model = load(folder.path)
     path = Path(out) if out is not None else folder.figures / "traversals.png"
     kl = encode_run(folder, data).kl_per_latent
-    return figures.save(traversals(model, data, kl, index, latents), path)
+    return figures.save(traversals(model, data, kl, index, latents, read_names(folder)), path)
 
 
 def traversals(
-    model: Representation, data: Dataset, kl: FloatArray, index: int | None = None, top: int | None = None
+    model: Representation,
+    data: Dataset,
+    kl: FloatArray | None,
+    index: int | None = None,
+    top: int | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Figure:
-    """One row a latent sorted by KL, with some originals and reconstructions on top.
+    """One row a latent, sorted by KL if there is one, with some originals and reconstructions on top.
+
+    ``names`` are those that people gave to latents.
 
     A discrete latent's row shows its classes, and what is left of it stays white.
     """
     if len(data.shape) != 3:
         raise DistaffError(f"traversals are drawn of images, and {data.name} holds vectors.")
     start = data.images[len(data) // 2 if index is None else index]
-    variables = model.model.latents.coded
-    values = np.linspace(-2, 2, max(9, *(variable.classes for variable in variables))).tolist()
+    space = model.model.latents
+    variables = space.coded
+    steps = max(9, *(variable.classes for variable in variables))
+    values = np.linspace(-space.reach, space.reach, steps).tolist()
     some = data.images[np.linspace(0, len(data) - 1, len(values)).astype(np.int64)].numpy()
-    kinds = [f"{v.name} ({v.classes} classes)" if v.classes else v.name for v in variables]
-    labels = [f"{kind} · KL {value:.2f}" for kind, value in zip(kinds, kl, strict=True)]
+    titles = titled((variable.name for variable in variables), names or {})
+    kinds = [f"{t} ({v.classes} classes)" if v.classes else t for t, v in zip(titles, variables, strict=True)]
+    if kl is not None:
+        kinds = [f"{kind} · KL {value:.2f}" for kind, value in zip(kinds, kl, strict=True)]
     return figures.traversals(
         drawable(model.traverse(start.numpy(), values=values)),
-        labels,
+        kinds,
         values,
         originals=some,
         reconstructions=drawable(model.reconstruct(some)),
@@ -228,13 +269,7 @@ def drawable(images: FloatArray) -> FloatArray:
 
 @torch.inference_mode()
 def _pass(model: Representation, data: Dataset) -> Iterator[dict[str, FloatArray]]:
-    places = [variable.place for variable in model.model.latents.coded]
     for x in model.batches(data.images):
-        output = model.model(x)
-        block = {
-            **code_tensors(output.posterior),
-            "nll": -output.likelihood.log_prob(x),
-            "kl": output.prior.kl(output.posterior, output.z),
-            "kl_dims": output.prior.kl_dims(output.posterior, output.z)[:, places],
-        }
+        posterior, measured = model.model.measure(x)
+        block = {**code_tensors(posterior), **measured}
         yield {name: values.cpu().numpy() for name, values in block.items()}

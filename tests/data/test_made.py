@@ -42,6 +42,14 @@ def test_pinwheel_follows_its_seed_and_refuses_uneven_arms() -> None:
         open_dataset("pinwheel", count=401)
 
 
+def test_line_is_evenly_spread() -> None:
+    data = open_dataset("line", count=5, end=1)
+    np.testing.assert_array_equal(data.images[:].numpy()[:, 0], [-1, -0.5, 0, 0.5, 1])
+    assert data.column("point").tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(DistaffError, match="needs two points"):
+        open_dataset("line", count=1)
+
+
 def test_factors_follow_the_joint_they_are_drawn_from() -> None:
     joint = np.random.default_rng(0).random((3, 5))
     joint[1, 2] = 0
@@ -152,3 +160,8 @@ def test_thick_sevens_and_narrow_zeros_are_removed_from_the_real_digits(real_dat
     sevens = kept.subset(kept.where({"digit": 7}))
     thick = removed.subset(removed.where({"digit": 7}))
     assert thick.images[:].mean() > 1.2 * sevens.images[:].mean()
+    again = {name: mnist.load(part="test", zero_shot=name) for name in ("kept", "removed")}
+    assert again["kept"].fingerprint == kept.fingerprint
+    assert again["removed"].fingerprint == removed.fingerprint
+    with pytest.raises(DistaffError, match="did you mean 'kept'"):
+        mnist.load(part="test", zero_shot="kep")

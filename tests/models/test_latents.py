@@ -1,7 +1,7 @@
 import pytest
 
 from distaff.errors import DistaffError
-from distaff.models.latents import Bernoulli, Concrete, Gaussian, LatentSpace
+from distaff.models.latents import Bernoulli, Concrete, Gaussian, LatentSpace, Uniform
 
 TEXT = "digit=concrete:10,style=gaussian:3,smile=bernoulli:2,size=gaussian:1"
 
@@ -42,6 +42,26 @@ def test_variables_in_the_order_of_codes_put_the_real_ones_first():
     assert space.coded[4].corners.tolist()[2][:4] == [0, 0, 1, 0]
 
 
+def test_codes_and_noise_of_a_generator():
+    text = "digit=concrete:10,style=uniform:2,noise:62"
+    space = LatentSpace.parse(text)
+    assert space.groups == {"digit": Concrete(10), "style": Uniform(2)}
+    assert str(space) == text
+    assert LatentSpace.parse("noise:62,digit=concrete:10,style=uniform:2") == space
+    assert (space.dims, space.width, space.parameters, space.noise) == (3, 12, 14, 62)
+    assert [v.name for v in space.coded] == ["z0", "z1", "digit"]
+    assert LatentSpace.parse(3, real=Uniform).groups == {"z": Uniform(3)}
+
+
+def test_reach_and_deviations_are_those_of_the_priors():
+    codes = LatentSpace.parse("digit=concrete:10,style=uniform:2")
+    assert codes.reach == 1
+    assert codes.deviations == pytest.approx((3**-0.5, 3**-0.5))
+    assert LatentSpace.parse(TEXT).reach == 2
+    assert LatentSpace.parse(TEXT).deviations == (1, 1, 1, 1)
+    assert LatentSpace.parse("digit=concrete:10").reach == 2
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -54,6 +74,9 @@ def test_variables_in_the_order_of_codes_put_the_real_ones_first():
         ("a=gaussian:2,a=concrete:3", "name 'a' twice"),
         ("style=gaussian:2,z1=concrete:3", "would be called 'z1'"),
         ("a=bernoulli:2,a1=concrete:3", "would be called 'a1'"),
+        ("noise:3", "noise alone"),
+        ("noise:3,a=uniform:2,noise:4", "name 'noise' twice"),
+        ("a=uniform:2,noise:none", "not a number of latents"),
     ],
 )
 def test_bad_text_is_one_sentence(text, message):

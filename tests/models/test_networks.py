@@ -11,7 +11,10 @@ from distaff.errors import DistaffError
 from distaff.models import networks
 from distaff.models.critic import critic
 
-CONVOLUTIONAL = ["kim_mnih", "mathieu_dsprites", "hfvae_celeba", "mathieu_dcgan", "dotran_celeba"]
+CONVOLUTIONAL = [
+    *("kim_mnih", "kim_mnih_faces"),
+    *("mathieu_dsprites", "hfvae_celeba", "mathieu_dcgan", "dotran_celeba"),
+]
 DENSE = ["hfvae_mlp", "hfvae_dsprites", "pinwheel", "mlp"]
 
 
@@ -48,6 +51,10 @@ TABLES = {
     ("kim_mnih", (3, 64, 64), 12, 6): (
         [*each("conv32 conv32 conv64 conv64 fc256", "ReLU"), "fc12"],
         [*each("fc256 fc1024 up64 up32 up32", "ReLU"), "up3"],
+    ),
+    ("kim_mnih_faces", (1, 64, 64), 20, 10): (
+        [*each("conv32 conv32 conv64 conv64 fc256", "ReLU"), "fc20"],
+        [*each("fc256 fc1024 up64 up32 up32", "ReLU"), "up1"],
     ),
     ("mathieu_dsprites", (1, 64, 64), 20, 10): (
         [*each("conv32 conv32 conv64 conv64 fc128", "ReLU"), "fc20"],

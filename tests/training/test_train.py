@@ -36,6 +36,19 @@ def test_the_same_seed_gives_the_same_model_and_another_seed_another():
     assert not np.allclose(codes[0], codes[2])
 
 
+def test_snapshots_are_the_models_of_shorter_runs(tmp_path):
+    train("vae", toys.tiny_images(), out=tmp_path / "run", snapshots=2, **QUICK)
+    images = toys.tiny_images().images[:3].numpy()
+    for step in (5, 10):
+        shorter = train("vae", toys.tiny_images(), **{**QUICK, "steps": step})
+        kept = load(tmp_path / "run", step=step)
+        np.testing.assert_array_equal(kept.encode(images).means, shorter.encode(images).means)
+    with pytest.raises(DistaffError, match="no snapshot of step 7; it has 5, 10"):
+        load(tmp_path / "run", step=7)
+    with pytest.raises(DistaffError, match="snapshots must be at least 1"):
+        train("vae", toys.tiny_images(), snapshots=0, **QUICK)
+
+
 def test_training_leaves_the_callers_random_numbers_alone():
     torch.manual_seed(5)
     expected = torch.rand(3)

@@ -1,10 +1,13 @@
 """MNIST: 70,000 handwritten digits, 28×28."""
 
 from pathlib import Path
+from typing import Literal
 
+from distaff.data import strokes
 from distaff.data.about import About, RemoteFile
 from distaff.data.dataset import Dataset
 from distaff.data.idx import Part, load_idx
+from distaff.errors import unknown
 
 _FOLDER = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _HASHES = {
@@ -25,11 +28,24 @@ ABOUT = About(
 )
 
 
-def load(file: str | Path | None = None, part: Part = "train") -> Dataset:
+def load(
+    file: str | Path | None = None,
+    part: Part = "train",
+    zero_shot: Literal["all", "kept", "removed"] = "all",
+) -> Dataset:
     """MNIST from its four idx files.
 
     Args:
         file: the folder that holds them, gzipped or not; without it the data set's own folder is looked in.
         part: ``"train"`` (60,000), ``"test"`` (10,000) or ``"all"``.
+        zero_shot: ``"kept"`` leaves out the thick 7s and the narrow 0s of that part, ``"removed"`` holds them
+            alone (HFVAE §6.4, see :func:`distaff.data.strokes.zero_shot`).
     """
-    return load_idx("mnist", ABOUT, "digit", file, part)
+    data = load_idx("mnist", ABOUT, "digit", file, part)
+    if zero_shot == "all":
+        return data
+    kept, removed = strokes.zero_shot(data)
+    parts = {"kept": kept, "removed": removed}
+    if zero_shot not in parts:
+        raise unknown("zero_shot part of mnist", zero_shot, ["all", *parts])
+    return parts[zero_shot]

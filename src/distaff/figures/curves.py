@@ -14,7 +14,7 @@ from distaff.figures.style import count_axis, label, panels, small_multiples
 NATS = (
     *("loss", "elbo", "nll", "kl", "sampled_kl", "mutual_information", "dimension_kl"),
     *("total_correlation", "tc_between_groups", "tc_within_groups", "density_ratio_tc"),
-    *("inclusive_kl", "exclusive_kl", "critic_loss", "critic_tc"),
+    *("inclusive_kl", "exclusive_kl", "critic_loss", "critic_tc", "code_log_likelihood"),
 )
 """Logged terms that are known to be in nats; other terms say their unit through ``units``."""
 

@@ -173,7 +173,9 @@ def _heat(axes: Axes, matrix: Array, low: float, high: float) -> AxesImage:
 
 
 def _cell(value: float) -> str:
-    """Two decimals without the leading zero, so that cells stay narrow: .07, −.30, 1.25."""
+    """Two decimals without the leading zero, so that cells stay narrow: .07, −.30, 1.25; nothing for NaN."""
+    if np.isnan(value):
+        return ""
     text = f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
     return text.replace("-", "−")
 

@@ -10,128 +10,38 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.errors import DistaffError, unknown
-from distaff.models.posteriors import GaussianPosterior, GroupPosterior, Posterior
-from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, one_hot
+from distaff.models.groups import (
+    KINDS,
+    Bernoulli,
+    Concrete,
+    Discrete,
+    Gaussian,
+    Group,
+    Point,
+    Uniform,
+)
+from distaff.models.posteriors import GroupPosterior, Posterior
+
+__all__ = [
+    "KINDS",
+    "NOISE",
+    "TEMPERATURE",
+    "Bernoulli",
+    "Concrete",
+    "Discrete",
+    "Gaussian",
+    "Group",
+    "LatentSpace",
+    "Point",
+    "Uniform",
+    "Variable",
+]
 
 TEMPERATURE = 0.66
 """Of relaxed variables, as in Maddison et al. 2017."""
 
-
-@dataclass(frozen=True)
-class Gaussian:
-    """``dims`` real variables with q(z_d|x) = N(mu_d, exp(logvar_d))."""
-
-    dims: int
-
-    @property
-    def width(self) -> int:
-        """Columns of z that the group takes."""
-        return self.dims
-
-    @property
-    def parameters(self) -> int:
-        """Encoder outputs that the group takes."""
-        return 2 * self.dims
-
-    def posterior(self, parameters: Tensor, temperature: float) -> GaussianPosterior:
-        """The posterior that encoder outputs (B, 2·dims) stand for: means, then log-variances."""
-        mu, logvar = parameters.chunk(2, dim=1)
-        return GaussianPosterior(mu, logvar)
-
-    def hard(self, z: Tensor) -> Tensor:
-        """z as it is: it has no classes to choose from."""
-        return z
-
-    def __str__(self) -> str:
-        return f"gaussian:{self.dims}"
-
-
-@dataclass(frozen=True)
-class Point(Gaussian):
-    """``dims`` real variables that x determines: Gaussians of variance 0, for objectives of z alone."""
-
-    @property
-    def parameters(self) -> int:
-        """Encoder outputs that the group takes: means alone."""
-        return self.dims
-
-    def posterior(self, parameters: Tensor, temperature: float) -> GaussianPosterior:
-        """The posterior at these means (B, dims)."""
-        return GaussianPosterior(parameters, torch.full_like(parameters, -torch.inf))
-
-    def __str__(self) -> str:
-        return f"point:{self.dims}"
-
-
-@dataclass(frozen=True)
-class Concrete:
-    """One variable of ``classes`` classes, relaxed to points of the simplex (Gumbel-softmax)."""
-
-    classes: int
-    dims = 1
-
-    def __post_init__(self) -> None:
-        if self.classes < 2:
-            raise DistaffError(f"a concrete latent needs at least 2 classes, not {self.classes}.")
-
-    @property
-    def width(self) -> int:
-        """Columns of z: one a class."""
-        return self.classes
-
-    @property
-    def parameters(self) -> int:
-        """Encoder outputs: one logit a class."""
-        return self.classes
-
-    def posterior(self, parameters: Tensor, temperature: float) -> ConcretePosterior:
-        """The posterior with these logits (B, classes)."""
-        return ConcretePosterior(parameters, temperature)
-
-    def hard(self, z: Tensor) -> Tensor:
-        """The nearest corner of the simplex."""
-        return one_hot(z)
-
-    def __str__(self) -> str:
-        return f"concrete:{self.classes}"
-
-
-@dataclass(frozen=True)
-class Bernoulli:
-    """``dims`` variables of two classes each, relaxed to (0, 1)."""
-
-    dims: int
-
-    @property
-    def width(self) -> int:
-        """Columns of z: one a bit."""
-        return self.dims
-
-    @property
-    def parameters(self) -> int:
-        """Encoder outputs: one logit a bit."""
-        return self.dims
-
-    def posterior(self, parameters: Tensor, temperature: float) -> BernoulliPosterior:
-        """The posterior with these logits (B, dims)."""
-        return BernoulliPosterior(parameters, temperature)
-
-    def hard(self, z: Tensor) -> Tensor:
-        """The nearer of 0 and 1."""
-        return (z > 0.5).to(z.dtype)
-
-    def __str__(self) -> str:
-        return f"bernoulli:{self.dims}"
-
-
-Discrete = Concrete | Bernoulli
-Group = Gaussian | Discrete
-KINDS: dict[str, type[Group]] = {
-    "gaussian": Gaussian,
-    "point": Point,
-    "concrete": Concrete,
-    "bernoulli": Bernoulli,
-}
+NOISE = "noise"
+"""The word for what a generator is given beside its codes: ``noise:62``."""
 
 
 @dataclass(frozen=True)
@@ -162,24 +72,35 @@ class LatentSpace:
 
     >>> LatentSpace.parse("style=gaussian:10,digit=concrete:10").dims
     11
+
+    Args:
+        groups: the groups by name.
+        noise: how many numbers ε ~ N(0, I) a generator is given beside z; they are part of no code.
     """
 
     groups: Mapping[str, Group]
+    noise: int = 0
 
     def __post_init__(self) -> None:
+        if not self.groups:
+            raise DistaffError("noise alone tells nothing of an image: name latents beside it.")
         names = [variable.name for variable in self.variables]
         for name in names:
             if names.count(name) > 1:
                 raise DistaffError(f"two latents of {self} would be called {name!r}: rename a group.")
 
     @classmethod
-    def parse(cls, text: "str | int | LatentSpace") -> "LatentSpace":
-        """Read ``10`` (Gaussian latents) or ``"style=gaussian:10,digit=concrete:10,smile=bernoulli:2"``."""
+    def parse(cls, text: "str | int | LatentSpace", real: type[Gaussian] = Gaussian) -> "LatentSpace":
+        """Read ``"style=gaussian:10,digit=concrete:10,smile=bernoulli:2"``, or ``10`` latents of one kind.
+
+        Generators are given ``"style=uniform:2,digit=concrete:10,noise:62"``.
+        """
         if isinstance(text, LatentSpace):
             return text
         if str(text).strip().isdigit():
-            return cls({"z": Gaussian(_count(str(text), str(text)))})
+            return cls({"z": real(_count(str(text), str(text)))})
         groups: dict[str, Group] = {}
+        noise = 0
         for item in str(text).split(","):
             name, _, kind_and_size = item.rpartition("=")
             kind, separator, size = (part.strip() for part in kind_and_size.partition(":"))
@@ -188,15 +109,19 @@ class LatentSpace:
                 raise DistaffError(
                     f"latents {text!r}: {item!r} should read name=kind:size, such as style=gaussian:10."
                 )
-            if kind not in KINDS:
-                raise unknown("kind of latent", kind, KINDS)
-            if name in groups:
+            if kind != NOISE and kind not in KINDS:
+                raise unknown("kind of latent", kind, [*KINDS, NOISE])
+            if name in groups or (kind == NOISE and noise):
                 raise DistaffError(f"latents {text!r} name {name!r} twice: give each group its own name.")
-            groups[name] = KINDS[kind](_count(size, str(text)))
-        return cls(groups)
+            if kind == NOISE:
+                noise = _count(size, str(text))
+            else:
+                groups[name] = KINDS[kind](_count(size, str(text)))
+        return cls(groups, noise)
 
     def __str__(self) -> str:
-        return ",".join(f"{name}={group}" for name, group in self.groups.items())
+        groups = [f"{name}={group}" for name, group in self.groups.items()]
+        return ",".join([*groups, *([f"{NOISE}:{self.noise}"] if self.noise else [])])
 
     @cached_property
     def dims(self) -> int:
@@ -251,6 +176,17 @@ class LatentSpace:
         """Every variable in the order of ``Codes.names``: the real ones first."""
         return tuple(sorted(self.variables, key=lambda variable: variable.classes > 0))
 
+    @cached_property
+    def reach(self) -> float:
+        """How far from 0 traversals of the real variables go."""
+        return max((g.reach for g in self.groups.values() if isinstance(g, Gaussian)), default=Gaussian.reach)
+
+    @cached_property
+    def deviations(self) -> tuple[float, ...]:
+        """The standard deviation of each real variable's usual prior, in the order of ``Codes.means``."""
+        real = [group for group in self.groups.values() if isinstance(group, Gaussian)]
+        return tuple(group.deviation for group in real for _ in range(group.dims))
+
     def posterior(self, parameters: Tensor, temperature: float = TEMPERATURE) -> Posterior:
         """Encoder outputs (B, parameters) → the posterior of all groups, in single precision at least."""
         parameters = parameters.to(torch.promote_types(parameters.dtype, torch.float32))
@@ -262,6 +198,10 @@ class LatentSpace:
             )
         }
         return Posterior(parts)
+
+    def draw(self, count: int, like: Tensor) -> Tensor:
+        """z (count, width) of the groups' usual priors, discrete variables at a class."""
+        return torch.cat([group.draw(count, like) for group in self.groups.values()], dim=1)
 
     def hard(self, z: Tensor) -> Tensor:
         """z (B, width) with every discrete variable at the nearest of its classes."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from torch import nn
 
 from distaff.errors import DistaffError
+from distaff.models.kernels import UpToOneChannel
 
 Shape = tuple[int, ...]
 RELU_IN_PLACE = partial(nn.ReLU, inplace=True)
@@ -31,14 +32,27 @@ def down(
     return [convolution, *([nn.BatchNorm2d(outputs)] if norm else []), activation()]
 
 
-def up(inputs: int, outputs: int, norm: bool = False) -> list[nn.Module]:
-    """4×4 transposed convolution of stride 2, twice the side, and ReLU."""
+def up(
+    inputs: int, outputs: int, norm: bool = False, activation: Callable[[], nn.Module] = RELU_IN_PLACE
+) -> list[nn.Module]:
+    """4×4 transposed convolution of stride 2, twice the side."""
     convolution = nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1, bias=not norm)
-    return [convolution, *([nn.BatchNorm2d(outputs)] if norm else []), RELU_IN_PLACE()]
+    return [convolution, *([nn.BatchNorm2d(outputs)] if norm else []), activation()]
+
+
+def level(
+    inputs: int, outputs: int, norm: bool = False, activation: Callable[[], nn.Module] = RELU_IN_PLACE
+) -> list[nn.Module]:
+    """4×4 convolution of stride 1, the same side; a transposed one of stride 1 is nothing else."""
+    convolution = nn.Conv2d(inputs, outputs, 4, bias=not norm)
+    normed = [nn.BatchNorm2d(outputs)] if norm else []
+    return [nn.ZeroPad2d((1, 2, 1, 2)), convolution, *normed, activation()]
 
 
 def last_up(inputs: int, outputs: int) -> nn.Module:
     """The transposed convolution that ends a decoder: nothing after it."""
+    if outputs == 1:
+        return UpToOneChannel(inputs)
     return nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1)
 
 
@@ -83,9 +97,14 @@ def dense_pair(
 
 def sixteenths(shape: Shape, name: str) -> tuple[int, int]:
     """The sides of an image after four halvings; sides that cannot be halved so are an error."""
-    if len(shape) != 3 or shape[1] % 16 or shape[2] % 16:
+    return divided(shape, 16, name, instead="mlp")
+
+
+def divided(shape: Shape, by: int, name: str, instead: str) -> tuple[int, int]:
+    """The sides of an image over ``by``; others than its multiples are an error that names a way out."""
+    if len(shape) != 3 or shape[1] % by or shape[2] % by:
         raise DistaffError(
-            f"{name} networks need images with sides divisible by 16, not {tuple(shape)}: "
-            "resize them, or use --network mlp."
+            f"{name} networks need images with sides divisible by {by}, not {tuple(shape)}: "
+            f"resize them, or use --network {instead}."
         )
-    return shape[1] // 16, shape[2] // 16
+    return shape[1] // by, shape[2] // by

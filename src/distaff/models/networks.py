@@ -34,6 +34,11 @@ def kim_mnih(
     return _halving("kim_mnih", shape, parameters, width, outputs, hidden, [64, 64, 32, 32])
 
 
+def kim_mnih_faces(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+    """FactorVAE's Table 3, for 3D Faces: dense layers of 256 units for grey images too."""
+    return _halving("kim_mnih_faces", shape, parameters, width, outputs, 256, [64, 64, 32, 32])
+
+
 def mathieu_dsprites(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
     """Mathieu et al. 2019, Table 1a: as FactorVAE's, with 64, 64, 32 channels in the decoder."""
     return _halving("mathieu_dsprites", shape, parameters, width, outputs, 128, [64, 64, 64, 32])

@@ -30,6 +30,9 @@ class GroupPosterior(Protocol):
     def log_prob_pairs(self, z: Tensor) -> Tensor:
         """log q(z_i,d|x_j) (dims, B, M) of every sample z_i (B, width) under every posterior x_j."""
 
+    def log_code_dims(self, c: Tensor) -> Tensor:
+        """log Q(c_d|x) (B, dims) of codes c (B, width): real ones, or classes and their probabilities."""
+
     def map(self, f: Callable[[Tensor], Tensor]) -> Self:
         """The posterior whose parameters are ``f`` of these: rows chosen, or gathered over processes."""
 
@@ -74,6 +77,10 @@ class GaussianPosterior:
             parameters = torch.stack([-0.5 * precision, mu * precision, constant], dim=1)
             return torch.bmm(samples, parameters)
 
+    def log_code_dims(self, c: Tensor) -> Tensor:
+        """The log-density of real codes, (B, D)."""
+        return self.log_prob_dims(c)
+
     def map(self, f: Callable[[Tensor], Tensor]) -> "GaussianPosterior":
         """The posterior of ``f`` of the parameters."""
         return GaussianPosterior(f(self.mu), f(self.logvar))
@@ -109,6 +116,10 @@ class Posterior:
         """log q(z_i,d|x_j) (dims, B, M) of every sample z_i (B, width) under every posterior x_j."""
         pairs = [part.log_prob_pairs(c) for part, c in self._columns(z)]
         return pairs[0] if len(pairs) == 1 else torch.cat(pairs)
+
+    def log_code(self, c: Tensor) -> Tensor:
+        """log Q(c|x) (B,) of codes c (B, width), whose discrete variables are at a class."""
+        return torch.cat([part.log_code_dims(columns) for part, columns in self._columns(c)], dim=-1).sum(-1)
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "Posterior":
         """The posterior whose parameters are ``f`` of these, in every group."""

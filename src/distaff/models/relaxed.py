@@ -67,6 +67,10 @@ class ConcretePosterior:
         """log q(z_i|x_j) (1, B, M)."""
         return self.log_prob_dims(z[:, None]).permute(2, 0, 1)
 
+    def log_code_dims(self, c: Tensor) -> Tensor:
+        """The log-probability of the classes c (B, k), one-hot, (B, 1)."""
+        return (c * self.logits.log_softmax(-1)).sum(-1, keepdim=True)
+
     def map(self, f: Callable[[Tensor], Tensor]) -> "ConcretePosterior":
         """The posterior of ``f`` of the parameters."""
         return ConcretePosterior(f(self.logits), self.temperature)
@@ -116,6 +120,10 @@ class BernoulliPosterior:
     def log_prob_pairs(self, z: Tensor) -> Tensor:
         """log q(z_i,d|x_j) (n, B, M)."""
         return self.log_prob_dims(z[:, None]).permute(2, 0, 1)
+
+    def log_code_dims(self, c: Tensor) -> Tensor:
+        """The log-probability of the bits c (B, n), one a bit."""
+        return -F.binary_cross_entropy_with_logits(self.logits, c, reduction="none")
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "BernoulliPosterior":
         """The posterior of ``f`` of the parameters."""

@@ -13,23 +13,27 @@ from distaff.data.arrays import from_array
 from distaff.errors import DistaffError, unknown
 from distaff.memory import keep_freed_memory
 from distaff.models.coding import code_tensors, codes_from, to_z
+from distaff.models.infogan import InfoGAN
 from distaff.models.layout import channels_last, images_channels_last
 from distaff.models.vae import VAE
+from distaff.parallel import side_by_side
 
 BATCH = 256
+Model = VAE | InfoGAN
 
 
 class Representation:
-    """A trained VAE with plain arrays at its borders.
+    """A trained model with plain arrays at its borders.
 
     Args:
-        model: the VAE.
+        model: the VAE, or the GAN whose Q encodes and whose generator decodes.
         shape: (C, H, W) of an image, or (D,) of a vector.
     """
 
-    def __init__(self, model: VAE, shape: tuple[int, ...]) -> None:
+    def __init__(self, model: Model, shape: tuple[int, ...]) -> None:
         keep_freed_memory()
-        self.model, self.shape = channels_last(model.eval()), tuple(shape)
+        self.model: Model = channels_last(model.eval())
+        self.shape = tuple(shape)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,17 +47,19 @@ class Representation:
             images: values in [0, 1]; vectors (N, D) for a model of vectors.
             progress: called with the number of images done, now and then.
         """
-        blocks: dict[str, list[NDArray[np.float32]]] = {}
-        done = 0
-        for x in self.batches(images):
-            with torch.inference_mode():
-                tensors = code_tensors(self.model.encode(x))
-            for name, tensor in tensors.items():
-                blocks.setdefault(name, []).append(tensor.cpu().numpy())
-            done += len(x)
+        images = self._checked(images)
+
+        @torch.inference_mode()
+        def of_block(start: int) -> dict[str, NDArray[np.float32]]:
+            tensors = code_tensors(self.model.encode(self._block(images, start)))
+            return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
+
+        blocks = []
+        for block in side_by_side(of_block, range(0, len(images), BATCH)):
+            blocks.append(block)
             if progress is not None:
-                progress(done)
-        return codes_from({name: np.concatenate(parts) for name, parts in blocks.items()})
+                progress(min(len(blocks) * BATCH, len(images)))
+        return codes_from({name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]})
 
     def to_z(self, codes: Codes) -> NDArray[np.float32]:
         """z (N, width) of codes: the means, and the likeliest class of each discrete variable, one-hot."""
@@ -61,11 +67,16 @@ class Representation:
 
     @torch.inference_mode()
     def decode(self, z: Any) -> NDArray[np.float32]:
-        """E[x|z] (N, C, H, W) of latents z (N, width), see ``to_z``."""
+        """E[x|z] (N, C, H, W) of latents z (N, width), see ``to_z``.
+
+        A generator makes all images with the same noise, or each with its own where that follows in the
+        columns after its codes: z (N, width + noise).
+        """
         latents = torch.as_tensor(as_array(z), dtype=torch.float32)
-        width = self.model.latents.width
-        if latents.ndim != 2 or latents.shape[1] != width:
-            raise DistaffError(f"latents to decode must have shape (N, {width}), not {tuple(latents.shape)}.")
+        width, noise = self.model.latents.width, self.model.latents.noise
+        if latents.ndim != 2 or latents.shape[1] not in (width, width + noise):
+            wanted = f"(N, {width})" + (f" or (N, {width + noise})" if noise else "")
+            raise DistaffError(f"latents to decode must have shape {wanted}, not {tuple(latents.shape)}.")
         return np.concatenate(
             [
                 self.model.decode(part.to(self.device)).mean.cpu().numpy()
@@ -77,11 +88,23 @@ class Representation:
         """Decode the means of q(z|x), and the likeliest classes."""
         return self.decode(self.to_z(self.encode(images)))
 
+    def vary_noise(self, images: Any, count: int = 10, seed: int = 0) -> NDArray[np.float32]:
+        """Keep the codes of each image and draw the noise anew, (N, count, C, H, W) (FactorVAE Fig. 26).
+
+        What changes is what the codes leave to chance.
+        """
+        noise = self.model.latents.noise
+        if not noise:
+            raise DistaffError("a VAE has no noise beside its latents to vary: only GANs do.")
+        z = np.repeat(self.to_z(self.encode(images)), count, axis=0)
+        draws = np.random.default_rng(seed).standard_normal((len(z), noise), np.float32)
+        return self.decode(np.concatenate([z, draws], axis=1)).reshape(-1, count, *self.shape)
+
     def traverse(
         self,
         image: Any = None,
         latents: Sequence[int | str] | None = None,
-        values: Sequence[float] = tuple(np.linspace(-2, 2, 9)),
+        values: Sequence[float] | None = None,
     ) -> NDArray[np.float32]:
         """Decode one latent moved at a time, (latents, steps, C, H, W), the others held.
 
@@ -90,9 +113,10 @@ class Representation:
         Args:
             image: (C, H, W) where to start; None starts from z = 0 and the first class of discrete latents.
             latents: which ones, by number or name; all by default.
-            values: what a real latent is set to.
+            values: what a real latent is set to; by default nine from −2 to 2, for U[−1, 1] from −1 to 1.
         """
         space = self.model.latents
+        values = np.linspace(-space.reach, space.reach, 9).tolist() if values is None else values
         which = range(len(self.names)) if latents is None else latents
         variables = [space.coded[self.latent(one)] for one in which]
         start = self._centre() if image is None else self.to_z(self.encode(as_array(image)[None]))[0]
@@ -134,11 +158,18 @@ class Representation:
 
     def batches(self, images: Any) -> Iterator[Tensor]:
         """The images in blocks, as float32 tensors on the model's device, shapes checked."""
+        images = self._checked(images)
+        return (self._block(images, start) for start in range(0, len(images), BATCH))
+
+    def _checked(self, images: Any) -> Any:
+        """Images that are sliced like ``Dataset.images`` and have the model's shape."""
         if isinstance(images, np.ndarray | Tensor | list | tuple):
             images = from_array(as_array(images)).images
         if tuple(images.shape) != self.shape:
             raise DistaffError(
                 f"images have shape {tuple(images.shape)} but the model was trained on {self.shape}."
             )
-        for start in range(0, len(images), BATCH):
-            yield images_channels_last(images[start : start + BATCH].to(self.device))
+        return images
+
+    def _block(self, images: Any, start: int) -> Tensor:
+        return images_channels_last(images[start : start + BATCH].to(self.device))

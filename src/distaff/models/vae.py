@@ -80,6 +80,20 @@ class VAE(nn.Module):
         """p(x|z) of z (B, width)."""
         return self.likelihood(self.decoder(z))
 
+    def measure(self, x: Tensor) -> tuple[Posterior, dict[str, Tensor]]:
+        """q(z|x), and at one sample of it what the ELBO has of each x.
+
+        ``nll`` (B,) is −log p(x|z), ``kl`` (B,) is KL(q(z|x) ‖ p(z)), ``kl_dims`` (B, dims) is that of each
+        variable, in the order of ``latents.coded``.
+        """
+        output = self(x)
+        places = [variable.place for variable in self.latents.coded]
+        return output.posterior, {
+            "nll": -output.likelihood.log_prob(x),
+            "kl": output.prior.kl(output.posterior, output.z),
+            "kl_dims": output.prior.kl_dims(output.posterior, output.z)[:, places],
+        }
+
     @torch.no_grad()
     def draw(self, count: int) -> Tensor:
         """E[x|z] of ``count`` latents drawn from the prior, discrete ones at a class."""

@@ -7,6 +7,7 @@ from distaff.objectives.critics import AdversarialPrior, CriticSettings, Density
 from distaff.objectives.densities import Density, batch, stratified
 from distaff.objectives.divergences import Divergence, mmd, mmd_joint
 from distaff.objectives.evidence import Evidence, log_evidence
+from distaff.objectives.games import JENSEN_SHANNON, WASSERSTEIN, DiscriminatorSettings, Game
 from distaff.objectives.moments import (
     of_means,
     of_samples,
@@ -234,6 +235,31 @@ def max_entropy_vae(beta: float = 4.0) -> Objective:
         beta: the entropy of q(z|x) is rewarded by (β−1)/2 · log det S(x).
     """
     return nll + kl + -(beta - 1) / 2 * posterior_log_det
+
+
+def infogan(lam: Weight = 1.0, discriminator: DiscriminatorSettings = DiscriminatorSettings()) -> Game:
+    """InfoGAN (Chen et al. 2016; Kim & Mnih 2018, Eq. 13–15): a GAN whose codes can be read off its images.
+
+    Its discriminator tends to collapse: ``infowgan_gp`` is the one to prefer.
+
+    Args:
+        lam: λ, weight of the code log-likelihood E log Q(c|G(c, ε)).
+        discriminator: the discriminator's optimiser.
+    """
+    return Game(JENSEN_SHANNON, lam, discriminator=discriminator)
+
+
+def infowgan_gp(
+    lam: Weight = 1.0, eta: float = 10.0, discriminator: DiscriminatorSettings = DiscriminatorSettings()
+) -> Game:
+    """InfoWGAN-GP (Kim & Mnih 2018, Eq. 16): InfoGAN with a Wasserstein critic under gradient penalty.
+
+    Args:
+        lam: λ, weight of the code log-likelihood E log Q(c|G(c, ε)).
+        eta: η, weight of the gradient penalty E (‖∇D(x̂)‖₂ − 1)².
+        discriminator: the critic's optimiser.
+    """
+    return Game(WASSERSTEIN, lam, eta, discriminator)
 
 
 def ablated_elbo(

@@ -14,8 +14,9 @@ from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of
 from distaff.studies.run_call import RunCall
 from distaff.training.batches import Batches
-from distaff.training.model import build_model, describe_model
-from distaff.training.train import build_objective
+from distaff.training.kinds import kind_for
+from distaff.training.model import ModelOptions
+from distaff.training.train import build_goal
 
 MODEL = ("latents", "prior", "temperature", "network", "likelihood")
 
@@ -60,12 +61,13 @@ def _check_models(data: Dataset, runs: Iterable[RunCall]) -> None:
 
 def _make(data: Dataset, run: RunCall, model: Mapping[str, Any], batch_size: int) -> None:
     calls: dict[str, Any] = {"recipe": {"name": run.recipe, "arguments": run.arguments}}
-    build_objective(calls)
+    goal = build_goal(calls)
+    kind = kind_for(goal)
     calls["data"] = {"shape": list(data.shape)}
-    calls["model"] = describe_model(data, **model)
+    calls["model"] = kind.describe(goal, data, ModelOptions(**model))
     Batches(data, batch_size, 0, torch.device("cpu"))
     with torch.random.fork_rng():
-        build_model(calls)
+        kind.build(calls)
 
 
 def _needs_labels(metric: str) -> bool:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from distaff.errors import DistaffError
-from distaff.files import atomic_folder, sha256, write_json
+from distaff.files import atomic_file, atomic_folder, sha256, write_json
 from distaff.training.learner import Learner
 
 KEPT = 2
@@ -33,6 +33,17 @@ def save(folder: Path, learner: Learner, step: int, facts: Mapping[str, Any]) ->
         write_json(new / "checkpoint.json", {"step": step, **facts, "sha256": hashes})
     for old in _folders(folder)[KEPT:]:
         shutil.rmtree(old)
+
+
+def keep(folder: Path, learner: Learner, step: int) -> None:
+    """Write the model's weights of a step to ``folder``, where they stay: a snapshot."""
+    with atomic_file(folder / f"step-{step:09d}.safetensors") as temporary:
+        _save_tensors(learner.modules["model"].state_dict(), temporary)
+
+
+def kept(folder: Path) -> dict[int, Path]:
+    """The snapshots in a folder, by their step."""
+    return {int(file.stem.removeprefix("step-")): file for file in sorted(folder.glob("step-*.safetensors"))}
 
 
 def restore(folder: Path, learner: Learner, warn: Callable[[str], None]) -> dict[str, Any] | None:
@@ -57,6 +68,18 @@ def restore_model(folder: Path, model: nn.Module, warn: Callable[[str], None]) -
         raise DistaffError(f"{folder.parent} holds no checkpoint yet: train or resume it first.")
     model.load_state_dict(load_file(newest / "model.safetensors"))
     return facts
+
+
+def restore_snapshot(folder: Path, model: nn.Module, step: int) -> None:
+    """Put the weights of a snapshot into a model."""
+    files = kept(folder)
+    if step not in files:
+        there = ", ".join(map(str, files)) or "none"
+        raise DistaffError(f"{folder.parent} has no snapshot of step {step}; it has {there}.")
+    try:
+        model.load_state_dict(load_file(files[step]))
+    except SafetensorError as error:
+        raise DistaffError(f"the snapshot {files[step]} is damaged: {error}.") from error
 
 
 def remove_leftovers(folder: Path) -> None:

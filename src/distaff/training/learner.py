@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from distaff.models.latents import TEMPERATURE
+from distaff.models.representation import Model
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.densities import Source
@@ -31,8 +32,15 @@ class Learner(Protocol):
     def optimisers(self) -> Mapping[str, Optimizer]:
         """What moves them."""
 
+    @property
+    def model(self) -> Model:
+        """The same, as what it is."""
+
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
         """Take step ``index`` and return its values, detached scalars on the device."""
+
+    def trouble(self, line: Mapping[str, float]) -> str | None:
+        """What is wrong with a run that writes such a log line, if anything is."""
 
 
 class VAELearner:
@@ -78,7 +86,7 @@ class VAELearner:
         self.model.temperature = weight_at(self.temperature, index)
         with self.fabric.autocast():
             values = self.objective(step := self._step(batches, index))
-        self._descend("model", self.model, values["loss"])
+        descend(self.fabric, self.model, self.optimisers["model"], values["loss"])
         for ratio in self.ratios:
             values |= self._teach(ratio, step.z.detach(), batches(index, stream=1))
         return {name: value.detach() for name, value in values.items()}
@@ -102,14 +110,12 @@ class VAELearner:
             with torch.no_grad():
                 reference = ratio.reference(self.model, second_batch)
             loss, accuracy = ratio.critic_loss(critic, z, reference)
-            self._descend(f"critic.{ratio.name}", critic, loss)
+            descend(self.fabric, critic, self.optimisers[f"critic.{ratio.name}"], loss)
         return {f"{ratio.name}.critic_loss": loss, f"{ratio.name}.critic_accuracy": accuracy}
 
-    def _descend(self, name: str, module: nn.Module, loss: Tensor) -> None:
-        self.fabric.backward(loss)
-        average_gradients(self.fabric, module)
-        self.optimisers[name].step()
-        self.optimisers[name].zero_grad()
+    def trouble(self, line: Mapping[str, float]) -> str | None:
+        """None known but values that are not finite, at which training stops anyway."""
+        return None
 
 
 def make_adam(
@@ -122,9 +128,17 @@ def make_adam(
     return Adam(parameters, learning_rate, betas, amsgrad=amsgrad, fused=True)
 
 
+def descend(fabric: Fabric, module: nn.Module, optimiser: Optimizer, loss: Tensor) -> None:
+    """One step of an optimiser down the gradients of ``loss`` in ``module``, averaged over processes."""
+    fabric.backward(loss)
+    average_gradients(fabric, module)
+    optimiser.step()
+    optimiser.zero_grad()
+
+
 @contextmanager
 def trainable(module: nn.Module) -> Iterator[None]:
-    """Let a critic's weights take gradients only here: elsewhere they are constants of the VAE's loss."""
+    """Let a critic's weights take gradients only here: elsewhere they are constants of another's loss."""
     module.requires_grad_(True)
     try:
         yield

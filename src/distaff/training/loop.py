@@ -14,6 +14,7 @@ def fit(learner: Learner, batches: Batches, start: int, steps: int, recorder: Re
     for index in range(start, steps):
         seed_step(batches.seed, index, batches.share.start)
         recorder.add(index, learner.update(batches, index))
+        recorder.snapshot(learner, index + 1)
         stop = recorder.asked_to_stop(index + 1)
         if stop or recorder.checkpoint_due(index + 1):
             recorder.checkpoint(learner, index + 1)

@@ -1,15 +1,17 @@
-"""The model as ``run.yaml`` describes it: names and numbers in, a VAE out."""
+"""VAEs as ``run.yaml`` describes them: names and numbers in, a VAE out."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from distaff.calls import find_function, from_plain, to_plain
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
 from distaff.models import networks
-from distaff.models.latents import LatentSpace
+from distaff.models.latents import TEMPERATURE, LatentSpace, Uniform
 from distaff.models.likelihoods import find_likelihood, likelihood_for
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
+from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Weight, weight_at
 
 Calls = dict[str, Any]
@@ -18,21 +20,31 @@ LOOKED_AT = 1024
 """Observations that are checked to lie in [0, 1]."""
 
 
-def describe_model(
-    data: Dataset,
-    latents: int | str,
-    prior: str,
-    temperature: Weight | str,
-    network: str,
-    likelihood: str,
-) -> Calls:
+@dataclass(frozen=True)
+class ModelOptions:
+    """What ``train`` can be told of a model, as it was told."""
+
+    latents: int | str = 10
+    prior: str = "normal"
+    temperature: Weight | str = TEMPERATURE
+    network: str = AUTO
+    likelihood: str = AUTO
+
+
+def describe_model(objective: Objective, data: Dataset, options: ModelOptions) -> Calls:
     """The model's part of ``run.yaml``, checked, with every choice that was left open made for the data."""
-    space = LatentSpace.parse(latents)
-    parse_prior(prior, space)
+    space = LatentSpace.parse(options.latents)
+    if space.noise or any(isinstance(group, Uniform) for group in space.groups.values()):
+        raise DistaffError(
+            f"the latents {space} are for infogan and infowgan_gp: those of a VAE are gaussian, point, "
+            "concrete or bernoulli, and there is no noise beside them."
+        )
+    parse_prior(options.prior, space)
+    network, likelihood = options.network, options.likelihood
     calls = {
         "latents": str(space),
-        "prior": prior,
-        "temperature": to_plain(from_plain(temperature, Weight, "temperature")),
+        "prior": options.prior,
+        "temperature": to_plain(from_plain(options.temperature, Weight, "temperature")),
         "network": network_for(data.shape) if network == AUTO else network,
         "likelihood": likelihood_for(data.shape) if likelihood == AUTO else likelihood,
     }

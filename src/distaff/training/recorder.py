@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import torch
@@ -12,8 +12,9 @@ from torch.utils.tensorboard import SummaryWriter
 
 from distaff.errors import DistaffError
 from distaff.training import checkpoint
+from distaff.training.health import Health, Line, well
 from distaff.training.learner import Learner
-from distaff.training.log import truncate_log
+from distaff.training.log import read_log, truncate_log
 from distaff.training.progress import Progress
 from distaff.training.run import RunFolder
 from distaff.training.signals import StopSignal
@@ -30,7 +31,10 @@ class Recorder:
         log_every: steps between log lines; each holds the mean over those steps.
         checkpoint_every: steps between checkpoints.
         progress: what the user sees.
+        start: the step that this process starts from.
         seconds: training time spent before this process.
+        snapshots: the steps after which the model's weights are kept for good.
+        trouble: what is wrong with a run that writes such a log line, or None.
     """
 
     def __init__(
@@ -42,10 +46,12 @@ class Recorder:
         progress: Progress,
         start: int = 0,
         seconds: float = 0.0,
+        snapshots: Collection[int] = (),
+        trouble: Callable[[Line], str | None] = well,
     ) -> None:
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.log_every, self.checkpoint_every = fabric, log_every, checkpoint_every
-        self.progress = progress
+        self.progress, self.snapshots = progress, frozenset(snapshots)
         self.stop = StopSignal()
         self.saved = start
         self._pending: list[tuple[int, Tensor]] = []
@@ -55,6 +61,8 @@ class Recorder:
         if self.folder is not None:
             truncate_log(self.folder.log, start)
             self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=start)
+        seen = read_log(self.folder.log) if self.folder is not None else []
+        self._health = Health(self.folder, trouble if fabric.is_global_zero else well, seen)
 
     def add(self, index: int, values: Mapping[str, Tensor]) -> None:
         """Take in the values of a step."""
@@ -90,6 +98,11 @@ class Recorder:
         self.saved = step
         self.fabric.barrier()
 
+    def snapshot(self, learner: Learner, step: int) -> None:
+        """Keep the model as it is after so many steps, if that was asked for."""
+        if self.folder is not None and step in self.snapshots:
+            checkpoint.keep(self.folder.snapshots, learner, step)
+
     def flush(self) -> None:
         """Write the mean of the pending steps; stop the run if any of their values is not finite."""
         if not self._pending:
@@ -112,6 +125,7 @@ class Recorder:
                 file.write(json.dumps(line) + "\n")
             for name in self._names:
                 self._board.add_scalar(name, line[name], line["step"])
+        self._health.see(line)
 
     def close(self) -> None:
         """Finish the TensorBoard file."""

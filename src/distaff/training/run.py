@@ -15,17 +15,19 @@ import yaml
 from filelock import FileLock, Timeout
 
 from distaff._version import __version__
-from distaff.errors import DistaffError
+from distaff.errors import DistaffError, unknown
 from distaff.files import write_text
 
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
 CALLS = {
     "recipe": ("name", "arguments"),
     "data": ("spec", "file", "options", "name", "size", "shape", "fingerprint"),
-    "model": ("latents", "prior", "temperature", "network", "likelihood"),
+    "model": ("latents", "network"),
     "training": ("steps", "batch_size", "seed", "learning_rate", "betas", "amsgrad", "precision"),
 }
 """The sections of ``run.yaml`` and what none of them can do without."""
+MODELS = {"vae": ("prior", "temperature", "likelihood"), "infogan": ("norm",)}
+"""What the section of a model of each kind cannot do without beside; one that names no kind is a VAE."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,11 @@ class RunFolder:
     def checkpoints(self) -> Path:
         """Where checkpoints are."""
         return self.path / "checkpoint"
+
+    @property
+    def snapshots(self) -> Path:
+        """Where the model's weights at some steps are kept, if that was asked for."""
+        return self.path / "snapshots"
 
     @property
     def log(self) -> Path:
@@ -53,6 +60,11 @@ class RunFolder:
     def scores(self) -> Path:
         """What evaluation found."""
         return self.path / "scores.json"
+
+    @property
+    def names(self) -> Path:
+        """What people have called the latents."""
+        return self.path / "names.json"
 
     @property
     def figures(self) -> Path:
@@ -113,13 +125,13 @@ def warn(message: str) -> None:
 
 
 def _missing(content: Any) -> list[str]:
-    sections = content if isinstance(content, dict) else {}
-    return [
-        f"{section}.{key}"
-        for section, keys in CALLS.items()
-        for key in keys
-        if not isinstance(sections.get(section), dict) or key not in sections[section]
-    ]
+    given = content if isinstance(content, dict) else {}
+    sections = {name: s if isinstance(s := given.get(name), dict) else {} for name in CALLS}
+    kind = sections["model"].get("kind", "vae")
+    if kind not in MODELS:
+        raise unknown("kind of model in run.yaml", str(kind), MODELS)
+    needed = {**CALLS, "model": CALLS["model"] + MODELS[kind]}
+    return [f"{name}.{key}" for name, keys in needed.items() for key in keys if key not in sections[name]]
 
 
 def _differences(prefix: str, held: Any, asked: Any) -> list[str]:

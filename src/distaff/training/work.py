@@ -10,14 +10,12 @@ from lightning_fabric import Fabric
 
 from distaff.data.dataset import Dataset
 from distaff.models.layout import channels_last
-from distaff.models.representation import Representation
-from distaff.models.vae import VAE
-from distaff.objectives.objective import Objective
+from distaff.models.representation import Model, Representation
 from distaff.training import checkpoint
 from distaff.training.batches import Batches, seed_weights
-from distaff.training.learner import VAELearner, make_adam
+from distaff.training.kinds import Goal, kind_of
+from distaff.training.learner import Learner
 from distaff.training.loop import fit
-from distaff.training.model import build_model, temperature_of
 from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
 from distaff.training.run import RunFolder, warn
@@ -37,14 +35,14 @@ class Job:
 
     Args:
         calls: the calls as ``run.yaml`` holds them.
-        objective: what they ask to minimise.
+        goal: what they ask to train for.
         data: what they ask to train on.
         folder: where the run is kept; None keeps nothing.
         progress: whether to show it.
     """
 
     calls: dict[str, Any]
-    objective: Objective
+    goal: Goal
     data: Dataset
     folder: RunFolder | None
     progress: bool
@@ -54,13 +52,13 @@ def launch(job: Job, accelerator: str, devices: int, strategy: str) -> Represent
     """Do a job on one or several devices; the caller's random numbers stay as they were."""
     precision = job.calls["training"]["precision"]
     fabric = Fabric(accelerator=accelerator, devices=devices, strategy=strategy, precision=precision)
-    work: Callable[..., VAE] = _work_in_folder
+    work: Callable[..., Model] = _work_in_folder
     with torch.random.fork_rng():
-        model: VAE = fabric.launch(work, job)
+        model: Model = fabric.launch(work, job)
     return Representation(model, job.data.shape)
 
 
-def _work_in_folder(fabric: Fabric, job: Job) -> VAE:
+def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     """Make the folder this run's own while it trains."""
     owned = job.folder if fabric.is_global_zero else None
     if owned:
@@ -72,7 +70,7 @@ def _work_in_folder(fabric: Fabric, job: Job) -> VAE:
         return _work(fabric, job)
 
 
-def _work(fabric: Fabric, job: Job) -> VAE:
+def _work(fabric: Fabric, job: Job) -> Model:
     settings, folder = job.calls["training"], job.folder
     learner = _learner(fabric, job)
     order = settings["batch_size"], settings["seed"]
@@ -83,7 +81,8 @@ def _work(fabric: Fabric, job: Job) -> VAE:
     visible = job.progress and fabric.is_global_zero
     with Progress(job.calls["recipe"]["name"], steps, start, visible) as bar:
         every = settings["log_every"], settings["checkpoint_every"]
-        recorder = Recorder(folder, fabric, *every, bar, start, seconds)
+        snapshots = snapshot_steps(steps, settings.get("snapshots") or 0)
+        recorder = Recorder(folder, fabric, *every, bar, start, seconds, snapshots, learner.trouble)
         with recorder.stop.listening():
             fit(learner, batches, start, steps, recorder)
         recorder.close()
@@ -94,13 +93,14 @@ def _work(fabric: Fabric, job: Job) -> VAE:
     return learner.model
 
 
-def _learner(fabric: Fabric, job: Job) -> VAELearner:
-    settings = job.calls["training"]
-    seed_weights(settings["seed"])
-    model = channels_last(build_model(job.calls))
-    model.prior.start_from(job.data.images)
-    model = model.to(fabric.device)
-    betas = (settings["betas"][0], settings["betas"][1])
-    adam = make_adam(model.parameters(), settings["learning_rate"], betas, settings["amsgrad"])
-    temperature = temperature_of(job.calls["model"])
-    return VAELearner(model, job.objective, adam, len(job.data), fabric, temperature)
+def snapshot_steps(steps: int, count: int) -> list[int]:
+    """The steps after which a run of ``steps`` keeps the model, ``count`` times at equal distances."""
+    count = min(count, steps)
+    return [-(-steps * (i + 1) // count) for i in range(count)]
+
+
+def _learner(fabric: Fabric, job: Job) -> Learner:
+    kind = kind_of(job.calls)
+    seed_weights(job.calls["training"]["seed"])
+    model = channels_last(kind.build(job.calls))
+    return kind.learner(job.goal, model, job.calls, job.data, fabric)

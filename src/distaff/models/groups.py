@@ -1,0 +1,161 @@
+"""Groups of latent variables: what an encoder's outputs say of each kind, and which columns of z it takes."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from distaff.errors import DistaffError
+from distaff.models.posteriors import GaussianPosterior
+from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, one_hot
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """``dims`` real variables with q(z_d|x) = N(mu_d, exp(logvar_d))."""
+
+    deviation: ClassVar[float] = 1.0
+    """Standard deviation of the usual prior, N(0, 1)."""
+    reach: ClassVar[float] = 2.0
+    """How far traversals go from 0."""
+
+    dims: int
+
+    @property
+    def width(self) -> int:
+        """Columns of z that the group takes."""
+        return self.dims
+
+    @property
+    def parameters(self) -> int:
+        """Encoder outputs that the group takes."""
+        return 2 * self.dims
+
+    def posterior(self, parameters: Tensor, temperature: float) -> GaussianPosterior:
+        """The posterior that encoder outputs (B, 2·dims) stand for: means, then log-variances."""
+        mu, logvar = parameters.chunk(2, dim=1)
+        return GaussianPosterior(mu, logvar)
+
+    def hard(self, z: Tensor) -> Tensor:
+        """z as it is: it has no classes to choose from."""
+        return z
+
+    def draw(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws of N(0, I), on the device and in the type of ``like``."""
+        return torch.randn(count, self.dims, device=like.device, dtype=like.dtype)
+
+    def __str__(self) -> str:
+        return f"gaussian:{self.dims}"
+
+
+@dataclass(frozen=True)
+class Point(Gaussian):
+    """``dims`` real variables that x determines: Gaussians of variance 0, for objectives of z alone."""
+
+    @property
+    def parameters(self) -> int:
+        """Encoder outputs that the group takes: means alone."""
+        return self.dims
+
+    def posterior(self, parameters: Tensor, temperature: float) -> GaussianPosterior:
+        """The posterior at these means (B, dims)."""
+        return GaussianPosterior(parameters, torch.full_like(parameters, -torch.inf))
+
+    def __str__(self) -> str:
+        return f"point:{self.dims}"
+
+
+@dataclass(frozen=True)
+class Uniform(Gaussian):
+    """``dims`` real codes of a generator, drawn from U[−1, 1], with Q(c_d|x) = N(mu_d, exp(logvar_d))."""
+
+    deviation: ClassVar[float] = 3**-0.5
+    reach: ClassVar[float] = 1.0
+
+    def draw(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws of U[−1, 1]."""
+        return 2 * torch.rand(count, self.dims, device=like.device, dtype=like.dtype) - 1
+
+    def __str__(self) -> str:
+        return f"uniform:{self.dims}"
+
+
+@dataclass(frozen=True)
+class Concrete:
+    """One variable of ``classes`` classes, relaxed to points of the simplex (Gumbel-softmax)."""
+
+    classes: int
+    dims = 1
+
+    def __post_init__(self) -> None:
+        if self.classes < 2:
+            raise DistaffError(f"a concrete latent needs at least 2 classes, not {self.classes}.")
+
+    @property
+    def width(self) -> int:
+        """Columns of z: one a class."""
+        return self.classes
+
+    @property
+    def parameters(self) -> int:
+        """Encoder outputs: one logit a class."""
+        return self.classes
+
+    def posterior(self, parameters: Tensor, temperature: float) -> ConcretePosterior:
+        """The posterior with these logits (B, classes)."""
+        return ConcretePosterior(parameters, temperature)
+
+    def hard(self, z: Tensor) -> Tensor:
+        """The nearest corner of the simplex."""
+        return one_hot(z)
+
+    def draw(self, count: int, like: Tensor) -> Tensor:
+        """(count, classes) draws of equal classes, one-hot."""
+        return one_hot(torch.rand(count, self.classes, device=like.device, dtype=like.dtype))
+
+    def __str__(self) -> str:
+        return f"concrete:{self.classes}"
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """``dims`` variables of two classes each, relaxed to (0, 1)."""
+
+    dims: int
+
+    @property
+    def width(self) -> int:
+        """Columns of z: one a bit."""
+        return self.dims
+
+    @property
+    def parameters(self) -> int:
+        """Encoder outputs: one logit a bit."""
+        return self.dims
+
+    def posterior(self, parameters: Tensor, temperature: float) -> BernoulliPosterior:
+        """The posterior with these logits (B, dims)."""
+        return BernoulliPosterior(parameters, temperature)
+
+    def hard(self, z: Tensor) -> Tensor:
+        """The nearer of 0 and 1."""
+        return (z > 0.5).to(z.dtype)
+
+    def draw(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) fair bits."""
+        return self.hard(torch.rand(count, self.dims, device=like.device, dtype=like.dtype))
+
+    def __str__(self) -> str:
+        return f"bernoulli:{self.dims}"
+
+
+Discrete = Concrete | Bernoulli
+Group = Gaussian | Discrete
+KINDS: dict[str, type[Group]] = {
+    "gaussian": Gaussian,
+    "point": Point,
+    "uniform": Uniform,
+    "concrete": Concrete,
+    "bernoulli": Bernoulli,
+}

@@ -1,0 +1,88 @@
+"""InfoGAN: a generator of images from codes and noise, a discriminator, and Q, which reads the codes back."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from distaff.models.latents import LatentSpace
+from distaff.models.posteriors import Posterior
+
+
+class Players(NamedTuple):
+    """The networks of the game.
+
+    Args:
+        generator: z = (c, ε) (B, width + noise) → x (B, *shape).
+        trunk: x (B, *shape) → features (B, F), which the next two share.
+        verdict: features → (B, 1), the discriminator's logit or the critic's score.
+        reader: features → (B, parameters) of Q(c|x).
+    """
+
+    generator: nn.Module
+    trunk: nn.Module
+    verdict: nn.Module
+    reader: nn.Module
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What a generator makes of its inputs: the images themselves, without noise around them."""
+
+    mean: Tensor
+
+
+class InfoGAN(nn.Module):
+    """z = (c, ε) with codes c ~ p(c) and noise ε ~ N(0, I), x = G(z), and Q(c|x) (FactorVAE App. G).
+
+    ``usual_noise`` (1, noise) is one draw of ε, kept with the weights: where none is given, all images are
+    made with it, so that they differ by their codes alone.
+
+    Args:
+        players: the networks.
+        latents: the codes, and how much noise there is.
+    """
+
+    usual_noise: Tensor
+
+    def __init__(self, players: Players, latents: LatentSpace) -> None:
+        super().__init__()
+        self.generator, self.reader, self.latents = players.generator, players.reader, latents
+        self.discriminator = nn.ModuleDict({"trunk": players.trunk, "verdict": players.verdict})
+        self.register_buffer("usual_noise", torch.randn(1, latents.noise))
+
+    def generate(self, c: Tensor) -> Tensor:
+        """x (B, *shape) of codes c (B, width) with new noise."""
+        noise = torch.randn(len(c), self.latents.noise, device=c.device, dtype=c.dtype)
+        images: Tensor = self.generator(torch.cat([c, noise], dim=1))
+        return images
+
+    def score(self, x: Tensor) -> Tensor:
+        """The discriminator's logits, or the critic's scores, (B,): the higher the more real."""
+        scores: Tensor = self.discriminator["verdict"](self.discriminator["trunk"](x))
+        return scores[:, 0]
+
+    def judge(self, x: Tensor) -> tuple[Tensor, Posterior]:
+        """The scores (B,) and Q(c|x), by one pass through the trunk that they share."""
+        features = self.discriminator["trunk"](x)
+        return self.discriminator["verdict"](features)[:, 0], self.latents.posterior(self.reader(features))
+
+    def encode(self, x: Tensor) -> Posterior:
+        """Q(c|x)."""
+        return self.latents.posterior(self.reader(self.discriminator["trunk"](x)))
+
+    def decode(self, z: Tensor) -> Generated:
+        """G(c, ε) of z (B, width), made with the usual noise, or (B, width + noise), which has its own."""
+        if z.shape[1] == self.latents.width:
+            z = torch.cat([z, self.usual_noise.to(z.dtype).expand(len(z), -1)], dim=1)
+        return Generated(self.generator(z))
+
+    def measure(self, x: Tensor) -> tuple[Posterior, dict[str, Tensor]]:
+        """Q(c|x), and nothing else: there is no likelihood to measure x by."""
+        return self.encode(x), {}
+
+    @torch.no_grad()
+    def draw(self, count: int) -> Tensor:
+        """``count`` images of codes drawn from p(c), with new noise."""
+        return self.generate(self.latents.draw(count, self.usual_noise))

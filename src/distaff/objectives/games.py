@@ -1,0 +1,109 @@
+"""Games: what generator, discriminator and Q play for, min over G, Q max over D of V(D, G) − λ L(G, Q)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from distaff.errors import DistaffError
+from distaff.objectives.adversarial import (
+    critic_loss,
+    discriminator_loss,
+    generator_loss,
+    wasserstein_generator_loss,
+)
+from distaff.objectives.schedules import Weight
+
+
+@dataclass(frozen=True)
+class DiscriminatorSettings:
+    """The discriminator's Adam, as in FactorVAE's appendix H; that of G and Q is the run's own.
+
+    Args:
+        learning_rate: Adam's step size.
+        betas: Adam's decay rates.
+        steps: of the discriminator for one of the generator, each on new images.
+    """
+
+    learning_rate: float = 1e-4
+    betas: tuple[float, float] = (0.5, 0.999)
+    steps: int = 1
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise DistaffError(f"discriminator.steps must be at least 1, not {self.steps}.")
+        if not self.learning_rate > 0:
+            raise DistaffError(f"discriminator.learning_rate must be positive, not {self.learning_rate}.")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The value function V(D, G), as the two losses it gives.
+
+    Args:
+        discriminator: (scores of real images (B,), of generated ones (B,)) → D's loss.
+        generator: scores of generated images (B,) → G's loss.
+        boundary: (scores of real images, of generated ones) → the score above which D says "real".
+    """
+
+    discriminator: Callable[[Tensor, Tensor], Tensor]
+    generator: Callable[[Tensor], Tensor]
+    boundary: Callable[[Tensor, Tensor], Tensor]
+
+    def accuracies(self, real: Tensor, fake: Tensor) -> dict[str, Tensor]:
+        """The shares of real and of generated images that are told to be so, one half each by chance."""
+        boundary = self.boundary(real, fake)
+        return {
+            "accuracy_real": (real > boundary).float().mean(),
+            "accuracy_fake": (fake < boundary).float().mean(),
+        }
+
+
+def _even(real: Tensor, fake: Tensor) -> Tensor:
+    """D(x) = ½, the logit 0."""
+    return torch.zeros((), device=real.device)
+
+
+def _halfway(real: Tensor, fake: Tensor) -> Tensor:
+    """Half-way between the mean scores: a critic's own zero means nothing."""
+    return (real.mean() + fake.mean()) / 2
+
+
+JENSEN_SHANNON = Rules(discriminator_loss, generator_loss, _even)
+"""Goodfellow et al. 2014: log D(x) + log(1 − D(G(z))), the generator's side non-saturating."""
+
+WASSERSTEIN = Rules(critic_loss, wasserstein_generator_loss, _halfway)
+"""Arjovsky et al. 2017: the critic's scores have no bounds, and their difference is a distance."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """What a GAN with codes trains for.
+
+    Args:
+        rules: V(D, G).
+        lam: λ, weight of the code log-likelihood L in the loss of G and Q.
+        penalty: η, weight of the gradient penalty in D's loss; 0 is none.
+        discriminator: D's optimiser.
+    """
+
+    rules: Rules
+    lam: Weight
+    penalty: float = 0.0
+    discriminator: DiscriminatorSettings = field(default_factory=DiscriminatorSettings)
+
+    def __post_init__(self) -> None:
+        if self.penalty < 0:
+            raise DistaffError(f"the gradient penalty's weight must not be negative, not {self.penalty}.")
+
+    @property
+    def norm(self) -> Literal["batch", "layer"]:
+        """What normalises the discriminator: the penalty is of each image, which a batch must not mix."""
+        return "layer" if self.penalty else "batch"
+
+    def __str__(self) -> str:
+        lam = "" if self.lam == 1 else f"{self.lam} "
+        penalty = f" + {self.penalty} gradient_penalty" if self.penalty else ""
+        return f"generator_loss − {lam}code_log_likelihood against discriminator_loss{penalty}"

@@ -1,0 +1,200 @@
+"""What drawings read of a study's runs: groups of them, and each one's log, model, data and codes."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.codes import Codes
+from distaff.data.dataset import Dataset
+from distaff.errors import DistaffError, unknown
+from distaff.evaluation import Encoded, encode_run, varied_factors
+from distaff.metrics import Factors
+from distaff.metrics.catalogue import all_metrics
+from distaff.metrics.declare import card_of
+from distaff.models.representation import Representation
+from distaff.models.vae import VAE
+from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun as Run
+from distaff.training.data_call import reopen
+from distaff.training.train import load
+
+Where = Mapping[str, Any] | None
+"""Settings that runs must have to be drawn; all runs otherwise."""
+
+Settings = str | Sequence[str]
+"""One setting's name, or several."""
+
+LABELS = {
+    "reconstruction": "reconstruction error (nats)",
+    "nll": "reconstruction error (nats)",
+    "factor_vae_score": "FactorVAE score",
+    "z_diff": "Z-diff score",
+    "kl": "KL to the prior (nats)",
+    "informativeness": r"mean of $I(x; z_i)$ / log #bins",
+    "total_information": r"$I(x; z)$ (nats)",
+    "separability": r"mean of $I(z_i; z_{\neq i})$ (nats)",
+    "total_correlation": "total correlation (nats)",
+    "sepin": "SEPIN@3 (nats)",
+    "wsepin": "WSEPIN (nats)",
+    "rmig": "RMIG (nats)",
+    "jemmig": "JEMMIG (nats)",
+    "mig": "MIG",
+    "sap": "SAP",
+}
+
+
+def axis(name: str) -> str:
+    """What a figure calls a quantity: ``mig:chen18`` is MIG (chen18)."""
+    base, _, protocol = name.partition(":")
+    text = LABELS.get(base, base.replace("_", " ").replace("dci", "DCI"))
+    return f"{text}, {protocol}" if protocol else text
+
+
+def chosen(results: Results, where: Where = None) -> list[Run]:
+    """The finished runs with these settings, in the study's order; none is an error."""
+    runs = results.runs(**(where or {}))
+    if not runs:
+        wanted = f" with {', '.join(f'{k} = {v}' for k, v in where.items())}" if where else ""
+        raise DistaffError(f"{results.study.name} has no finished run{wanted} to draw.")
+    return list(runs)
+
+
+def varied(runs: Iterable[Run]) -> list[str]:
+    """The settings that take several values among the runs, seeds aside."""
+    values: dict[str, set[Any]] = {}
+    for run in runs:
+        for name, value in run.settings.items():
+            values.setdefault(name, set()).add(value)
+    return [name for name, seen in values.items() if len(seen) > 1 and name != "seed"]
+
+
+def label(run: Run, settings: Sequence[str]) -> Any:
+    """A run in a few words: the value of a single setting, or of several with their names."""
+    if len(settings) == 1:
+        return _plain(run.settings.get(settings[0], f"no {settings[0]}"))
+    parts = {name: _plain(run.settings[name]) for name in settings if name in run.settings}
+    return " · ".join(str(value) if name == "recipe" else f"{name} {value}" for name, value in parts.items())
+
+
+def grouped(runs: Iterable[Run], settings: Settings) -> dict[Any, list[Run]]:
+    """Runs by the value of one or several settings, in order of appearance."""
+    names = _names(settings)
+    groups: dict[Any, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(label(run, names), []).append(run)
+    return groups
+
+
+def sweep(
+    runs: Iterable[Run], curve: Settings, point: Settings | None = None
+) -> dict[str, dict[Any, list[Run]]]:
+    """Curve → point on it → its runs, which differ by their seeds.
+
+    Args:
+        runs: of a study.
+        curve: the settings that tell curves apart.
+        point: the settings that tell a curve's points apart; by default all others that vary along it, and
+            where none does the curve is a point of its own name.
+    """
+    found = {}
+    for name, members in grouped(runs, curve).items():
+        others = [setting for setting in varied(members) if setting not in _names(curve)]
+        if point is None and not others:
+            found[str(name)] = {str(name): members}
+        else:
+            found[str(name)] = grouped(members, others if point is None else point)
+    return found
+
+
+def best_of(runs: Sequence[Run], score: str | None) -> Run:
+    """The run with the best value of a score; the first one if no score is given."""
+    if score is None:
+        return runs[0]
+    values = np.array([score_of(run, score) for run in runs])
+    if np.isnan(values).all():
+        raise DistaffError(f"no run has a value of {score}: name it under metrics, or draw without it.")
+    return runs[int(np.nanargmin(values) if lower_is_better(score) else np.nanargmax(values))]
+
+
+def score_of(run: Run, score: str) -> float:
+    """A run's score by its name in the table; NaN where it could not be had, an error where nobody asked."""
+    scores = run.scores
+    if score not in scores and score.partition(":")[0] not in run.skipped:
+        raise unknown("score of the study", score, scores)
+    return scores[score].value if score in scores else float("nan")
+
+
+def number_of(run: Run, setting: str) -> float:
+    """A setting's value as a number; one that the run does not have is an error."""
+    if setting not in run.settings:
+        raise unknown(f"setting of {run.settings['recipe']}", setting, run.settings)
+    return float(run.settings[setting])
+
+
+def lower_is_better(score: str) -> bool:
+    """Which way a score points: errors and KL are better low, metrics say so themselves."""
+    metric = all_metrics().get(score.partition(":")[0])
+    return score in ("reconstruction", "kl") if metric is None else card_of(metric).direction == "lower"
+
+
+def model_of(run: Run, step: int | None = None) -> Representation:
+    """The trained model, or a snapshot of it."""
+    return load(run.folder.path, step=step)
+
+
+def vae_of(run: Run) -> VAE:
+    """The trained VAE; a model of another kind, which has no prior and no likelihood, is an error."""
+    model = model_of(run).model
+    if not isinstance(model, VAE):
+        raise DistaffError(f"this figure is of VAEs, which {run.settings['recipe']} does not train.")
+    return model
+
+
+def data_of(run: Run) -> Dataset:
+    """The data set the run was trained on; opened once for all runs that share it."""
+    return _reopened(json.dumps(run.folder.read()["data"], sort_keys=True))
+
+
+def encoded_of(run: Run) -> Encoded:
+    """The run's data set, encoded; kept in the run folder."""
+    return encode_run(run.folder, data_of(run), progress=False)
+
+
+def codes_of(run: Run) -> Codes:
+    """q(z|x) of the whole data set."""
+    return encoded_of(run).codes
+
+
+def factors_of(run: Run) -> Factors:
+    """The factors of the run's data that vary; unlabelled data is an error."""
+    factors = varied_factors(data_of(run))
+    if factors is None:
+        raise DistaffError(f"{data_of(run).name} has no factors, which this figure is about.")
+    return factors
+
+
+def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:
+    """``count`` random observations of a data set, always the same ones; all of them if that is None."""
+    return data if count is None or count >= len(data) else data.subset(some_rows(len(data), count, seed))
+
+
+def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
+    """The numbers of ``count`` random observations out of ``size``, always the same ones, in order."""
+    return np.sort(np.random.default_rng(seed).choice(size, min(count, size), replace=False))
+
+
+@lru_cache(maxsize=2)
+def _reopened(call: str) -> Dataset:
+    return reopen(json.loads(call))
+
+
+def _names(settings: Settings) -> Sequence[str]:
+    return [settings] if isinstance(settings, str) else settings
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value

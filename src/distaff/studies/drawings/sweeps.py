@@ -1,0 +1,165 @@
+"""Settings and seeds compared: trade-offs, scores, how metrics agree."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from distaff import figures
+from distaff.errors import DistaffError
+from distaff.metrics import Score
+from distaff.metrics.catalogue import all_metrics
+from distaff.studies.drawings.runs import (
+    Run,
+    Settings,
+    Where,
+    axis,
+    chosen,
+    codes_of,
+    factors_of,
+    grouped,
+    score_of,
+    sweep,
+    varied,
+)
+from distaff.studies.results import Results
+from distaff.studies.selection import METHODS, metric_correlations
+from distaff.studies.tables import score_columns
+
+
+def trade_off(
+    results: Results,
+    *,
+    x: str = "reconstruction",
+    y: str = "factor_vae_score",
+    curve: Settings = "recipe",
+    point: Settings | None = None,
+    where: Where = None,
+    title: str | None = None,
+) -> Figure:
+    """One score against another, a curve a recipe: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
+
+    Args:
+        results: of the study.
+        x: a score by its name in the table.
+        y: another.
+        curve: the settings that tell curves apart.
+        point: the settings beside each point; by default those that vary along its curve.
+        where: settings that the runs must have.
+        title: written above.
+    """
+    points = {
+        name: {value: (values(runs, x), values(runs, y)) for value, runs in along.items()}
+        for name, along in sweep(chosen(results, where), curve, point).items()
+    }
+    return figures.tradeoff(points, x=axis(x), y=axis(y), title=title)
+
+
+def scores_by_setting(
+    results: Results,
+    *,
+    score: str = "factor_vae_score",
+    curve: Settings = "recipe",
+    point: Settings | None = None,
+    where: Where = None,
+    title: str | None = None,
+) -> Figure:
+    """Every seed's score, setting by setting: the FactorVAE paper's Fig. 8, 34; Do & Tran's Fig. 2 to 8."""
+    runs = chosen(results, where)
+    curves = sweep(runs, curve, point)
+    scores = {
+        name: {value: values(members, score) for value, members in along.items()}
+        for name, along in curves.items()
+    }
+    setting = point if isinstance(point, str) else ", ".join(point or _point_names(runs, curve))
+    return figures.scores_by_setting(scores, score=axis(score), setting=setting, title=title)
+
+
+def agreement(
+    results: Results, *, pairs: Sequence[Sequence[str]], curve: Settings = "recipe", where: Where = None
+) -> Figure:
+    """Pairs of scores against each other over all runs, with their correlations: Do & Tran's Fig. 5c, 6, 8a.
+
+    Args:
+        results: of the study.
+        pairs: [horizontal, vertical] scores, a panel each.
+        curve: the settings that give runs their colour.
+        where: settings that the runs must have.
+    """
+    groups = grouped(chosen(results, where), curve)
+    panels = {}
+    for pair in pairs:
+        if len(pair) != 2:
+            raise DistaffError(f"pairs hold two scores each, such as [mig, sap], not {list(pair)}.")
+        x, y = pair
+        panels[axis(x), axis(y)] = {
+            str(name): (values(runs, x), values(runs, y)) for name, runs in groups.items()
+        }
+    return figures.agreement(panels)
+
+
+def correlation_of_scores(
+    results: Results, *, scores: Sequence[str] | None = None, where: Where = None
+) -> Figure:
+    """Whether scores rank the runs alike: Pearson's, Kendall's and Spearman's coefficients of all pairs.
+
+    The FactorVAE paper's §6 gives them for its score and Higgins'.
+
+    Args:
+        results: of the study.
+        scores: their names; all that the study measured by default.
+        where: settings that the runs must have.
+    """
+    keys = [run.call.key for run in chosen(results, where)]
+    table = results.finished[results.finished["run"].isin(keys)]
+    names = score_columns(results) if scores is None else list(scores)
+    matrices = {
+        f"{method.capitalize()}'s": metric_correlations(table, method, names).to_numpy() for method in METHODS
+    }
+    return figures.correlation_matrices(matrices, names)
+
+
+def scores_by_factor(
+    results: Results,
+    *,
+    score: str = "rmig",
+    normalize: bool = True,
+    curve: Settings = "recipe",
+    where: Where = None,
+) -> Mapping[str, Figure | pd.DataFrame]:
+    """A gap for each factor, recipes side by side, mean over runs: Do & Tran's Fig. 13, Tables 6 to 9.
+
+    Args:
+        results: of the study.
+        score: rmig or jemmig, or any other metric with a value a factor.
+        normalize: divide by the factor's entropy (RMIG) or by log(bins) + H(y) (JEMMIG).
+        curve: the settings that tell bars apart.
+        where: settings that the runs must have.
+    """
+    groups = grouped(chosen(results, where), curve)
+    breakdowns = {str(name): _by_factor(runs, score, normalize) for name, runs in groups.items()}
+    table = pd.DataFrame(breakdowns).T
+    unit = f"{score.upper()}, normalised" if normalize else axis(score)
+    heights = {name: list(found.values()) for name, found in breakdowns.items()}
+    figure = figures.scores_by_factor(heights, list(table.columns), score=unit)
+    return {unit: figure, f"{unit}, by factor": table.rename_axis("runs").reset_index()}
+
+
+def values(runs: Sequence[Run], score: str) -> np.ndarray:
+    """(runs,) a score of each."""
+    return np.array([score_of(run, score) for run in runs])
+
+
+def _by_factor(runs: Sequence[Run], score: str, normalize: bool) -> dict[str, float]:
+    """The mean over runs of each factor's share."""
+    metric = all_metrics()[score]
+    options = {"normalize": True} if normalize else {}
+    found: list[Score] = [metric(codes_of(run), factors_of(run), **options) for run in runs]
+    parts = [one.per_factor or {} for one in found]
+    return {factor: float(np.mean([part[factor] for part in parts])) for factor in parts[0]}
+
+
+def _point_names(runs: Sequence[Run], curve: Settings) -> list[str]:
+    curves = [curve] if isinstance(curve, str) else curve
+    return [name for name in varied(runs) if name not in curves]

@@ -1,0 +1,62 @@
+"""Codes made by rule from the factors of 2D Shapes: what can be asked of metrics without training."""
+
+import numpy as np
+
+from distaff.codes import Codes
+from distaff.data.dsprites import NAMES, SIZES
+from distaff.errors import DistaffError, unknown
+from distaff.metrics import Factors, as_factors
+
+NOISE = {
+    "apart": (0.5, 0.2, 0.4, 0.1, 0.1),
+    "partly": (0.9, 0.3, 0.4, 0.2, 0.2),
+    "noisy": (1.0, 0.6, 0.9, 0.4, 0.4),
+    "mixed": (0.1, 0.1, 0.1, 0.1, 0.1),
+}
+"""σ of q(z|x) for shape, scale, orientation and the two positions; every latent's q(z) has variance 1."""
+
+KINDS = ("apart", "noisy", "mixed")
+"""Those drawn side by side: separate and precise, separate and blurred, precise and not separate."""
+
+SYMMETRY = np.array([4, 2, 1])
+"""How often squares, ellipses and hearts look the same in a full turn."""
+
+
+def synthetic_codes(kind: str, observations: int, latents: int = 10, seed: int = 0) -> tuple[Codes, Factors]:
+    """Codes of random 2D Shapes, and their factors.
+
+    Args:
+        kind: ``apart`` (each factor in a latent of its own), ``noisy`` (likewise, but shape is lost and the
+            others are blurred), ``mixed`` (all factors turned at random) or ``partly`` (half turned, and
+            orientation no more than can be seen of it).
+        observations: how many, drawn from the grid without replacement.
+        latents: how many; those beyond five are N(0, 1) whatever x is.
+        seed: of observations and directions.
+    """
+    if kind not in NOISE:
+        raise unknown("kind of synthetic codes", kind, NOISE)
+    if latents < len(SIZES):
+        raise DistaffError(f"synthetic codes have {len(SIZES)} latents or more, not {latents}.")
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(int(np.prod(SIZES)), observations, replace=False)
+    classes = np.stack(np.unravel_index(rows, SIZES), axis=1)
+    shape, _, orientation, *_ = classes.T
+    z = classes / (np.array(SIZES) - 1) - 0.5
+    z[:, 2] = np.sin(2 * np.pi * orientation / SIZES[2])
+    z = _standard(z)
+    rotation = np.linalg.qr(rng.normal(size=(len(SIZES), len(SIZES))))[0]
+    if kind == "partly":
+        z[:, 2] = np.sin(2 * np.pi * SYMMETRY[shape] * orientation / SIZES[2])
+        z = _standard(z) + z @ rotation
+    elif kind == "mixed":
+        z = z @ rotation
+    sigma = np.array(NOISE[kind])
+    means = np.zeros((observations, latents), np.float32)
+    means[:, : len(SIZES)] = _standard(z) * np.sqrt(1 - sigma**2)
+    logvars = np.zeros_like(means)
+    logvars[:, : len(SIZES)] = 2 * np.log(sigma)
+    return Codes(means, logvars), as_factors(classes, NAMES)
+
+
+def _standard(z: np.ndarray) -> np.ndarray:
+    return np.asarray((z - z.mean(0)) / z.std(0))

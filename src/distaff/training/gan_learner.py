@@ -1,0 +1,94 @@
+"""The learner of InfoGANs: the discriminator's step, then that of generator and Q."""
+
+from collections.abc import Iterator, Mapping
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from distaff.models.infogan import InfoGAN
+from distaff.objectives.adversarial import code_log_likelihood, gradient_penalty
+from distaff.objectives.games import Game
+from distaff.objectives.schedules import weight_at
+from distaff.training.batches import Batches
+from distaff.training.learner import descend, make_adam, trainable
+
+FOOLED = 0.05
+"""A discriminator that tells no more generated images than this, and no fewer real ones than 1 minus it."""
+
+
+class InfoGANLearner:
+    """A generator, a discriminator with the trunk that Q reads, and Q's head, under any game.
+
+    Two optimisers move them: D's owns the trunk and the verdict; that of G owns Q's head too. Each loss
+    reaches its own parameters alone, so that the trunk learns to judge and Q reads what it finds there.
+
+    Args:
+        model: the networks.
+        game: what they play for.
+        optimiser: over ``generator_parameters(model)``.
+        fabric: devices, precision and processes.
+    """
+
+    def __init__(self, model: InfoGAN, game: Game, optimiser: Optimizer, fabric: Fabric) -> None:
+        self.model, self.game, self.fabric = model, game, fabric
+        self.modules: Mapping[str, nn.Module] = {"model": model}
+        settings = game.discriminator
+        adam = make_adam(model.discriminator.parameters(), settings.learning_rate, settings.betas)
+        self.optimisers: Mapping[str, Optimizer] = {"generator": optimiser, "discriminator": adam}
+        model.discriminator.requires_grad_(False)
+
+    def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
+        """The discriminator's steps, each on new images, then one of G and Q with the last generated ones."""
+        turns = self.game.discriminator.steps
+        values: dict[str, Tensor] = {}
+        for turn in range(turns):
+            real = batches(index * turns + turn)
+            c = self.model.latents.draw(len(real), real)
+            with self.fabric.autocast(), torch.set_grad_enabled(turn == turns - 1):
+                fake = self.model.generate(c)
+            values = self._teach(real, fake.detach())
+        values |= self._deceive(fake, c, index)
+        return {name: value.detach() for name, value in values.items()}
+
+    def trouble(self, line: Mapping[str, float]) -> str | None:
+        """A discriminator that takes everything for real, as in every plain run of FactorVAE's Fig. 24."""
+        if line["accuracy_fake"] <= FOOLED and line["accuracy_real"] >= 1 - FOOLED:
+            return "the discriminator takes every image for real, generated ones too: try infowgan_gp"
+        return None
+
+    def _teach(self, real: Tensor, fake: Tensor) -> dict[str, Tensor]:
+        """One step of the discriminator."""
+        with trainable(self.model.discriminator):
+            with self.fabric.autocast():
+                scores = self._scores(real, fake)
+            loss = self.game.rules.discriminator(*scores)
+            values = {"discriminator_loss": loss}
+            if self.game.penalty:
+                penalty = values["gradient_penalty"] = gradient_penalty(self.model.score, real, fake)
+                loss = loss + self.game.penalty * penalty
+            descend(self.fabric, self.model, self.optimisers["discriminator"], loss)
+        with torch.no_grad():
+            return values | self.game.rules.accuracies(*scores)
+
+    def _scores(self, real: Tensor, fake: Tensor) -> tuple[Tensor, Tensor]:
+        if self.game.norm == "batch":  # Each kind of image is normalised among its own.
+            return self.model.score(real), self.model.score(fake)
+        of_real, of_fake = self.model.score(torch.cat([real, fake])).chunk(2)
+        return of_real, of_fake
+
+    def _deceive(self, fake: Tensor, c: Tensor, index: int) -> dict[str, Tensor]:
+        """One step of generator and Q."""
+        with self.fabric.autocast():
+            scores, q = self.model.judge(fake)
+        loss, likelihood = self.game.rules.generator(scores), code_log_likelihood(q, c)
+        whole = loss - weight_at(self.game.lam, index) * likelihood
+        descend(self.fabric, self.model, self.optimisers["generator"], whole)
+        return {"generator_loss": loss, "code_log_likelihood": likelihood}
+
+
+def generator_parameters(model: InfoGAN) -> Iterator[nn.Parameter]:
+    """What G's optimiser moves: the generator, and Q's head."""
+    yield from model.generator.parameters()
+    yield from model.reader.parameters()

@@ -1,0 +1,82 @@
+"""Health: a run that goes bad for a while is noticed, said once, and kept as it was before."""
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from distaff.files import atomic_folder
+from distaff.training import checkpoint
+from distaff.training.log import truncate_log
+from distaff.training.run import RunFolder, warn
+
+PATIENCE = 300
+"""Steps that trouble must last to be spoken of."""
+
+BEFORE = "before-collapse"
+"""Where a run gone bad is kept as it was: a run folder of its own, in the run's."""
+
+Line = Mapping[str, Any]
+
+
+def well(line: Line) -> str | None:
+    """What is wrong, to whom nothing ever is."""
+    return None
+
+
+class Health:
+    """Watches a run's log lines for trouble.
+
+    When it begins, the newest checkpoint, which is from before, is kept aside; if it passes before long, that
+    is dropped again. What has been seen is read from the log when a run is gone on with.
+
+    Args:
+        folder: the run folder; None keeps nothing.
+        trouble: what is wrong with a run that writes such a line, or None.
+        lines: those written before.
+    """
+
+    def __init__(
+        self, folder: RunFolder | None, trouble: Callable[[Line], str | None], lines: Iterable[Line] = ()
+    ) -> None:
+        self.folder, self.trouble = folder, trouble
+        self.sound, self.said = 0, False
+        self._since: int | None = None
+        if folder is not None:
+            for half_written in folder.path.glob(f".{BEFORE}.*"):
+                shutil.rmtree(half_written)
+        for line in lines:
+            self.see(line, anew=False)
+
+    def see(self, line: Line, anew: bool = True) -> None:
+        """Take in a line; ``anew`` if it was not seen before."""
+        if self.said:
+            return
+        reason, before = self.trouble(line), self._since
+        self._since = None if reason is None else self.sound if before is None else before
+        if self._since is None:
+            self.sound = int(line["step"])
+        else:
+            self.said = line["step"] - self._since >= PATIENCE
+        if anew and self.folder is not None and (self._since is None) != (before is None):
+            self._keep(self.folder) if before is None else self._drop(self.folder)
+        if anew and self.said:
+            warn(f"since step {self._since}, {reason}; {self._kept()}")
+
+    def _keep(self, folder: RunFolder) -> None:
+        newest, facts = checkpoint.find(folder.checkpoints, warn)
+        if newest is None:
+            return
+        with atomic_folder(folder.path / BEFORE) as new:
+            copy = RunFolder(new)
+            shutil.copy(folder.path / "run.yaml", new)
+            shutil.copy(folder.log, copy.log)
+            truncate_log(copy.log, facts["step"])
+            shutil.copytree(newest, copy.checkpoints / newest.name)
+
+    def _drop(self, folder: RunFolder) -> None:
+        shutil.rmtree(folder.path / BEFORE, ignore_errors=True)
+
+    def _kept(self) -> str:
+        if self.folder is None or not (self.folder.path / BEFORE).exists():
+            return "there is no checkpoint from before"
+        return f"the run as it was before is kept in {self.folder.path / BEFORE}"

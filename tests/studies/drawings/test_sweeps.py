@@ -1,0 +1,81 @@
+"""Trade-offs, scores by setting and agreement: the drawn numbers are the table's."""
+
+import numpy as np
+import pytest
+
+from distaff.errors import DistaffError
+from distaff.studies import drawings
+
+
+def means(results, column, by=("recipe", "beta", "gamma")):
+    """The table's mean over seeds for each setting, in the study's order."""
+    return results.finished.groupby(list(by), sort=False, dropna=False)[column].mean().tolist()
+
+
+def drawn_points(figure):
+    """(x, y) of each curve's points, by its name."""
+    return {c.get_label(): np.array(c.lines[0].get_data()) for c in figure.axes[0].containers}
+
+
+def test_a_trade_off_has_the_means_of_the_table(shapes):
+    figure = drawings.trade_off(shapes)
+    points = drawn_points(figure)
+    assert list(points) == ["beta_vae", "factor_vae"]
+    x, y = np.concatenate(list(points.values()), axis=1)
+    np.testing.assert_allclose(x, means(shapes, "reconstruction"))
+    np.testing.assert_allclose(y, means(shapes, "factor_vae_score"))
+    notes = [text.get_text() for text in figure.axes[0].texts]
+    assert notes == ["1", "4", "1", "10"]
+
+
+def test_curves_and_points_can_be_chosen(shapes):
+    figure = drawings.trade_off(shapes, y="mig", curve="beta", point="seed", where={"recipe": "beta_vae"})
+    points = drawn_points(figure)
+    assert list(points) == ["1", "4"]
+    table = shapes.finished[shapes.finished["beta"] == 4]
+    np.testing.assert_allclose(points["4"], table[["reconstruction", "mig"]].to_numpy().T)
+    assert figure.axes[0].get_ylabel() == "MIG"
+
+
+def test_every_seed_is_a_dot_beside_its_mean(shapes):
+    axes = drawings.scores_by_setting(shapes, score="rmig").axes[0]
+    dots = [line.get_ydata() for line in axes.get_lines() if len(line.get_ydata()) == 2]
+    np.testing.assert_allclose(np.concatenate(dots), shapes.finished["rmig"])
+    centres = [container.lines[0].get_ydata()[0] for container in axes.containers]
+    np.testing.assert_allclose(centres, means(shapes, "rmig"))
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "4", "1", "10"]
+
+
+def test_agreement_scatters_the_tables_columns(shapes):
+    axes = drawings.agreement(shapes, pairs=[["mig", "rmig"]]).axes[0]
+    dots = np.concatenate([np.asarray(c.get_offsets()) for c in axes.collections])
+    np.testing.assert_allclose(dots, shapes.finished[["mig", "rmig"]])
+    with pytest.raises(DistaffError, match="hold two scores each"):
+        drawings.agreement(shapes, pairs=[["mig"]])
+
+
+def test_the_correlation_matrices_are_those_of_pandas(shapes):
+    names = ["factor_vae_score", "mig", "rmig"]
+    figure = drawings.correlation_of_scores(shapes, scores=names)
+    for axes, method in zip(figure.axes, ("pearson", "kendall", "spearman"), strict=False):
+        expected = shapes.finished[names].corr(method)
+        np.testing.assert_allclose(axes.get_images()[0].get_array(), expected, atol=1e-9)
+
+
+def test_the_factors_shares_make_up_the_score(shapes):
+    drawn = drawings.scores_by_factor(shapes, score="rmig", normalize=False)
+    figure, table = drawn.values()
+    for recipe, row in table.set_index("runs").iterrows():
+        expected = shapes.finished[shapes.finished["recipe"] == recipe]["rmig"].mean()
+        assert row.mean() == pytest.approx(expected, rel=1e-5)
+    heights = [bar.get_height() for bar in figure.axes[0].patches]
+    np.testing.assert_allclose(heights, table[["row", "column"]].to_numpy().ravel())
+
+
+def test_what_is_not_there_is_said(shapes):
+    with pytest.raises(DistaffError, match="did you mean 'mig'"):
+        drawings.trade_off(shapes, y="mgi")
+    with pytest.raises(DistaffError, match="did you mean 'gamma'"):
+        drawings.trade_off(shapes, where={"gama": 1})
+    with pytest.raises(DistaffError, match="no finished run with gamma = 99"):
+        drawings.trade_off(shapes, where={"gamma": 99})

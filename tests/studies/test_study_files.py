@@ -1,0 +1,113 @@
+"""The papers' experiments: every study file can be read and built, and its figures ask for what it has."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from distaff.data.arrays import from_array
+from distaff.data.catalogue import about
+from distaff.metrics.catalogue import all_metrics
+from distaff.studies.run_call import RunCall
+from distaff.studies.study import Drawing, Study
+from distaff.training.kinds import kind_for
+from distaff.training.model import ModelOptions
+from distaff.training.train import build_goal
+
+FOLDER = Path(__file__).parents[2] / "studies"
+FILES = sorted(FOLDER.glob("*.yaml"))
+ASKED = {
+    "factorvae": ["fig4-5", "fig7", "fig16-17", "3dshapes", "fig23", "fig18", "unlabelled"],
+    "infogan": ["dsprites", "mnist"],
+    "hfvae": ["fig3", "table2", "mnist", "fmnist", "celeba", "zeroshot"],
+    "dotran": ["fig2-8", "tables-8-9", "ablations", "consistency", "celeba"],
+    "mathieu": ["fig2-anisotropic", "fig2-student", "fig3-pinwheel", "fig4-sparsity"],
+}
+MODEL = ("latents", "prior", "temperature", "network", "likelihood")
+PARTS = {"dci": ("dci_disentanglement", "dci_completeness", "dci_informativeness")}
+
+
+@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)
+def study(request) -> Study:
+    return Study.read(request.param)
+
+
+def test_every_experiment_of_the_papers_has_a_file():
+    asked = {f"{paper}-{part}" for paper, parts in ASKED.items() for part in parts}
+    assert asked <= {path.stem for path in FILES}
+
+
+def test_a_study_is_called_as_its_file_and_says_what_it_shows(study):
+    assert (FOLDER / f"{study.name}.yaml").is_file()
+    assert len(study.about) > 40
+    assert study.figures
+    assert study.scale == 1
+
+
+def test_every_model_and_objective_can_be_made(study):
+    for run in distinct(study.runs):
+        spec = about(run.data["spec"])
+        stand_in = from_array(np.zeros((4, *spec.shape), np.float32))
+        calls: dict[str, Any] = {"recipe": {"name": run.recipe, "arguments": run.arguments}}
+        calls |= {"data": {"shape": list(spec.shape)}, "training": dict(run.training)}
+        goal = build_goal(calls)
+        kind = kind_for(goal)
+        options = ModelOptions(**{name: run.training[name] for name in MODEL})
+        calls["model"] = kind.describe(goal, stand_in, options)
+        with torch.device("meta"):
+            assert sum(weight.numel() for weight in kind.build(calls).parameters()) > 0
+
+
+def test_figures_ask_for_runs_that_the_study_has(study):
+    for drawing in study.figures:
+        where = drawing.arguments.get("where", {})
+        assert not where or list(matching(study.runs, where)), f"{drawing.name}: no run with {where}"
+        if not study.runs:
+            assert drawing.name.endswith("sensitivity"), "only these do without runs"
+
+
+def test_figures_ask_for_scores_that_the_study_measures(study):
+    columns = {"reconstruction", "kl"}
+    for metric in study.metrics:
+        name, colon, protocol = metric.partition(":")
+        columns |= {f"{part}{colon}{protocol}" for part in PARTS.get(name, (name,))}
+    for drawing in study.figures:
+        assert scores_in(drawing) <= columns, drawing.name
+
+
+def test_scores_through_training_have_snapshots_to_be_read_from(study):
+    for drawing in study.figures:
+        quantities = drawing.arguments.get("quantities", ())
+        metrics = [name for name in quantities if name.partition(":")[0] in all_metrics()]
+        if metrics or drawing.name in ("total_correlation", "information_through_training"):
+            runs = list(matching(study.runs, drawing.arguments.get("where", {})))
+            assert all((run.training["snapshots"] or 0) >= 10 for run in runs), drawing.name
+
+
+def distinct(runs: tuple[RunCall, ...]) -> list[RunCall]:
+    """One run for each model and objective."""
+    found = {}
+    for run in runs:
+        model = tuple(str(run.training[name]) for name in MODEL)
+        found.setdefault((run.recipe, str(run.arguments), run.data["spec"], model), run)
+    return list(found.values())
+
+
+def matching(runs: tuple[RunCall, ...], where: Mapping[str, Any]) -> Iterator[RunCall]:
+    for run in runs:
+        wanted = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
+        if all(run.settings.get(name) in values for name, values in wanted.items()):
+            yield run
+
+
+def scores_in(drawing: Drawing) -> set[str]:
+    """Every score that a drawing's arguments name and the table must hold."""
+    given = drawing.arguments
+    found = {given[name] for name in ("x", "y") if name in given}
+    if drawing.name != "scores_by_factor" and "score" in given:
+        found.add(given["score"])
+    found |= {score for pair in given.get("pairs", ()) for score in pair}
+    return found | set(given.get("scores", ()))
