@@ -145,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _say(f"distaff: {error}")
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt as stop:
-        _say(f"distaff: {stop or 'interrupted'}")
+        _say(f"distaff: {str(stop) or 'interrupted'}")
         sys.exit(128 + getattr(stop, "signal_number", 2))
 
 

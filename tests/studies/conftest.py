@@ -13,7 +13,7 @@ STUDY = """
 name: tiny
 about: Squares somewhere, by three objectives.
 data: {data}
-steps: 40
+steps: 20
 seeds: 2
 common: {{batch_size: 16, network: mlp, latents: 4, learning_rate: 1e-3, accelerator: cpu}}
 runs:

@@ -103,7 +103,7 @@ class Display:
             parts.append(f"{len(self.failed)} failed")
         left = self._time_left()
         if left is not None and len(self.finished) + len(self.failed) < len(self.runs):
-            parts.append(f"about {_duration(left)} left")
+            parts.append(f"about {duration(left)} left")
         return ", ".join(parts)
 
     def _time_left(self) -> float | None:
@@ -140,7 +140,8 @@ def _leading(leader: tuple[str, Score] | None) -> str:
     return f"  {leader[0]} {leader[1].value:.4g}" if leader else ""
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds in the unit that a person would use."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{max(1, round(seconds))} s"

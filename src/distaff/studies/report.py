@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from distaff.errors import DistaffError
 from distaff.files import write_text
 from distaff.pages import Block, Cell, Code, Facts, Link, Picture, Table, Text, page
+from distaff.studies.display import duration
 from distaff.studies.results import Results
 from distaff.studies.selection import FEWEST, METHODS, metric_correlations, udr_agreement, udr_scores
 from distaff.studies.study import Drawing, Drawn
@@ -47,10 +48,11 @@ def _summary(results: Results) -> list[Block]:
     facts: dict[str, Cell] = {}
     if study.runs:
         facts["runs finished"] = f"{len(results.finished)} of {len(table)}"
-        facts["data"] = ", ".join(dict.fromkeys(run.data["spec"] for run in study.runs))
+        facts["data"] = ", ".join(dict.fromkeys(Path(run.data["spec"]).stem for run in study.runs))
         steps = sorted({run.steps for run in study.runs})
         facts["steps"] = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} … {steps[-1]:,}"
-        facts["training, all runs"] = f"{table['seconds'].sum() / 3600:.2f} h"
+        facts["training, all runs"] = duration(table["seconds"].sum())
+        facts |= _best(results)
     if (table["state"] == "failed").any():
         facts["failed"] = int((table["state"] == "failed").sum())
     facts["scale"] = "full" if study.scale == 1 else f"{study.scale:g} of the full steps"
@@ -61,6 +63,22 @@ def _summary(results: Results) -> list[Block]:
             "shortened in proportion. Its numbers are not those of full runs."
         )
     return [Facts(facts), *([Text("\n\n".join(sentences))] if sentences else [])]
+
+
+def _best(results: Results) -> dict[str, Cell]:
+    """The setting whose mean is best by the study's first metric."""
+    scores = {name: score for run in results.runs() for name, score in run.scores.items()}
+    leading = next(iter(results.study.metrics), "").partition(":")[0]
+    name = next((name for name in scores if name.startswith(leading)), None) if leading else None
+    if name is None:
+        return {}
+    sign = 1 if scores[name].direction == "higher" else -1
+    table = group_table(results, metrics=[name]).dropna(subset="mean")
+    if table.empty:
+        return {}
+    best = table.loc[(sign * table["mean"]).idxmax()]
+    setting = [f"{key} {best[key]}" for key in results.study.varied[1:] if _cell(best[key]) is not None]
+    return {f"best mean {_title(name)}": f"{best['mean']:.3g}", "by": ", ".join([best["recipe"], *setting])}
 
 
 def _groups(results: Results) -> list[Block]:
@@ -86,15 +104,17 @@ def _drawing(drawing: Drawing, results: Results) -> list[Block]:
         drawn: Drawn = drawing.function(results, **drawing.arguments)
     except DistaffError as reason:
         return [Text(f"Not drawn: {reason}", title=title)]
+    except Exception as problem:  # a drawing may be anybody's code
+        return [Text(f"Not drawn: {type(problem).__name__}: {problem}", title=title)]
     parts: Mapping[str, Figure | pd.DataFrame] = drawn if isinstance(drawn, Mapping) else {title: drawn}
-    return [_shown(name, part, drawing.caption or name) for name, part in parts.items()]
+    return [_shown(name, part, drawing.caption or None) for name, part in parts.items()]
 
 
-def _shown(title: str, part: Figure | pd.DataFrame, caption: str) -> Block:
+def _shown(title: str, part: Figure | pd.DataFrame, caption: str | None) -> Block:
     if isinstance(part, Figure):
         images = sum(len(axes.get_images()) for axes in part.axes)
         kind: Any = "png" if images >= RASTER else "svg"
-        return Picture(part, alt=caption, title=title, caption=caption, kind=kind)
+        return Picture(part, alt=caption or title, title=title, caption=caption, kind=kind)
     return frame(part, title, caption)
 
 
@@ -123,8 +143,9 @@ def _correlations(results: Results) -> list[Block]:
         return []
     blocks: list[Block] = []
     for method in METHODS:
-        table = metric_correlations(results.finished, method, scores)
-        blocks.append(frame(table.rename(index=_title), f"Correlation of scores, {method.capitalize()}'s"))
+        table = metric_correlations(results.finished, method, scores).round(3).rename(index=_title)
+        caption = f"Over {len(results.finished)} runs."
+        blocks.append(frame(table, f"Correlation of scores, {method.capitalize()}'s", caption))
     return blocks
 
 
@@ -179,7 +200,7 @@ def _texts(column: "pd.Series[Any]") -> Iterable[str]:
     return sorted({str(int(v)) if isinstance(v, float) else str(v)[:12] for v in column.dropna()})
 
 
-def _interval(row: Mapping[str, Any]) -> Cell:
+def _interval(row: Mapping[Any, Any]) -> Cell:
     """A mean with its interval; without one where there was a single run."""
     mean = float(row["mean"])
     return mean if pd.isna(row["low"]) else (mean, float(row["low"]), float(row["high"]))

@@ -18,6 +18,8 @@ from distaff.training.train import train
 
 ELSEWHERE = ("recipe", "data", "out", "file", "resize", "skip_bad", "data_options", "progress")
 """Arguments of ``distaff.train`` that a study says otherwise: by its data, its folder, its display."""
+SHORT = 20
+"""Letters of an argument that still fit into the name of a folder."""
 MACHINERY = ("log_every", "checkpoint_every", "accelerator", "devices", "strategy")
 """Arguments that change how a run is made but not what comes out: no part of its key."""
 
@@ -188,8 +190,5 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _weights(arguments: Mapping[str, Any]) -> dict[str, str]:
     """The arguments that a reader knows a run by: numbers and short texts, such as γ and the density."""
-    return {
-        name: f"{value:g}" if isinstance(value, float) else str(value)
-        for name, value in arguments.items()
-        if isinstance(value, float | int | str)
-    }
+    texts = {name: f"{v:g}" if isinstance(v, float) else str(v) for name, v in arguments.items()}
+    return {name: text for name, text in texts.items() if len(text) <= SHORT}

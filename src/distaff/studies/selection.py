@@ -1,7 +1,7 @@
 """Choosing a model: by UDR without labels, and how far scores agree with it and with each other."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,11 @@ from distaff.studies.study_run import StudyRun
 from distaff.studies.tables import grouped, score_columns
 
 Method = Literal["pearson", "kendall", "spearman"]
-METHODS = {"pearson": pearsonr, "kendall": kendalltau, "spearman": spearmanr}
+METHODS: dict[Method, Callable[..., Any]] = {
+    "pearson": pearsonr,
+    "kendall": kendalltau,
+    "spearman": spearmanr,
+}
 ROWS = 5_000
 """Observations that UDR compares models on."""
 FEWEST = 3

@@ -55,7 +55,7 @@ def grouped(table: pd.DataFrame, groups: Sequence[str]) -> list[tuple[tuple[obje
     if not groups:
         return [((), table)]
     return [
-        (tuple(None if pd.isna(value) else value for value in key), part)
+        (tuple(None if value != value else value for value in key), part)  # NaN differs from itself
         for key, part in table.groupby(list(groups), sort=False, dropna=False)
     ]
 
