@@ -5,7 +5,7 @@ from distaff.cli import main
 STUDY = """
 about: Votes.
 figures:
-  - {drawing: factor_vae_sensitivity, votes: [20, 40], sizes: [10], seeds: 2, observations: 500, caption: Votes}
+  - {drawing: factor_vae_sensitivity, votes: [20, 40], sizes: [10], seeds: 2, observations: 500}
 """
 
 
