@@ -51,7 +51,7 @@ class Results:
         parts = [self._row(run) for run in self.all_runs]
         rows = [{name: value for part in row for name, value in part.items()} for row in parts]
         columns = dict.fromkeys(name for group in zip(*parts, strict=True) for part in group for name in part)
-        table = pd.DataFrame(rows, columns=list(columns) or ["run", "state"])
+        table = pd.DataFrame(rows, columns=list(columns) or ["run", "state", "error"])
         for name in table.columns:
             table[name] = _of_one_kind(table[name])
         return table
