@@ -67,10 +67,10 @@ def _summary(calls: dict[str, Any], folder: RunFolder, scores: Sequence[Score]) 
 
 
 def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
-    kl, names = encoded.kl_per_latent, read_names(folder)
-    drawings = _images(model, data, kl, names) if len(data.shape) == 3 else {}
+    kl, given = encoded.kl_per_latent, read_names(folder)
+    drawings = _images(model, data, kl, given) if len(data.shape) == 3 else {}
     if kl is not None and np.isfinite(kl).all():  # a deterministic latent's is infinite
-        bars = figures.kl_bars(kl, titled(model.names, names))
+        bars = figures.kl_bars(kl, titled(model.names, given))
         drawings["kl"] = (bars, "KL of each latent: near 0 is unused")
     log = read_log(folder.log)
     if len(log) > 1:

@@ -1,5 +1,6 @@
 """What is known of each latent before it is moved: its information, its reach, q(z_j) beside the prior."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -104,7 +105,7 @@ def _reach(variable: Variable, draws: FloatArray, codes: Codes) -> float:
         return 1.0
     both = draws[:, variable.columns], codes.means[:, codes.names.index(variable.name)]
     furthest = max(float(np.abs(np.quantile(values, [TAIL, 1 - TAIL])).max()) for values in both)
-    return max(np.ceil(2 * furthest) / 2, 0.5)
+    return max(math.ceil(2 * furthest) / 2, 0.5)
 
 
 def _prior_masses(model: Representation, reaches: Float64Array) -> Float64Array:

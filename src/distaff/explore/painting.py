@@ -19,11 +19,13 @@ DOT = 4
 class Painter(Protocol):
     """Draws N observations."""
 
-    shape: tuple[int, int, int]
-    """(height, width, channels) of a picture; the channels are 1 or 3."""
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(height, width, channels) of a picture; the channels are 1 or 3."""
 
-    explains: str | None
-    """What a reader should know of the pictures."""
+    @property
+    def explains(self) -> str | None:
+        """What a reader should know of the pictures."""
 
     def __call__(self, observations: FloatArray) -> Pixels:
         """(N, height, width, channels) of observations (N, *shape)."""

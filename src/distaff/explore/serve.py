@@ -76,7 +76,8 @@ def listen(host: str, port: int) -> socket.socket:
         raise DistaffError(f"a port is a number from 0 to {LAST_PORT}, not {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in range(port, min(port + TRIED, LAST_PORT) + 1):
-        listening = socket.socket(family)
+        # Of a socket that is not said to be TCP, asyncio would hold back short answers, by 40 ms each.
+        listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, candidate))

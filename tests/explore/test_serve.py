@@ -1,0 +1,28 @@
+"""Where the explorer listens."""
+
+import socket
+
+import pytest
+
+from distaff.errors import DistaffError
+from distaff.explore.serve import TRIED, address_of, listen
+
+
+def test_a_taken_port_gives_way_to_the_next():
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with listen("127.0.0.1", port) as other:
+            assert port < other.getsockname()[1] <= port + TRIED
+            assert address_of(other, "127.0.0.1", "token").endswith(f":{other.getsockname()[1]}/token/")
+
+
+def test_short_answers_are_not_held_back():
+    """asyncio sets TCP_NODELAY on connections whose socket says that it is TCP, and on no others."""
+    with listen("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.parametrize(("host", "port"), [("127.0.0.1", -1), ("127.0.0.1", 65536), ("203.0.113.9", 0)])
+def test_where_nobody_can_listen_is_one_sentence(host, port):
+    with pytest.raises(DistaffError, match="port"):
+        listen(host, port)
