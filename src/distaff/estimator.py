@@ -119,12 +119,13 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def transform(self, X: Any) -> FloatArray:
         """(N, latents) the means of q(z|x); of each discrete latent, the probabilities of its classes."""
-        codes = self.representation_.encode(self._dataset(X).images)
+        data = self._dataset(X)
+        codes = self.representation_.encode(data.images)
         return np.hstack([codes.means, *codes.categories.values()])
 
     def inverse_transform(self, Z: Any) -> FloatArray:
         """E[x|z] of codes (N, columns of ``transform``), in the shape and units of X."""
-        check_is_fitted(self)
+        check_is_fitted(self, "representation_")
         codes = check_array(Z)
         if codes.shape[1] != self._n_features_out:
             raise DistaffError(f"Z has {codes.shape[1]} columns, but there are {self._n_features_out} codes.")
@@ -142,7 +143,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Higher is better. It says how well the model explains X, not how disentangled its latents are: to
         choose by that, score with ``distaff.metrics``. A deterministic encoder's infinite KL is left out.
         """
-        encoded = encode(self.representation_, self._dataset(X), progress=False)
+        data = self._dataset(X)
+        encoded = encode(self.representation_, data, progress=False)
         kl = encoded.kl if np.isfinite(encoded.kl).all() else np.zeros(1)
         elbo = -encoded.nll.mean(dtype=np.float64) - kl.mean(dtype=np.float64)
         return float(elbo + self.arrangement_.log_density)
@@ -164,7 +166,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return names
 
     def _dataset(self, X: Any) -> Dataset:
-        check_is_fitted(self)
+        check_is_fitted(self, "representation_")
         return self.arrangement_.dataset(validate_data(self, X, allow_nd=True, reset=False))
 
     def __sklearn_tags__(self) -> Any:
