@@ -145,6 +145,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         data = self._dataset(X)
         encoded = encode(self.representation_, data, progress=False)
+        if encoded.nll is None or encoded.kl is None:
+            raise DistaffError(f"{self.recipe} has no likelihood, so it cannot score: use a VAE's recipe.")
         kl = encoded.kl if np.isfinite(encoded.kl).all() else np.zeros(1)
         elbo = -encoded.nll.mean(dtype=np.float64) - kl.mean(dtype=np.float64)
         return float(elbo + self.arrangement_.log_density)

@@ -85,10 +85,10 @@ def missing_data(p: Patient) -> Finding | None:
 
 def missing_recipe(p: Patient) -> Finding | None:
     """A recipe of the user's own that cannot be imported."""
-    if not isinstance(p.objective, DistaffError):
+    if not isinstance(p.goal, DistaffError):
         return None
     return problem(
-        str(p.objective),
+        str(p.goal),
         "the run's objective is code outside distaff, which resume and report need.",
         "call distaff from the folder that holds the module, or put it on PYTHONPATH.",
     )
@@ -138,13 +138,13 @@ def kl_too_small(p: Patient) -> Finding | None:
 
 def mean_for_sum(p: Patient) -> Finding | None:
     """A term of the user's own that is a mean where a sum belongs."""
-    if p.sample is None or not isinstance(p.objective, Objective):
+    if p.sample is None or not isinstance(p.goal, Objective):
         return None
     sums = {
-        "the reconstruction error, averaged over pixels": (p.sample.nll, math.prod(p.sample.trained.shape)),
+        "the reconstruction error, averaged over pixels": (p.sample.nll, math.prod(p.sample.shape)),
         "the KL, averaged over latents": (p.sample.kl, len(p.sample.kl_per_latent)),
     }
-    for weighted in p.objective.terms:
+    for weighted in p.goal.terms:
         value = p.recent(weighted.term.name)
         if _is_ours(weighted.term) or value is None:
             continue

@@ -13,13 +13,12 @@ import torch
 from distaff.data.dataset import Dataset
 from distaff.decomposition import TERMS
 from distaff.errors import DistaffError
-from distaff.models.representation import Representation
-from distaff.models.vae import Output
+from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
-from distaff.objectives.objective import Objective
 from distaff.objectives.step import Step
 from distaff.training import checkpoint
 from distaff.training.data_call import Data
+from distaff.training.kinds import Goal
 from distaff.training.log import read_log
 from distaff.training.run import RunFolder
 from distaff.training.train import build_goal, load, open_data
@@ -33,12 +32,14 @@ class Sample:
     """Some observations through the trained model.
 
     Args:
-        trained: the model.
+        model: the VAE.
+        shape: of an observation.
         output: its distributions for them.
         data_size: how many there are in all.
     """
 
-    trained: Representation
+    model: VAE
+    shape: tuple[int, ...]
     output: Output
     data_size: int
 
@@ -51,7 +52,7 @@ class Sample:
     def kl_per_latent(self) -> dict[str, float]:
         """E KL(q(z_d|x) ‖ p(z_d)) by the latents' names; infinite for deterministic ones."""
         values = self.output.prior.kl_dims(self.output.posterior, self.output.z).mean(0)
-        return {v.name: float(values[v.place]) for v in self.trained.model.latents.coded}
+        return {v.name: float(values[v.place]) for v in self.model.latents.coded}
 
     @property
     def kl(self) -> float:
@@ -68,7 +69,7 @@ class Sample:
         if term is None:
             return None
         steps = [
-            Step(self.trained.model, self.output, 0, self.data_size, density=density)
+            Step(self.model, self.output, 0, self.data_size, density=density)
             for density in (stratified, batch)
         ]
         low, high = sorted(float(term(step)) for step in steps)
@@ -151,8 +152,8 @@ class Patient:
             return {}, [*damages, str(error)]
 
     @cached_property
-    def objective(self) -> Objective | DistaffError:
-        """What the run minimises, or why that cannot be said."""
+    def goal(self) -> Goal | DistaffError:
+        """What the run is trained for, or why that cannot be said."""
         try:
             return build_goal(self.calls)
         except DistaffError as error:
@@ -168,12 +169,14 @@ class Patient:
 
     @cached_property
     def sample(self) -> Sample | None:
-        """Some observations through the model, where there are both."""
+        """Some observations through the VAE, where there are both; a GAN has nothing to measure them by."""
         if not self.step or not isinstance(self.data, Dataset):
             return None
         rows = np.random.default_rng(self.seed).permutation(len(self.data))[: self.observations]
         trained = load(self.folder.path)
+        if not isinstance(trained.model, VAE):
+            return None
         with torch.no_grad(), torch.random.fork_rng():
             torch.manual_seed(self.seed)
             images = torch.cat(list(trained.batches(self.data.subset(np.sort(rows)).images)))
-            return Sample(trained, trained.model(images), len(self.data))
+            return Sample(trained.model, trained.shape, trained.model(images), len(self.data))

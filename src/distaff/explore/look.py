@@ -23,7 +23,7 @@ SHOWN = slice(12, 84)
 UNUSED = 0.1
 """Nats of I(x; z_j) below which a latent is folded away."""
 
-DRAWS = 4096
+DRAWS = 65_536
 TAIL = 0.005
 
 
@@ -60,14 +60,15 @@ def look(model: Representation, codes: Codes) -> tuple[Latent, ...]:
     tables = posterior_tables(scaled(codes, reaches), BINS)
     masses, conditional = tables.average(tables.masses), tables.average(tables.conditional)
     information = np.maximum(entropy(masses) - conditional, 0)
-    densities = _prior_masses(model, reaches)
     return tuple(
         Latent(
             variable,
             float(information[j]),
             float(reaches[j]),
             masses[j, : variable.classes] if variable.classes else _bars(masses[j]),
-            _shares(variable, draws) if variable.classes else _bars(densities[:, variable.place]),
+            _shares(variable, draws)
+            if variable.classes
+            else _bars(_prior_masses(variable, draws, reaches[j])),
         )
         for j, variable in enumerate(variables)
     )
@@ -94,8 +95,7 @@ def _prior_draws(model: Representation) -> FloatArray:
     """(DRAWS, width), the same every time, discrete latents at a class."""
     with torch.random.fork_rng(), torch.inference_mode():
         torch.manual_seed(0)
-        z = model.model.prior.sample(DRAWS, next(model.model.parameters()))
-        drawn: FloatArray = model.model.latents.hard(z).cpu().numpy()
+        drawn: FloatArray = model.model.draw_latents(DRAWS).cpu().numpy()
     return drawn
 
 
@@ -108,19 +108,10 @@ def _reach(variable: Variable, draws: FloatArray, codes: Codes) -> float:
     return max(math.ceil(2 * furthest) / 2, 0.5)
 
 
-def _prior_masses(model: Representation, reaches: Float64Array) -> Float64Array:
-    """(bins, variables) p(z_j) of each bin, by its density in the middle; only real latents have one."""
-    space = model.model.latents
-    edges = BINS.edges().numpy()
-    z = np.empty((BINS.count, space.width), np.float32)
-    widths = np.ones(len(space.variables))
-    for variable, reach in zip(space.coded, reaches, strict=True):
-        middles = (edges[1:] + edges[:-1])[:, None] / 2 * reach
-        z[:, variable.columns] = 1 / variable.classes if variable.classes else middles
-        widths[variable.place] = reach * (edges[1] - edges[0])
-    with torch.inference_mode():
-        density = model.model.prior.log_prob_dims(torch.from_numpy(z).to(model.device)).exp()
-    return np.asarray(density.cpu().numpy() * widths)
+def _prior_masses(variable: Variable, draws: FloatArray, reach: float) -> Float64Array:
+    """(bins,) how often the prior draws a real latent in each bin."""
+    counts, _ = np.histogram(draws[:, variable.columns] / reach, BINS.edges().numpy())
+    return counts / len(draws)
 
 
 def _bars(masses: Float64Array) -> Float64Array:

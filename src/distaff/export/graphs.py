@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from distaff.errors import DistaffError
 from distaff.models.coding import CATEGORY, code_tensors
-from distaff.models.representation import Representation
-from distaff.models.vae import VAE
+from distaff.models.representation import Model, Representation
 
 Array = NDArray[np.float32]
 Run = Callable[[Array], Mapping[str, Array]]
@@ -24,7 +23,7 @@ COUNTS = (1, 7)
 class Encoder(nn.Module):
     """x (B, *shape) → ``mean`` and ``logvar`` (B, D), ``probabilities_NAME`` (B, k) of discrete latents."""
 
-    def __init__(self, model: VAE) -> None:
+    def __init__(self, model: Model) -> None:
         super().__init__()
         self.model = model
 
@@ -40,7 +39,7 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """z (B, width) → ``mean`` (B, *shape), which for a Bernoulli likelihood are probabilities."""
 
-    def __init__(self, model: VAE) -> None:
+    def __init__(self, model: Model) -> None:
         super().__init__()
         self.model = model
 
@@ -104,7 +103,6 @@ def graphs_of(trained: Representation) -> tuple[Graph, Graph]:
         return torch.rand(count, *shape) if image else torch.randn(count, *shape)
 
     def latents(count: int) -> Tensor:
-        with torch.no_grad():
-            return model.latents.hard(model.prior.sample(count, torch.empty(0)))
+        return model.draw_latents(count)
 
     return Graph("encoder", "x", Encoder(model), observations), Graph("decoder", "z", Decoder(model), latents)

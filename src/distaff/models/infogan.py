@@ -82,7 +82,11 @@ class InfoGAN(nn.Module):
         """Q(c|x), and nothing else: there is no likelihood to measure x by."""
         return self.encode(x), {}
 
+    def draw_latents(self, count: int) -> Tensor:
+        """c (count, width) of p(c)."""
+        return self.latents.draw(count, self.usual_noise)
+
     @torch.no_grad()
     def draw(self, count: int) -> Tensor:
         """``count`` images of codes drawn from p(c), with new noise."""
-        return self.generate(self.latents.draw(count, self.usual_noise))
+        return self.generate(self.draw_latents(count))

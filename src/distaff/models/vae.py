@@ -95,7 +95,11 @@ class VAE(nn.Module):
         }
 
     @torch.no_grad()
+    def draw_latents(self, count: int) -> Tensor:
+        """z (count, width) of the prior, discrete variables at a class."""
+        return self.latents.hard(self.prior.sample(count, next(self.parameters())))
+
+    @torch.no_grad()
     def draw(self, count: int) -> Tensor:
-        """E[x|z] of ``count`` latents drawn from the prior, discrete ones at a class."""
-        like = next(self.parameters())
-        return self.decode(self.latents.hard(self.prior.sample(count, like))).mean
+        """E[x|z] of ``count`` latents drawn from the prior."""
+        return self.decode(self.draw_latents(count)).mean

@@ -17,7 +17,6 @@ from distaff.models.priors.grammar import parse_prior
 from distaff.models.priors.prior import Prior
 from distaff.objectives.evidence import Evidence
 from distaff.studies.drawings.runs import (
-    Run,
     Settings,
     Where,
     chosen,
@@ -30,6 +29,7 @@ from distaff.studies.drawings.runs import (
     varied,
 )
 from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
 
 Extent = tuple[float, float, float, float]
 
@@ -46,7 +46,7 @@ def aggregate_posteriors(
     """
     left, right, low, high = extent
     grid = plane(left, right, low, high)
-    cells: dict[tuple[float, float], Run] = {}
+    cells: dict[tuple[float, float], StudyRun] = {}
     for run in chosen(results, where):
         cells.setdefault((number_of(run, "alpha"), number_of(run, "beta")), run)
     side = int(len(grid) ** 0.5)
@@ -79,7 +79,7 @@ def divergence_from_prior(
 
 
 @torch.no_grad()
-def divergences_of(run: Run, samples: int = 10_000, seed: int = 0) -> tuple[float, float]:
+def divergences_of(run: StudyRun, samples: int = 10_000, seed: int = 0) -> tuple[float, float]:
     """KL(p(z) ‖ q(z)) and KL(q(z) ‖ p(z)) of a run with Gaussian latents, in nats."""
     codes, prior = codes_of(run), vae_of(run).prior
     q = _mixture(codes)
@@ -136,7 +136,7 @@ def sparsity_against_alpha(
     runs = chosen(results, where)
     settings = [name for name in varied(runs) if name != "alpha"] if curve is None else curve
     alphas = sorted({number_of(run, "alpha") for run in runs})
-    quantities = (
+    quantities: tuple[Callable[[StudyRun], float], ...] = (
         lambda run: score_of(run, "hoyer"),
         lambda run: score_of(run, "reconstruction"),
         lambda run: _last_tenth(run, term),
@@ -182,7 +182,7 @@ def _mixture(codes: Codes) -> Mixture:
     return Mixture(torch.from_numpy(codes.means), torch.from_numpy(codes.logvars))
 
 
-def _last_tenth(run: Run, term: str) -> float:
+def _last_tenth(run: StudyRun, term: str) -> float:
     lines = run.log
     last = lines[-max(1, len(lines) // 10) :]
     return float(np.mean([line[term] for line in last]))

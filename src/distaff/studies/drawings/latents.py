@@ -1,6 +1,7 @@
 """What trained latents know and share: bars, matrices and histograms of q(z|x) over the data."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,11 +15,11 @@ from distaff.metrics.correlations import correlation_matrix
 from distaff.metrics.dci import dci
 from distaff.metrics.gaps import rmig
 from distaff.metrics.informativeness import informativeness
+from distaff.metrics.inputs import Float64Array
 from distaff.metrics.misjed import misjed
 from distaff.metrics.modularity import modularity
 from distaff.models.vae import VAE
 from distaff.studies.drawings.runs import (
-    Run,
     Settings,
     Where,
     best_of,
@@ -31,6 +32,7 @@ from distaff.studies.drawings.runs import (
     varied,
 )
 from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
 
 
 def marginals(
@@ -117,7 +119,7 @@ def correlation_matrices(
     results: Results, *, curve: Settings = "recipe", score: str | None = None, where: Where = None
 ) -> Figure:
     """Correlations of latents by samples and by means, recipes side by side: Do & Tran's Fig. 20."""
-    matrices = {}
+    matrices: dict[str, Float64Array] = {}
     for name, run in one_each(results, curve, score, where).items():
         codes = codes_of(run)
         matrices |= {f"{name}, samples": correlation_matrix(codes, of="samples")}
@@ -168,9 +170,11 @@ def log_density_histograms(
         batch: |B|, the observations whose posteriors make q̂; half of the data if there are fewer.
         samples: draws of q(z), one each of other observations.
     """
-    estimates = {}
+    estimates: dict[Any, tuple[Any, Any]] = {}
     for value, runs in grouped(chosen(results, where), point).items():
         codes = codes_of(runs[0])
+        if codes.logvars is None:
+            raise DistaffError("histograms of log q̂ need Gaussian latents with log-variances.")
         rows = np.random.default_rng(0).permutation(len(codes))
         inside, outside = np.split(rows, [min(batch, len(codes) // 2)])
         z = torch.from_numpy(_samples(codes[outside], samples)).double()
@@ -181,7 +185,9 @@ def log_density_histograms(
     return figures.log_density_histograms(estimates, setting=point)
 
 
-def one_each(results: Results, curve: Settings | None, score: str | None, where: Where) -> dict[str, Run]:
+def one_each(
+    results: Results, curve: Settings | None, score: str | None, where: Where
+) -> dict[str, StudyRun]:
     """One run for each value of the settings, its best or first one; by default of all settings that vary."""
     runs = chosen(results, where)
     settings = (varied(runs) or ["recipe"]) if curve is None else curve

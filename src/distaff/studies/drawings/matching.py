@@ -141,7 +141,8 @@ def removed_combination(
     for title, members in (("trained on all", whole), (f"trained without such {digit}s", pruned)):
         model = model_of(best_of(members, score))
         latent = latent_of(model, kept, attribute)
-        values[title] = tuple(model.encode(part.images).means[:, latent] for part in (kept, removed))
+        means = [model.encode(part.images).means[:, latent] for part in (kept, removed)]
+        values[title] = (means[0], means[1])
         feature = f"latent of {attribute}"
     some_removed = removed.images[np.linspace(0, len(removed) - 1, 12).astype(np.int64)].numpy()
     return figures.removed_combination(

@@ -17,7 +17,6 @@ from distaff.metrics.informativeness import informativeness
 from distaff.models.representation import Representation
 from distaff.studies.drawings.latents import one_each
 from distaff.studies.drawings.runs import (
-    Run,
     Settings,
     Where,
     codes_of,
@@ -28,6 +27,7 @@ from distaff.studies.drawings.runs import (
     score_of,
 )
 from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
 
 
 def traversals(
@@ -152,7 +152,7 @@ def interpolation_planes(
     return drawn
 
 
-def _top_latents(run: Run, factors: Sequence[str] | None, top: int) -> Figure:
+def _top_latents(run: StudyRun, factors: Sequence[str] | None, top: int) -> Figure:
     model, data, codes = model_of(run), data_of(run), codes_of(run)
     known = factors_of(run)
     information = np.asarray(rmig(codes, known).details["mutual_information"])
@@ -196,5 +196,5 @@ def _plane(model: Representation, down: int, across: int, values: np.ndarray) ->
     return images.reshape(len(values), len(values), *images.shape[1:])
 
 
-def _titled(name: str, run: Run, score: str | None) -> str:
+def _titled(name: str, run: StudyRun, score: str | None) -> str:
     return name if score is None else f"{name}: {score} {score_of(run, score):.3f}"

@@ -18,7 +18,7 @@ from distaff.metrics.declare import card_of
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.studies.results import Results
-from distaff.studies.study_run import StudyRun as Run
+from distaff.studies.study_run import StudyRun
 from distaff.training.data_call import reopen
 from distaff.training.train import load
 
@@ -54,7 +54,7 @@ def axis(name: str) -> str:
     return f"{text}, {protocol}" if protocol else text
 
 
-def chosen(results: Results, where: Where = None) -> list[Run]:
+def chosen(results: Results, where: Where = None) -> list[StudyRun]:
     """The finished runs with these settings, in the study's order; none is an error."""
     runs = results.runs(**(where or {}))
     if not runs:
@@ -63,7 +63,7 @@ def chosen(results: Results, where: Where = None) -> list[Run]:
     return list(runs)
 
 
-def varied(runs: Iterable[Run]) -> list[str]:
+def varied(runs: Iterable[StudyRun]) -> list[str]:
     """The settings that take several values among the runs, seeds aside."""
     values: dict[str, set[Any]] = {}
     for run in runs:
@@ -72,7 +72,7 @@ def varied(runs: Iterable[Run]) -> list[str]:
     return [name for name, seen in values.items() if len(seen) > 1 and name != "seed"]
 
 
-def label(run: Run, settings: Sequence[str]) -> Any:
+def label(run: StudyRun, settings: Sequence[str]) -> Any:
     """A run in a few words: the value of a single setting, or of several with their names."""
     if len(settings) == 1:
         return _plain(run.settings.get(settings[0], f"no {settings[0]}"))
@@ -80,18 +80,18 @@ def label(run: Run, settings: Sequence[str]) -> Any:
     return " · ".join(str(value) if name == "recipe" else f"{name} {value}" for name, value in parts.items())
 
 
-def grouped(runs: Iterable[Run], settings: Settings) -> dict[Any, list[Run]]:
+def grouped(runs: Iterable[StudyRun], settings: Settings) -> dict[Any, list[StudyRun]]:
     """Runs by the value of one or several settings, in order of appearance."""
     names = _names(settings)
-    groups: dict[Any, list[Run]] = {}
+    groups: dict[Any, list[StudyRun]] = {}
     for run in runs:
         groups.setdefault(label(run, names), []).append(run)
     return groups
 
 
 def sweep(
-    runs: Iterable[Run], curve: Settings, point: Settings | None = None
-) -> dict[str, dict[Any, list[Run]]]:
+    runs: Iterable[StudyRun], curve: Settings, point: Settings | None = None
+) -> dict[str, dict[Any, list[StudyRun]]]:
     """Curve → point on it → its runs, which differ by their seeds.
 
     Args:
@@ -110,7 +110,7 @@ def sweep(
     return found
 
 
-def best_of(runs: Sequence[Run], score: str | None) -> Run:
+def best_of(runs: Sequence[StudyRun], score: str | None) -> StudyRun:
     """The run with the best value of a score; the first one if no score is given."""
     if score is None:
         return runs[0]
@@ -120,7 +120,7 @@ def best_of(runs: Sequence[Run], score: str | None) -> Run:
     return runs[int(np.nanargmin(values) if lower_is_better(score) else np.nanargmax(values))]
 
 
-def score_of(run: Run, score: str) -> float:
+def score_of(run: StudyRun, score: str) -> float:
     """A run's score by its name in the table; NaN where it could not be had, an error where nobody asked."""
     scores = run.scores
     if score not in scores and score.partition(":")[0] not in run.skipped:
@@ -128,7 +128,7 @@ def score_of(run: Run, score: str) -> float:
     return scores[score].value if score in scores else float("nan")
 
 
-def number_of(run: Run, setting: str) -> float:
+def number_of(run: StudyRun, setting: str) -> float:
     """A setting's value as a number; one that the run does not have is an error."""
     if setting not in run.settings:
         raise unknown(f"setting of {run.settings['recipe']}", setting, run.settings)
@@ -141,12 +141,12 @@ def lower_is_better(score: str) -> bool:
     return score in ("reconstruction", "kl") if metric is None else card_of(metric).direction == "lower"
 
 
-def model_of(run: Run, step: int | None = None) -> Representation:
+def model_of(run: StudyRun, step: int | None = None) -> Representation:
     """The trained model, or a snapshot of it."""
     return load(run.folder.path, step=step)
 
 
-def vae_of(run: Run) -> VAE:
+def vae_of(run: StudyRun) -> VAE:
     """The trained VAE; a model of another kind, which has no prior and no likelihood, is an error."""
     model = model_of(run).model
     if not isinstance(model, VAE):
@@ -154,22 +154,22 @@ def vae_of(run: Run) -> VAE:
     return model
 
 
-def data_of(run: Run) -> Dataset:
+def data_of(run: StudyRun) -> Dataset:
     """The data set the run was trained on; opened once for all runs that share it."""
     return _reopened(json.dumps(run.folder.read()["data"], sort_keys=True))
 
 
-def encoded_of(run: Run) -> Encoded:
+def encoded_of(run: StudyRun) -> Encoded:
     """The run's data set, encoded; kept in the run folder."""
     return encode_run(run.folder, data_of(run), progress=False)
 
 
-def codes_of(run: Run) -> Codes:
+def codes_of(run: StudyRun) -> Codes:
     """q(z|x) of the whole data set."""
     return encoded_of(run).codes
 
 
-def factors_of(run: Run) -> Factors:
+def factors_of(run: StudyRun) -> Factors:
     """The factors of the run's data that vary; unlabelled data is an error."""
     factors = varied_factors(data_of(run))
     if factors is None:

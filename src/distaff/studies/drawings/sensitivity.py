@@ -20,9 +20,10 @@ from distaff.metrics.separability import separability, total_information
 from distaff.metrics.sepin import wsepin
 from distaff.metrics.z_diff import z_diff
 from distaff.studies.drawings.latents import one_each
-from distaff.studies.drawings.runs import Run, Settings, Where, chosen, codes_of, data_of, grouped, some_rows
+from distaff.studies.drawings.runs import Settings, Where, chosen, codes_of, data_of, grouped, some_rows
 from distaff.studies.drawings.synthetic import KINDS, synthetic_codes
 from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
 
 Pair = tuple[Codes, Factors]
 BATCH = 10
@@ -213,7 +214,7 @@ def _each(results: Results, curve: Settings, where: Where, observations: int) ->
     return {name: _pair(run, observations) for name, run in picked.items()}
 
 
-def _pair(run: Run, observations: int) -> Pair:
+def _pair(run: StudyRun, observations: int) -> Pair:
     data = data_of(run)
     rows = some_rows(len(data), observations)
     factors = varied_factors(data.subset(rows))

@@ -11,7 +11,6 @@ from distaff.errors import DistaffError
 from distaff.metrics import Score
 from distaff.metrics.catalogue import all_metrics
 from distaff.studies.drawings.runs import (
-    Run,
     Settings,
     Where,
     axis,
@@ -25,6 +24,7 @@ from distaff.studies.drawings.runs import (
 )
 from distaff.studies.results import Results
 from distaff.studies.selection import METHODS, metric_correlations
+from distaff.studies.study_run import StudyRun
 from distaff.studies.tables import score_columns
 
 
@@ -146,12 +146,12 @@ def scores_by_factor(
     return {unit: figure, f"{unit}, by factor": table.rename_axis("runs").reset_index()}
 
 
-def values(runs: Sequence[Run], score: str) -> np.ndarray:
+def values(runs: Sequence[StudyRun], score: str) -> np.ndarray:
     """(runs,) a score of each."""
     return np.array([score_of(run, score) for run in runs])
 
 
-def _by_factor(runs: Sequence[Run], score: str, normalize: bool) -> dict[str, float]:
+def _by_factor(runs: Sequence[StudyRun], score: str, normalize: bool) -> dict[str, float]:
     """The mean over runs of each factor's share."""
     metric = all_metrics()[score]
     options = {"normalize": True} if normalize else {}
@@ -160,6 +160,6 @@ def _by_factor(runs: Sequence[Run], score: str, normalize: bool) -> dict[str, fl
     return {factor: float(np.mean([part[factor] for part in parts])) for factor in parts[0]}
 
 
-def _point_names(runs: Sequence[Run], curve: Settings) -> list[str]:
+def _point_names(runs: Sequence[StudyRun], curve: Settings) -> list[str]:
     curves = [curve] if isinstance(curve, str) else curve
     return [name for name in varied(runs) if name not in curves]

@@ -17,7 +17,6 @@ from distaff.metrics.evaluation import evaluate_scores
 from distaff.metrics.informativeness import informativeness
 from distaff.metrics.separability import total_correlation as tc_of_codes
 from distaff.studies.drawings.runs import (
-    Run,
     Settings,
     Where,
     axis,
@@ -31,6 +30,7 @@ from distaff.studies.drawings.runs import (
     varied,
 )
 from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
 from distaff.training.checkpoint import kept
 
 POINTS = 100
@@ -209,7 +209,7 @@ def _setting(results: Results, where: Where, curve: Settings, point: Settings | 
     return " or ".join(dict.fromkeys(names))
 
 
-def _curve(run: Run, quantity: str, observations: int | None) -> Curve:
+def _curve(run: StudyRun, quantity: str, observations: int | None) -> Curve:
     """A term of the log, or a metric of the snapshots."""
     if quantity.partition(":")[0] not in all_metrics() or any(quantity in line for line in run.log[-1:]):
         return _logged(run, quantity)
@@ -220,7 +220,7 @@ def _curve(run: Run, quantity: str, observations: int | None) -> Curve:
     return _snapshots(run, quantity, measure, observations)
 
 
-def _logged(run: Run, term: str) -> Curve:
+def _logged(run: StudyRun, term: str) -> Curve:
     """A term of the log, at most ``POINTS`` of its lines, each the mean since the one before."""
     lines = run.log
     if not lines or term not in lines[-1]:
@@ -232,7 +232,7 @@ def _logged(run: Run, term: str) -> Curve:
 
 
 def _snapshots(
-    run: Run, key: str, measure: Callable[[Codes, Dataset], float], observations: int | None
+    run: StudyRun, key: str, measure: Callable[[Codes, Dataset], float], observations: int | None
 ) -> Curve:
     """A number of every snapshot's codes; what was measured once is kept beside the snapshots."""
     file = run.folder.snapshots / "measured.json"
@@ -247,7 +247,7 @@ def _snapshots(
     return {int(step): value for step, value in found.items()}
 
 
-def _snapshot_steps(run: Run) -> list[int]:
+def _snapshot_steps(run: StudyRun) -> list[int]:
     steps = list(kept(run.folder.snapshots))
     if not steps:
         raise DistaffError(
