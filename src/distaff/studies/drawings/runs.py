@@ -18,10 +18,11 @@ from distaff.metrics.declare import card_of
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.studies.results import Results
-from distaff.studies.study_run import StudyRun as Run
+from distaff.studies.study_run import StudyRun
 from distaff.training.data_call import reopen
 from distaff.training.train import load
 
+Run = StudyRun
 Where = Mapping[str, Any] | None
 """Settings that runs must have to be drawn; all runs otherwise."""
 
