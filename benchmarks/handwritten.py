@@ -6,6 +6,7 @@ from torch.nn import functional as F
 
 from distaff.data.dataset import Dataset
 from distaff.models.critic import critic
+from distaff.models.layers import Networks
 from distaff.models.networks import kim_mnih
 
 
@@ -57,6 +58,9 @@ class HandWritten:
         self.critic_adam.step()
 
 
-def plain_encoder(data: Dataset, latents: int = 10) -> nn.Module:
-    """The encoder as PyTorch makes it, for an eager loop with all defaults."""
-    return kim_mnih(data.shape, 2 * latents, latents).encoder
+def plain_networks(latents: int = 10) -> Networks:
+    """The Kim–Mnih networks of PyTorch's own layers and defaults, as one writes them by hand."""
+    encoder, decoder = kim_mnih((1, 64, 64), 2 * latents, latents)
+    assert isinstance(decoder, nn.Sequential)
+    decoder[-1] = nn.ConvTranspose2d(32, 1, 4, stride=2, padding=1)
+    return Networks(encoder, decoder)

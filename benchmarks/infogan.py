@@ -67,10 +67,11 @@ class ByHand:
     def teach(self, x: Tensor, fake: Tensor) -> None:
         for parameter in self.judges:
             parameter.requires_grad_(True)
-        real_score, fake_score = self.verdict(self.trunk(x)), self.verdict(self.trunk(fake))
         if self.eta is None:
+            real_score, fake_score = self.verdict(self.trunk(x)), self.verdict(self.trunk(fake))
             loss = F.softplus(-real_score).mean() + F.softplus(fake_score).mean()
         else:
+            real_score, fake_score = self.verdict(self.trunk(torch.cat([x, fake]))).chunk(2)
             pi = torch.rand(BATCH, 1, 1, 1)
             between = (pi * x + (1 - pi) * fake).requires_grad_(True)
             scores = self.verdict(self.trunk(between)).sum()

@@ -37,13 +37,13 @@ def pythae_seconds(recipe: str) -> float:
     from pythae.trainers import AdversarialTrainerConfig, BaseTrainerConfig
     from pythae.trainers.training_callbacks import TrainingCallback
 
+    from benchmarks.handwritten import plain_networks
     from distaff.data import dsprites
-    from distaff.models.networks import kim_mnih
 
     class Encoder(BaseEncoder):
         def __init__(self) -> None:
             super().__init__()
-            self.net = kim_mnih((1, 64, 64), 20, 10).encoder
+            self.net = plain_networks().encoder
 
         def forward(self, x: torch.Tensor) -> ModelOutput:
             mu, logvar = self.net(x).chunk(2, dim=1)
@@ -52,7 +52,7 @@ def pythae_seconds(recipe: str) -> float:
     class Decoder(BaseDecoder):
         def __init__(self) -> None:
             super().__init__()
-            self.net = kim_mnih((1, 64, 64), 20, 10).decoder
+            self.net = plain_networks().decoder
 
         def forward(self, z: torch.Tensor) -> ModelOutput:
             return ModelOutput(reconstruction=self.net(z).sigmoid())

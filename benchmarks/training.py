@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from lightning_fabric import Fabric
 
-from benchmarks.handwritten import HandWritten, plain_encoder
+from benchmarks.handwritten import HandWritten, plain_networks
 from benchmarks.timing import seconds, show
 from distaff.data import dsprites
 from distaff.data.dataset import Dataset
@@ -28,7 +28,7 @@ from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
 
 GFLOP = {"beta_vae": 6.07, "factor_vae": 12.23}
-STEPS = 10
+STEPS = 20
 ENCODED = 16_384
 
 
@@ -98,7 +98,7 @@ def encoding(data: Dataset) -> None:
 
 def plain_encoding() -> None:
     data = dsprites.load()
-    encoder = plain_encoder(data)
+    encoder = plain_networks().encoder
     best = float("inf")
     for _ in range(2):
         start = time.perf_counter()

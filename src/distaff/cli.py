@@ -78,6 +78,15 @@ def report(arguments: Sequence[str]) -> None:
     _say(f"written: {report_run(**call)}")
 
 
+def explore(arguments: Sequence[str]) -> None:
+    """Move a run's latents with sliders in a web page: distaff explore RUN, or two runs side by side."""
+    from distaff.explore import explore as function
+
+    written = function(**parse("distaff explore", arguments, function, pairs=True))
+    if written is not None:
+        _say(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
+
+
 def metrics(arguments: Sequence[str]) -> None:
     """List the metrics: what each needs, its range, which way is better, its paper."""
     from distaff.metrics.catalogue import metrics_table
@@ -123,7 +132,19 @@ def recipes(arguments: Sequence[str]) -> None:
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     function.__name__: function
-    for function in (train, resume, evaluate, decompose, traverse, report, study, recipes, metrics, data)
+    for function in (
+        train,
+        resume,
+        evaluate,
+        decompose,
+        traverse,
+        report,
+        explore,
+        study,
+        recipes,
+        metrics,
+        data,
+    )
 }
 
 

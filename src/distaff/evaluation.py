@@ -21,6 +21,7 @@ from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.models.coding import code_tensors, codes_from
 from distaff.models.latents import LatentSpace
 from distaff.models.representation import Representation
+from distaff.naming import read_names, titled
 from distaff.training.checkpoint import find
 from distaff.training.progress import Progress
 from distaff.training.run import RunFolder, warn
@@ -143,15 +144,20 @@ def varied_factors(data: Dataset) -> Factors | None:
 
 def encode_run(folder: RunFolder, data: Dataset, progress: bool = True) -> Encoded:
     """Encode a run's data set, or read what an earlier call left for the same checkpoint."""
-    key = {"step": str(trained_steps(folder)), "data": data.fingerprint}
-    latents = LatentSpace.parse(folder.read()["model"]["latents"])
-    arrays = _read_cache(folder.codes, key)
-    if arrays is not None:
-        return _encoded(arrays, latents)
+    known = already_encoded(folder, data.fingerprint)
+    if known is not None:
+        return known
     arrays = _arrays(load(folder.path), data, progress)
     with atomic_file(folder.codes) as temporary:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, key)
-    return _encoded(arrays, latents)
+        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        save_file(contiguous, temporary, _key(folder, data.fingerprint))
+    return _encoded(arrays, _latents(folder))
+
+
+def already_encoded(folder: RunFolder, fingerprint: str) -> Encoded | None:
+    """What an earlier call left for the same checkpoint and the data of this fingerprint, if anything."""
+    arrays = _read_cache(folder.codes, _key(folder, fingerprint))
+    return None if arrays is None else _encoded(arrays, _latents(folder))
 
 
 def encode(model: Representation, data: Dataset, progress: bool = True) -> Encoded:
@@ -177,6 +183,14 @@ def _encoded(arrays: Mapping[str, FloatArray], latents: LatentSpace) -> Encoded:
     return Encoded(codes_from(arrays), nll, kl, kl_dims, latents.deviations)
 
 
+def _latents(folder: RunFolder) -> LatentSpace:
+    return LatentSpace.parse(folder.read()["model"]["latents"])
+
+
+def _key(folder: RunFolder, fingerprint: str) -> dict[str, str]:
+    return {"step": str(trained_steps(folder)), "data": fingerprint}
+
+
 def trained_steps(folder: RunFolder) -> int:
     """The step of the run's newest good checkpoint."""
     return int(find(folder.checkpoints, warn)[1].get("step", 0))
@@ -198,7 +212,7 @@ def traverse_run(
     model = load(folder.path)
     path = Path(out) if out is not None else folder.figures / "traversals.png"
     kl = encode_run(folder, data).kl_per_latent
-    return figures.save(traversals(model, data, kl, index, latents), path)
+    return figures.save(traversals(model, data, kl, index, latents, read_names(folder)), path)
 
 
 def traversals(
@@ -207,8 +221,11 @@ def traversals(
     kl: FloatArray | None,
     index: int | None = None,
     top: int | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> Figure:
     """One row a latent, sorted by KL if there is one, with some originals and reconstructions on top.
+
+    ``names`` are those that people gave to latents.
 
     A discrete latent's row shows its classes, and what is left of it stays white.
     """
@@ -220,7 +237,8 @@ def traversals(
     steps = max(9, *(variable.classes for variable in variables))
     values = np.linspace(-space.reach, space.reach, steps).tolist()
     some = data.images[np.linspace(0, len(data) - 1, len(values)).astype(np.int64)].numpy()
-    kinds = [f"{v.name} ({v.classes} classes)" if v.classes else v.name for v in variables]
+    titles = titled((variable.name for variable in variables), names or {})
+    kinds = [f"{t} ({v.classes} classes)" if v.classes else t for t, v in zip(titles, variables, strict=True)]
     if kl is not None:
         kinds = [f"{kind} · KL {value:.2f}" for kind, value in zip(kinds, kl, strict=True)]
     return figures.traversals(

@@ -8,7 +8,11 @@ from typing import Annotated, Any
 
 
 def parse(
-    prog: str, arguments: Sequence[str], *functions: Callable[..., Any], leave_out: Sequence[str] = ()
+    prog: str,
+    arguments: Sequence[str],
+    *functions: Callable[..., Any],
+    leave_out: Sequence[str] = (),
+    pairs: bool = False,
 ) -> dict[str, Any]:
     """Read ``arguments`` as keyword arguments of the functions together; wrong ones end the program with 2.
 
@@ -17,6 +21,7 @@ def parse(
         arguments: what was typed after it.
         *functions: whose parameters become flags (positional without a default).
         leave_out: parameters that have no form as a flag.
+        pairs: give a switch that is on by default its ``--name`` beside its ``--no-name``.
     """
     import docstring_parser
     import tyro
@@ -44,7 +49,7 @@ def parse(
     collect.__annotations__ = {p.name: p.annotation for p in parameters}
     vars(collect)["__signature__"] = inspect.Signature(parameters)
     summary = docstring_parser.parse(functions[0].__doc__ or "").short_description
-    config = (tyro.conf.FlagCreatePairsOff,)
+    config = () if pairs else (tyro.conf.FlagCreatePairsOff,)
     return tyro.cli(collect, args=list(arguments), prog=prog, description=summary, config=config)
 
 

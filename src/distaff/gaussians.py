@@ -85,10 +85,11 @@ class Mixture:
         self.scale = logvar.mean(0).div(2).exp()
         equal = mu.new_full((self.count,), -math.log(self.count))
         weights = equal if log_weights is None else log_weights
-        self.boxes = side_by_side(
+        boxes = side_by_side(
             lambda rows: _Box.of(mu[rows], logvar[rows], [p[rows] for p in categories], weights[rows]),
             _neighbours(mu / self.scale, COMPONENTS_A_BOX),
         )
+        self.boxes = list(boxes)
         self.low = torch.stack([box.low for box in self.boxes])
         self.high = torch.stack([box.high for box in self.boxes])
         self.least_precision = torch.stack([box.least_precision for box in self.boxes])
@@ -137,7 +138,7 @@ class Mixture:
 
         boxes = _neighbours(z / self.scale, SAMPLES_A_BOX)
         result = torch.empty(len(z), dtype=torch.float64, device=z.device)
-        result[torch.cat(boxes)] = torch.cat(side_by_side(of_samples, boxes))
+        result[torch.cat(boxes)] = torch.cat(list(side_by_side(of_samples, boxes)))
         return result
 
     def log_density_without_each(self, z: Tensor, classes: Sequence[Tensor] = ()) -> Tensor:

@@ -1,6 +1,8 @@
 """Several cores on one job, each with a part of its own."""
 
-from collections.abc import Callable, Sequence
+import functools
+import os
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -10,7 +12,7 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
-def side_by_side(function: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+def side_by_side(function: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
     """``function`` of every part, in order; several at a time, with one of torch's threads each.
 
     For functions made of many small tensor operations: torch's own threads would wait for each other at every
@@ -18,9 +20,20 @@ def side_by_side(function: Callable[[Part], Result], parts: Sequence[Part]) -> l
     """
     threads = torch.get_num_threads()
     if threads == 1 or len(parts) == 1:
-        return [function(part) for part in parts]
+        yield from map(function, parts)
+        return
+    # The matrix library counts its threads for the whole process, torch for each thread by itself.
+    torch.set_num_threads(1)
     try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            return list(pool.map(function, parts))
+        yield from _workers(threads).map(function, parts)
     finally:
         torch.set_num_threads(threads)
+
+
+@functools.cache
+def _workers(count: int) -> ThreadPoolExecutor:
+    """Threads that are kept, and with them the memory that each has touched."""
+    return ThreadPoolExecutor(count, "side_by_side", initializer=torch.set_num_threads, initargs=(1,))
+
+
+os.register_at_fork(after_in_child=_workers.cache_clear)

@@ -1,6 +1,6 @@
 """A run folder → one HTML page that needs no network."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from distaff.evaluation import Encoded, drawable, encode_run, evaluate_encoded, 
 from distaff.files import write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
+from distaff.naming import read_names, titled
 from distaff.pages import Block, Code, Facts, Picture, Table, Text, page
 from distaff.training.log import read_log
 from distaff.training.run import RunFolder
@@ -39,7 +40,7 @@ def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool
     blocks = [
         _summary(calls, folder, scores),
         *_pictures(folder, model, data, encoded),
-        _scores(scores),
+        _scores(scores, read_names(folder)),
         Text(str(build_goal(calls)), title="What was minimised"),
         Code(yaml.safe_dump(calls, sort_keys=False), title="Settings (run.yaml)", folded=True),
         Code(_commands(folder), title="Look closer"),
@@ -66,10 +67,11 @@ def _summary(calls: dict[str, Any], folder: RunFolder, scores: Sequence[Score]) 
 
 
 def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
-    kl = encoded.kl_per_latent
-    drawings = _images(model, data, kl) if len(data.shape) == 3 else {}
+    kl, names = encoded.kl_per_latent, read_names(folder)
+    drawings = _images(model, data, kl, names) if len(data.shape) == 3 else {}
     if kl is not None and np.isfinite(kl).all():  # a deterministic latent's is infinite
-        drawings["kl"] = (figures.kl_bars(kl, model.names), "KL of each latent: near 0 is unused")
+        bars = figures.kl_bars(kl, titled(model.names, names))
+        drawings["kl"] = (bars, "KL of each latent: near 0 is unused")
     log = read_log(folder.log)
     if len(log) > 1:
         names = [name for name in log[-1] if name not in ("step", "seconds")]
@@ -84,7 +86,9 @@ def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: 
     ]
 
 
-def _images(model: Representation, data: Dataset, kl: FloatArray | None) -> dict[str, tuple[Figure, str]]:
+def _images(
+    model: Representation, data: Dataset, kl: FloatArray | None, names: Mapping[str, str]
+) -> dict[str, tuple[Figure, str]]:
     rows = np.linspace(0, len(data) - 1, 10).astype(np.int64)
     originals = data.images[rows].numpy()
     with torch.random.fork_rng():
@@ -92,7 +96,7 @@ def _images(model: Representation, data: Dataset, kl: FloatArray | None) -> dict
         drawn = drawable(model.model.draw(20).cpu().numpy())
     order = "" if kl is None else ", sorted by KL to the prior"
     drawings = {
-        "traversals": (traversals(model, data, kl), f"Latent traversals{order}"),
+        "traversals": (traversals(model, data, kl, names=names), f"Latent traversals{order}"),
         "reconstructions": (
             figures.reconstructions(originals, drawable(model.reconstruct(originals))),
             "Originals and their reconstructions",
@@ -106,20 +110,23 @@ def _images(model: Representation, data: Dataset, kl: FloatArray | None) -> dict
     return drawings
 
 
-def _scores(scores: Sequence[Score]) -> Table:
-    rows = [(score.name, score.value, score.direction, score.protocol, _breakdown(score)) for score in scores]
+def _scores(scores: Sequence[Score], names: Mapping[str, str]) -> Table:
+    rows = [
+        (score.name, score.value, score.direction, score.protocol, _breakdown(score, names))
+        for score in scores
+    ]
     caption = "Over the whole data set." + "".join(f" {note}" for score in scores for note in score.notes)
     headers = ("score", "value", "better", "protocol", "by factor or latent")
     return Table(headers, rows, title="Scores", caption=caption)
 
 
-def _breakdown(score: Score) -> str:
-    parts = {**(score.per_factor or {}), **(score.per_latent or {})}
+def _breakdown(score: Score, names: Mapping[str, str]) -> str:
+    latents = score.per_latent or {}
+    parts = {**(score.per_factor or {}), **dict(zip(titled(latents, names), latents.values(), strict=True))}
     return ", ".join(f"{name} {value:.3f}" for name, value in parts.items())
 
 
 def _commands(folder: RunFolder) -> str:
     path = folder.path
-    return (
-        f"distaff evaluate {path}\ndistaff traverse {path} --out traversals.png\ntensorboard --logdir {path}"
-    )
+    commands = ("explore {}", "evaluate {}", "traverse {} --out traversals.png")
+    return "\n".join([*(f"distaff {c.format(path)}" for c in commands), f"tensorboard --logdir {path}"])

@@ -6,7 +6,7 @@ import torch
 from PIL import Image
 from torch.utils.data import TensorDataset
 
-from distaff.data.frameworks import from_hugging_face, from_torch
+from distaff.data.frameworks import from_hugging_face, from_object, from_torch
 from distaff.errors import DistaffError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (6, 8, 9, 3), dtype=np.uint8)
@@ -50,6 +50,27 @@ def test_hugging_face_columns_are_read() -> None:
     data = from_hugging_face(table, "pixels", ["label"])
     np.testing.assert_array_equal(data.column("label"), [1, 0, 1, 2, 2, 0])
     np.testing.assert_allclose(data.images[3].numpy(), np.moveaxis(PIXELS[3], 2, 0) / 255, atol=1e-6)
+
+
+def test_hugging_face_images_train_as_they_are() -> None:
+    datasets = pytest.importorskip("datasets")
+    pictures = [Image.fromarray(picture) for picture in np.repeat(PIXELS, 3, axis=0)]
+    table = datasets.Dataset.from_dict(
+        {"image": pictures, "kind": ["a", "b"] * 9},
+        features=datasets.Features({"image": datasets.Image(), "kind": datasets.Value("string")}),
+    )
+    data = from_hugging_face(table, factors=["kind"])
+    assert data.sizes == (2,)
+    assert from_object(table).fingerprint == from_object(np.repeat(PIXELS, 3, axis=0)).fingerprint
+    with pytest.raises(DistaffError, match="one split"):
+        from_object(datasets.DatasetDict({"train": table}))
+
+
+def test_any_library_s_data_are_recognised() -> None:
+    images = from_object(PIXELS).images[:]
+    assert torch.equal(from_object(Photographs([8] * 6)).images[:], images)
+    labels = torch.arange(6)
+    assert from_object(TensorDataset(images, labels)).sizes == (6,)
 
 
 class Split:

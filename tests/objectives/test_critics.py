@@ -6,6 +6,10 @@ from lightning_fabric import Fabric
 from torch.nn import functional as F
 
 from distaff.models.latents import LatentSpace
+from distaff.models.likelihoods import Gaussian
+from distaff.models.priors import Prior
+from distaff.models.priors.gaussians import Anisotropic
+from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.critics import (
     AdversarialPrior,
@@ -16,6 +20,7 @@ from distaff.objectives.critics import (
     non_saturating,
     permute_groups,
 )
+from distaff.objectives.step import Step
 from distaff.training.batches import Batches, seed_step
 from distaff.training.learner import VAELearner, make_adam
 from distaff.training.log import read_log
@@ -140,6 +145,23 @@ def test_the_ratio_to_the_prior_approaches_the_closed_form():
         latents,
     )
     assert found == pytest.approx(0.5 * (0.49 + 0.64 - 1) - math.log(0.8), abs=0.06)
+
+
+def test_the_ratio_to_a_learned_prior_pulls_at_it_as_the_kl_does():
+    """By log σ_d² of the prior: ½ (1 − E z_d² / σ_d²); the critic's own estimate stays as it is."""
+    prior = Anisotropic(2, learned=True)
+    prior.logvar.data.copy_(torch.tensor([0.5, -0.7]))
+    term = DensityRatioPrior(CRITIC)
+    latents = LatentSpace.parse(2)
+    model = VAE(toys.mlp((3,), 4, 2, (6,)), latents, Prior({"z": prior}), Gaussian.read)
+    step = Step(model, model(torch.randn(50, 3)), 0, 50, {term.name: term.network(latents)})
+    estimate = term(step)
+    assert estimate == term.reading(step.networks[term.name](step.z)).mean()
+    found, of_z = torch.autograd.grad(estimate, [prior.logvar, step.z])
+    z = step.z.detach()
+    torch.testing.assert_close(found, 0.5 * (1 - z.square().mean(0) * (-prior.logvar).exp()).detach())
+    (critics,) = torch.autograd.grad(term.reading(step.networks[term.name](step.z)).mean(), step.z)
+    torch.testing.assert_close(of_z, critics)
 
 
 def test_the_ratio_between_groups_approaches_the_closed_form():

@@ -1,6 +1,7 @@
 """Each divergence against sums over pairs by hand and against closed-form Gaussians."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,6 +9,13 @@ import torch
 from scipy.integrate import quad
 
 from distaff.errors import DistaffError
+from distaff.models.latents import LatentSpace
+from distaff.models.posteriors import Posterior
+from distaff.models.priors import Prior
+from distaff.models.priors.discrete import Relaxed
+from distaff.models.priors.gaussians import Anisotropic, FullCovariance
+from distaff.models.relaxed import BernoulliPosterior
+from distaff.models.vae import Output
 from distaff.objectives.densities import batch
 from distaff.objectives.divergences import (
     DIVERGENCES,
@@ -22,6 +30,7 @@ from distaff.objectives.divergences import (
     mmd_of_squares,
     mmd_printed,
 )
+from distaff.objectives.step import Step
 from tests.objectives import worlds
 
 
@@ -126,6 +135,69 @@ def test_inclusive_kl_is_that_of_the_prior_to_q_z():
 def test_exclusive_kl_is_that_of_q_z_to_the_prior():
     found, world = averages(exclusive_kl)
     assert found == pytest.approx(world.kl_to(torch.eye(2).double()), abs=0.04)
+
+
+def pull_on_prior(divergence, prior, parameter, mu, logvar, repeats=60):
+    """The mean gradient of a divergence to a parameter of the prior, and its standard error."""
+    torch.manual_seed(0)
+    found = []
+    for _ in range(repeats):
+        s = worlds.step_of(mu, logvar, worlds.space(2), len(mu), batch, Prior({"g0": prior}))
+        found += torch.autograd.grad(divergence(s), parameter)
+    found = torch.stack(found)
+    return found.mean(0), found.std(0) / math.sqrt(repeats)
+
+
+@pytest.mark.parametrize("kind", [partial(Anisotropic, learned=True), FullCovariance])
+def test_the_inclusive_kl_pulls_at_a_learned_prior(kind):
+    """KL(N(0, P) ‖ N(0, C)) = ½ [tr(C⁻¹ P) − D − log |P| + log |C|], with P = diag exp(2 a)."""
+    world = worlds.GaussianWorld(400, MEAN_COV, VARIANCES)
+    prior, log_scales = kind(2).double(), torch.tensor([0.4, -0.3]).double()
+    full = isinstance(prior, FullCovariance)
+    parameter = prior.log_diagonal if full else prior.logvar
+    parameter.data.copy_(log_scales if full else 2 * log_scales)
+    expected = torch.linalg.inv(world.cov).diagonal() * (2 * log_scales).exp() - 1
+    found, error = pull_on_prior(inclusive_kl, prior, parameter, world.mu, world.logvar)
+    assert expected.abs().min() > 0.1
+    assert ((found if full else 2 * found) - expected).abs().max() < 8 * error.max() + 0.01
+
+
+def test_mmd_pulls_at_a_learned_prior():
+    """By characteristic functions: the derivative of Σ_d ∫ spectrum(ω) (φ_q − φ_p)² dω by log σ_p²."""
+    prior = Anisotropic(2, learned=True).double()
+    prior.logvar.data.copy_(torch.tensor([0.8, -1.0]))
+    mu, logvar = torch.zeros(200, 2).double(), torch.zeros(200, 2).double()
+
+    def derivative(logvar):
+        def integrand(w):
+            spectrum = sum(math.sqrt(2 * s) * math.exp(-math.sqrt(2 * s) * w) for s in SCALES)
+            q, p = math.exp(-0.5 * w**2), math.exp(-0.5 * math.exp(logvar) * w**2)
+            return spectrum * 2 * (p - q) * (-0.5 * w**2 * math.exp(logvar)) * p
+
+        return quad(integrand, 0, 60)[0]
+
+    expected = torch.tensor([derivative(value) for value in prior.logvar.tolist()])
+    found, error = pull_on_prior(mmd, prior, prior.logvar, mu, logvar, repeats=200)
+    assert ((found - expected).abs() < 4 * error).all()
+    assert (expected.abs() > 8 * error).all()
+
+
+def test_the_inclusive_kl_pulls_at_learned_classes():
+    """Two relaxed bits whose logits are d apart have the KL d coth(d/2) − 2 at any temperature."""
+    latents = LatentSpace.parse("smile=bernoulli:1")
+    prior = Prior({"smile": Relaxed(latents.groups["smile"], learned=True)})
+    prior.parts[0].logits.data.fill_(1.5)
+    posterior = Posterior({"smile": BernoulliPosterior(torch.full((500, 1), -0.5), prior.temperature)})
+    torch.manual_seed(0)
+    found = []
+    for _ in range(100):
+        output = Output(torch.zeros(500, 1), posterior, posterior.rsample(), None, prior)
+        step = Step(worlds.model_of(worlds.space(1)), output, 0, 500, density=batch)
+        found += torch.autograd.grad(inclusive_kl(step), prior.parts[0].logits)
+    found = torch.cat(found)
+    expected = 1 / math.tanh(1.0) - 1.0 / math.sinh(1.0) ** 2
+    assert float(found.mean()) == pytest.approx(expected, abs=4 * float(found.std()) / 10)
+    assert expected > 0.4
 
 
 @pytest.mark.parametrize("divergence", [mmd, mmd_printed, mmd_joint, inclusive_kl, exclusive_kl])

@@ -31,6 +31,7 @@ def test_a_killed_ray_worker_is_replaced_and_its_run_goes_on(tiny, tmp_path):
     assert not list((tmp_path / "out").glob(".seen-*"))
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_by_ray_too(tiny, tmp_path):
     path = write(tmp_path, tiny, [{"recipe": "vae", "batch_size": 1000}])
     with pytest.raises(DistaffError, match="lower batch_size"):

@@ -100,6 +100,7 @@ def test_a_study_killed_in_the_middle_goes_on_where_it_was(tiny, tmp_path):
         assert steps_taken(log, beta) == Counter(range(60))
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_after_a_checkpoint_and_says_how_to_go_on(tiny, tmp_path):
     log = tmp_path / "steps"
     recipe = {"recipe": TROUBLES + "recorded", "log": str(log), "seconds": 0.05}

@@ -5,12 +5,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch.utils.data import Dataset as TorchDataset
 
 from distaff.codes import as_array
 from distaff.data.arrays import Channels, from_array, with_factors
 from distaff.data.dataset import Dataset
 from distaff.data.progress import progress
 from distaff.errors import DistaffError
+
+
+def from_object(data: Any) -> Dataset:
+    """The data set that an object of another library is: Hugging Face's, torch's, or an array."""
+    if hasattr(data, "column_names"):
+        return from_hugging_face(data)
+    return from_torch(data) if isinstance(data, TorchDataset) else from_array(data)
 
 
 def from_torch(dataset: Any, names: Sequence[str] | None = None, channels: Channels = "auto") -> Dataset:

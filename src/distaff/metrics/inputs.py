@@ -78,7 +78,7 @@ def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
         raise DistaffError("the codes have no latents: give an array (N, D) with D of at least 1.")
     if len(codes) < 2:
         raise DistaffError(f"the codes have {len(codes)} rows: a metric needs at least 2 observations.")
-    if float(np.abs(codes.means).max(initial=0)) > _LARGEST_MEAN:
+    if max(float(codes.means.max(initial=0)), -float(codes.means.min(initial=0))) > _LARGEST_MEAN:
         raise DistaffError(f"means beyond {_LARGEST_MEAN:g} cannot be squared safely: rescale the latents.")
     if codes.logvars is not None and codes.logvars.max(initial=0) > _LARGEST_LOGVAR:
         raise DistaffError(

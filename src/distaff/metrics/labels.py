@@ -62,6 +62,11 @@ class Labels:
         return np.asarray(self.classes[rows, factor])
 
     @cached_property
+    def by_factor(self) -> list[IntArray]:
+        """Each factor's (N,) hard classes, in memory of its own: counting strided ones is slow."""
+        return [] if self.classes is None else [np.ascontiguousarray(y) for y in self.classes.T]
+
+    @cached_property
     def columns(self) -> list[slice]:
         """Where each factor stands in ``table``."""
         ends = np.cumsum(self.sizes).tolist()
@@ -72,7 +77,7 @@ class Labels:
         """(K,) H(y_k) in nats."""
         if self.classes is None:
             return np.array([entropy(p.mean(axis=0)) for p in self.soft])
-        counts = [np.bincount(y, minlength=size) for y, size in zip(self.classes.T, self.sizes, strict=True)]
+        counts = [np.bincount(y, minlength=size) for y, size in zip(self.by_factor, self.sizes, strict=True)]
         return np.array([entropy(count / len(self.classes)) for count in counts])
 
 

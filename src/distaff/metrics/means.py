@@ -16,8 +16,8 @@ def mean_tables(codes: Codes, bins: int, labels: Labels, groups: int = 1) -> Tab
     if bins < 2:
         raise DistaffError(f"bins={bins}: binning the means needs at least 2.")
     columns = []
-    for means in codes.means.T.astype(np.float64):
-        low, high = means.min(), means.max()
+    for means in np.ascontiguousarray(codes.means.T):
+        low, high = float(means.min()), float(means.max())
         columns.append(Bins(bins, low, high).index(means) if high > low else np.zeros(len(means), np.int64))
     columns += [p.argmax(axis=1) for p in codes.categories.values()]
     sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]

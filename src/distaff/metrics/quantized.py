@@ -56,9 +56,10 @@ class Bins:
 
     def index(self, values: FloatArray) -> IntArray:
         """The half-open bin of each value; values outside go to the nearest."""
-        scaled = (values.astype(np.float64) - self.low) * (self.count / (self.high - self.low))
+        scaled = np.subtract(values, self.low, dtype=np.float64)
+        scaled *= self.count / (self.high - self.low)
         # Once clipped, values are not negative and truncating is rounding down.
-        return np.asarray(scaled.clip(0, self.count - 1).astype(np.int64))
+        return np.asarray(scaled.clip(0, self.count - 1, out=scaled).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -152,11 +153,13 @@ def index_tables(
         joint, whole = np.zeros((kept, latents, bins, 0)), np.stack(masses, axis=1) / shares
     else:
         joint = np.empty((kept, latents, bins, sum(labels.sizes)))
-        for factors, y in _bundles(labels.classes, labels.sizes, CELLS // (kept * bins)):
+        place = np.empty_like(firsts[0])  # in memory of its own, since fresh pages cost more than the sums
+        for factors, y in _bundles(labels.by_factor, labels.sizes, CELLS // (kept * bins)):
             shape = tuple(labels.sizes[k] for k in factors)
             size = int(np.prod(shape))
             for i, first in enumerate(firsts):
-                cells = np.bincount(first * size + y, minlength=kept * bins * size)
+                np.add(np.multiply(first, size, out=place), y, out=place)
+                cells = np.bincount(place, minlength=kept * bins * size)
                 cells = cells.reshape(kept, bins, *shape)
                 for k in reversed(factors):
                     joint[:, i, :, labels.columns[k]] = (
@@ -174,12 +177,13 @@ def index_tables(
     )
 
 
-def _bundles(classes: IntArray, sizes: Sequence[int], limit: int) -> list[tuple[list[int], IntArray]]:
+def _bundles(
+    classes: Sequence[IntArray], sizes: Sequence[int], limit: int
+) -> list[tuple[list[int], IntArray]]:
     """Factors whose joint classes number at most ``limit``, with those (N,) classes: fewer passes."""
     bundles: list[tuple[list[int], IntArray]] = []
     product = 0
-    for k, size in enumerate(sizes):
-        column = np.ascontiguousarray(classes[:, k])
+    for k, (column, size) in enumerate(zip(classes, sizes, strict=True)):
         if bundles and product * size <= limit:
             factors, together = bundles[-1]
             bundles[-1] = ([*factors, k], together * size + column)
@@ -197,7 +201,7 @@ def _posterior_tables(codes: Codes, bins: Bins, labels: Labels | None, groups: i
     slabs = [
         (g, slab) for g, rows in enumerate(members) for slab in np.array_split(rows, 1 + len(rows) // SLAB)
     ]
-    sums = side_by_side(lambda slab: _slab_sums(codes, slab[1], bins, max(sizes), labels), slabs)
+    sums = list(side_by_side(lambda slab: _slab_sums(codes, slab[1], bins, max(sizes), labels), slabs))
     masses, conditional, joint, outside = (
         np.zeros((len(counts), *first.shape), dtype=np.float64) for first in sums[0]
     )
@@ -267,9 +271,10 @@ def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[T
 
 def deal(count: int, groups: int) -> tuple[IntArray, IntArray]:
     """(count,) the random group of each row, always the same for the same numbers, and the groups' sizes."""
+    if groups == 1:
+        return np.zeros(count, np.int64), np.array([count])
     group = np.arange(count) % min(groups, count)
-    if groups > 1:
-        np.random.default_rng(0).shuffle(group)
+    np.random.default_rng(0).shuffle(group)
     return group, np.bincount(group)
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from torch import nn
 
 from distaff.errors import DistaffError
+from distaff.models.kernels import UpToOneChannel
 
 Shape = tuple[int, ...]
 RELU_IN_PLACE = partial(nn.ReLU, inplace=True)
@@ -50,6 +51,8 @@ def level(
 
 def last_up(inputs: int, outputs: int) -> nn.Module:
     """The transposed convolution that ends a decoder: nothing after it."""
+    if outputs == 1:
+        return UpToOneChannel(inputs)
     return nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1)
 
 

@@ -16,6 +16,7 @@ from distaff.models.coding import code_tensors, codes_from, to_z
 from distaff.models.infogan import InfoGAN
 from distaff.models.layout import channels_last, images_channels_last
 from distaff.models.vae import VAE
+from distaff.parallel import side_by_side
 
 BATCH = 256
 Model = VAE | InfoGAN
@@ -46,17 +47,19 @@ class Representation:
             images: values in [0, 1]; vectors (N, D) for a model of vectors.
             progress: called with the number of images done, now and then.
         """
-        blocks: dict[str, list[NDArray[np.float32]]] = {}
-        done = 0
-        for x in self.batches(images):
-            with torch.inference_mode():
-                tensors = code_tensors(self.model.encode(x))
-            for name, tensor in tensors.items():
-                blocks.setdefault(name, []).append(tensor.cpu().numpy())
-            done += len(x)
+        images = self._checked(images)
+
+        @torch.inference_mode()
+        def of_block(start: int) -> dict[str, NDArray[np.float32]]:
+            tensors = code_tensors(self.model.encode(self._block(images, start)))
+            return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
+
+        blocks = []
+        for block in side_by_side(of_block, range(0, len(images), BATCH)):
+            blocks.append(block)
             if progress is not None:
-                progress(done)
-        return codes_from({name: np.concatenate(parts) for name, parts in blocks.items()})
+                progress(min(len(blocks) * BATCH, len(images)))
+        return codes_from({name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]})
 
     def to_z(self, codes: Codes) -> NDArray[np.float32]:
         """z (N, width) of codes: the means, and the likeliest class of each discrete variable, one-hot."""
@@ -155,11 +158,18 @@ class Representation:
 
     def batches(self, images: Any) -> Iterator[Tensor]:
         """The images in blocks, as float32 tensors on the model's device, shapes checked."""
+        images = self._checked(images)
+        return (self._block(images, start) for start in range(0, len(images), BATCH))
+
+    def _checked(self, images: Any) -> Any:
+        """Images that are sliced like ``Dataset.images`` and have the model's shape."""
         if isinstance(images, np.ndarray | Tensor | list | tuple):
             images = from_array(as_array(images)).images
         if tuple(images.shape) != self.shape:
             raise DistaffError(
                 f"images have shape {tuple(images.shape)} but the model was trained on {self.shape}."
             )
-        for start in range(0, len(images), BATCH):
-            yield images_channels_last(images[start : start + BATCH].to(self.device))
+        return images
+
+    def _block(self, images: Any, start: int) -> Tensor:
+        return images_channels_last(images[start : start + BATCH].to(self.device))

@@ -64,6 +64,11 @@ def prior_samples(model: VAE, x: Tensor) -> Tensor:
     return model.prior.sample(len(x), x)
 
 
+def log_prior(s: Step) -> Tensor:
+    """log p(z) (B,) at the samples, with gradient to the prior alone."""
+    return s.output.prior.log_prob(s.z.detach())
+
+
 def log_ratio(logits: Tensor) -> Tensor:
     """log q(z)/r(z) (B,) as the critic's logits (B, 2) have it (FactorVAE Eq. 3)."""
     return logits[:, 0] - logits[:, 1]
@@ -83,17 +88,24 @@ class DensityRatio(Term):
         reference: gives samples of r(z) from the model and a second, independent batch.
         settings: the critic and its optimiser.
         reading: from the critic's logits (B, 2) to what is averaged over the batch.
+        log_reference: log r(z) (B,) where r is known and may be learned. A critic's estimate is blind to
+            that: the term's gradient to r's own parameters is that of −E log r(z), as in KL(q(z) ‖ r(z)).
     """
 
     name: str
     reference: Callable[[VAE, Tensor], Tensor]
     settings: CriticSettings = field(default_factory=CriticSettings)
     reading: Callable[[Tensor], Tensor] = log_ratio
+    log_reference: Callable[[Step], Tensor] | None = None
 
     def __call__(self, s: Step) -> Tensor:
         """The critic's estimate on the batch, with gradient to z."""
         logits: Tensor = s.networks[self.name](s.z)
-        return self.reading(logits).mean()
+        estimate = self.reading(logits).mean()
+        if self.log_reference is None:
+            return estimate
+        log_r = self.log_reference(s).mean()
+        return estimate - (log_r - log_r.detach())
 
     def network(self, latents: LatentSpace) -> nn.Module:
         """A new critic for a latent space."""
@@ -125,7 +137,7 @@ def DensityRatioGroups(settings: CriticSettings) -> DensityRatio:
 
 def DensityRatioPrior(settings: CriticSettings) -> DensityRatio:
     """KL(q(z) ‖ p(z)) by density ratio against samples of the prior."""
-    return DensityRatio("marginal_kl", prior_samples, settings)
+    return DensityRatio("marginal_kl", prior_samples, settings, log_reference=log_prior)
 
 
 def AdversarialPrior(settings: CriticSettings) -> DensityRatio:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import socket
 import sys
 import tarfile
 import tempfile
@@ -19,6 +20,8 @@ from distaff.studies.study_run import StudyRun
 from distaff.training.run import RunFolder
 
 LOCAL = "local"
+PATIENCE = 10.0
+"""Seconds that a cluster has to answer."""
 RETRIES = 3
 """How often Ray starts a task again whose process or machine was lost; it resumes from its checkpoint."""
 
@@ -82,6 +85,8 @@ class RayTasks:
         here = {"num_cpus": max(count, cores()), "include_dashboard": False}
         where = here if address == LOCAL else {"address": address}
         try:
+            if ":" in address:
+                _knock(address)
             self.ray.init(log_to_driver=False, logging_level="error", **where)
         except (ConnectionError, OSError, RuntimeError, ValueError) as problem:
             raise DistaffError(f"no Ray cluster answers at {address}: {problem}.") from problem
@@ -137,6 +142,12 @@ def unpack(content: bytes, folder: Path) -> None:
     """Put an archive in the place of a run folder, whole or not at all."""
     with atomic_folder(folder) as new, tarfile.open(fileobj=io.BytesIO(content)) as archive:
         archive.extractall(new, filter="data")
+
+
+def _knock(address: str) -> None:
+    """Raise at once where nothing listens: Ray itself would wait for minutes."""
+    host, _, port = address.rpartition("/")[2].rpartition(":")
+    socket.create_connection((host, int(port)), PATIENCE).close()
 
 
 def import_ray() -> Any:

@@ -76,7 +76,7 @@ def _best(results: Results) -> dict[str, Cell]:
     table = group_table(results, metrics=[name]).dropna(subset="mean")
     if table.empty:
         return {}
-    best = table.loc[(sign * table["mean"]).idxmax()]
+    best = table.iloc[int((sign * table["mean"].to_numpy()).argmax())]
     setting = [f"{key} {best[key]}" for key in results.study.varied[1:] if _cell(best[key]) is not None]
     return {f"best mean {_title(name)}": f"{best['mean']:.3g}", "by": ", ".join([best["recipe"], *setting])}
 

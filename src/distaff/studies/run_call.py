@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ class RunCall:
         given = dict(settings)
         data = data_call(given.pop("data"))
         name = given.pop("recipe")
-        recipe = find_function("recipe", name, recipes)
+        recipe = _recipe(name)
         own, training = inspect.signature(recipe).parameters, training_parameters()
         for argument in given:
             if argument not in own and argument not in training:
@@ -62,13 +63,17 @@ class RunCall:
 
     @cached_property
     def key(self) -> str:
-        """The name of the run's folder."""
+        """The name of the run's folder.
+
+        Arguments at their defaults are no part of it: one that a later version adds should not make every
+        run a new one.
+        """
         words = {"": self.recipe, **_weights(self.arguments), "seed": self.training["seed"]}
         calls = {
             "recipe": self.recipe,
-            "arguments": self.arguments,
+            "arguments": _chosen(self.arguments, inspect.signature(_recipe(self.recipe)).parameters),
             "data": self.data,
-            "training": {k: v for k, v in self.training.items() if k not in MACHINERY},
+            "training": _chosen(self.training, training_parameters()),
         }
         return folder_name(words, calls)
 
@@ -123,6 +128,19 @@ def data_call(data: Any) -> dict[str, Any]:
     return {"spec": spec, "file": given.pop("file", None), "options": given}
 
 
+def _recipe(name: str) -> Callable[..., Any]:
+    return find_function("recipe", name, recipes)
+
+
+def _chosen(values: Mapping[str, Any], parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """The arguments that are not at their defaults and that change what comes out of a run."""
+    return {
+        name: value
+        for name, value in values.items()
+        if name not in MACHINERY and value != to_plain(parameters[name].default)
+    }
+
+
 def _bind(
     function: Callable[..., Any], parameters: Mapping[str, inspect.Parameter], given: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -146,7 +164,9 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
         if not number.is_integer():
             raise DistaffError(f"{name} must be a whole number, not {value!r}.")
         return int(number)
-    if typing.get_origin(hint) is tuple and not isinstance(value, list | tuple):
+    options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    takes_list = any(typing.get_origin(option) is tuple for option in options)
+    if takes_list and value is not None and not isinstance(value, list | tuple):
         raise DistaffError(
             f"{name} must be a list, not {value!r}: a list in a study is a grid, "
             f"so write {{value: [...]}} for one that is itself the value."
@@ -154,7 +174,7 @@ def _checked(name: str, value: Any, hint: Any) -> Any:
     if hint is str and not isinstance(value, str):
         raise DistaffError(f"{name} must be text, not {value!r}.")
     made = from_plain(value, hint, name)
-    if float in (hint, *typing.get_args(hint)) and isinstance(made, bool | list | Mapping):
+    if float in options and isinstance(made, bool | list | Mapping):
         raise DistaffError(f"{name} must be a number, not {value!r}.")
     return made
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 import yaml
+from torch.utils.data import Dataset as TorchDataset
 
 from distaff.data import names, open_dataset
-from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
+from distaff.data.frameworks import from_object
+from distaff.data.sizes import resized
 from distaff.errors import DistaffError
 
-Data = str | Path | Dataset | np.ndarray[Any, Any]
+Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
 
 
 def open_data_call(
@@ -25,7 +27,7 @@ def open_data_call(
     """A data set, and the call that opens it again: paths are made absolute, what is in memory has no spec.
 
     Args:
-        data: a known name, a file, a folder, an array or a Dataset.
+        data: a known name, a file, a folder, an array, a ``Dataset``, or another library's (``from_object``).
         file: the official file of a named data set.
         options: what its ``load`` takes beside, as a mapping or as text such as ``part=test,variant=real``.
         resize: one of those options by itself.
@@ -44,7 +46,11 @@ def open_data_call(
         spec = str(data) if known or not Path(data).exists() else str(Path(data).resolve())
         dataset = open_dataset(spec, file and Path(file), **chosen)
     else:
-        dataset = from_array(data)
+        dataset = from_object(data)
+    if spec is None and chosen.keys() - {"resize"}:
+        raise DistaffError(f"{', '.join(chosen.keys() - {'resize'})} go with files, not with data in memory.")
+    if spec is None and "resize" in chosen:
+        dataset = resized(dataset, chosen["resize"])
     return dataset, {
         "spec": spec,
         "file": file and str(Path(file).resolve()),

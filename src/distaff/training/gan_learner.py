@@ -62,7 +62,7 @@ class InfoGANLearner:
         """One step of the discriminator."""
         with trainable(self.model.discriminator):
             with self.fabric.autocast():
-                scores = self.model.score(real), self.model.score(fake)
+                scores = self._scores(real, fake)
             loss = self.game.rules.discriminator(*scores)
             values = {"discriminator_loss": loss}
             if self.game.penalty:
@@ -71,6 +71,12 @@ class InfoGANLearner:
             descend(self.fabric, self.model, self.optimisers["discriminator"], loss)
         with torch.no_grad():
             return values | self.game.rules.accuracies(*scores)
+
+    def _scores(self, real: Tensor, fake: Tensor) -> tuple[Tensor, Tensor]:
+        if self.game.norm == "batch":  # Each kind of image is normalised among its own.
+            return self.model.score(real), self.model.score(fake)
+        of_real, of_fake = self.model.score(torch.cat([real, fake])).chunk(2)
+        return of_real, of_fake
 
     def _deceive(self, fake: Tensor, c: Tensor, index: int) -> dict[str, Tensor]:
         """One step of generator and Q."""

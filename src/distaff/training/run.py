@@ -62,6 +62,11 @@ class RunFolder:
         return self.path / "scores.json"
 
     @property
+    def names(self) -> Path:
+        """What people have called the latents."""
+        return self.path / "names.json"
+
+    @property
     def figures(self) -> Path:
         """Pictures."""
         return self.path / "figures"

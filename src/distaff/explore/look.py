@@ -1,0 +1,133 @@
+"""What is known of each latent before it is moved: its information, its reach, q(z_j) beside the prior."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from distaff.codes import Codes, FloatArray
+from distaff.metrics import Factors
+from distaff.metrics.entropies import entropy
+from distaff.metrics.inputs import Float64Array, quantize_factors
+from distaff.metrics.labels import read_labels
+from distaff.metrics.quantized import Bins, posterior_tables
+from distaff.models.latents import Variable
+from distaff.models.representation import Representation
+
+BINS = Bins(96, -4 / 3, 4 / 3)
+SHOWN = slice(12, 84)
+"""Bins of a latent divided by its reach: those in [−1, 1] are drawn, two to a bar."""
+
+UNUSED = 0.1
+"""Nats of I(x; z_j) below which a latent is folded away."""
+
+DRAWS = 4096
+TAIL = 0.005
+
+
+@dataclass(frozen=True)
+class Latent:
+    """One latent variable.
+
+    Args:
+        variable: its name, columns and classes.
+        information: I(x; z_j) in nats, over bins of q(z_j|x) for a real latent.
+        reach: a real latent's slider goes from −reach to reach.
+        posterior: q(z_j) of each bar of the histogram, or of each class.
+        prior: p(z_j) of the same.
+    """
+
+    variable: Variable
+    information: float
+    reach: float
+    posterior: Float64Array
+    prior: Float64Array
+
+    def steps(self, count: int) -> Float64Array:
+        """What a traversal sets the latent to: ``count`` values over two thirds of its reach, or classes."""
+        if self.variable.classes:
+            return np.arange(self.variable.classes, dtype=np.float64)
+        return np.linspace(-2 / 3, 2 / 3, count) * self.reach
+
+
+def look(model: Representation, codes: Codes) -> tuple[Latent, ...]:
+    """The latents in the order of ``Codes.names``, as codes of some observations show them."""
+    variables = model.model.latents.coded
+    draws = _prior_draws(model)
+    reaches = np.array([_reach(v, draws, codes) for v in variables])
+    tables = posterior_tables(scaled(codes, reaches), BINS)
+    masses, conditional = tables.average(tables.masses), tables.average(tables.conditional)
+    information = np.maximum(entropy(masses) - conditional, 0)
+    densities = _prior_masses(model, reaches)
+    return tuple(
+        Latent(
+            variable,
+            float(information[j]),
+            float(reaches[j]),
+            masses[j, : variable.classes] if variable.classes else _bars(masses[j]),
+            _shares(variable, draws) if variable.classes else _bars(densities[:, variable.place]),
+        )
+        for j, variable in enumerate(variables)
+    )
+
+
+def factor_information(
+    codes: Codes, latents: Sequence[Latent], factors: Factors
+) -> tuple[Float64Array, Float64Array, tuple[str, ...]]:
+    """I(z_j; y_k) (latents, K) in nats, H(y_k) (K,), and notes; real-valued factors are binned."""
+    reaches = np.array([latent.reach for latent in latents])
+    kept, labels = read_labels(scaled(codes, reaches), quantize_factors(factors), None)
+    information = posterior_tables(kept, BINS, labels).information(labels)
+    return information, labels.entropies, labels.notes
+
+
+def scaled(codes: Codes, reaches: Float64Array) -> Codes:
+    """The real latents divided by their reaches, so that one set of bins serves all."""
+    width = reaches[: codes.means.shape[1]]
+    logvars = None if codes.logvars is None else codes.logvars - 2 * np.log(width)
+    return Codes(codes.means / width, logvars, codes.categories)
+
+
+def _prior_draws(model: Representation) -> FloatArray:
+    """(DRAWS, width), the same every time, discrete latents at a class."""
+    with torch.random.fork_rng(), torch.inference_mode():
+        torch.manual_seed(0)
+        z = model.model.prior.sample(DRAWS, next(model.model.parameters()))
+        drawn: FloatArray = model.model.latents.hard(z).cpu().numpy()
+    return drawn
+
+
+def _reach(variable: Variable, draws: FloatArray, codes: Codes) -> float:
+    """How far the prior and the data's means go, but for their tails, rounded up to a half."""
+    if variable.classes:
+        return 1.0
+    both = draws[:, variable.columns], codes.means[:, codes.names.index(variable.name)]
+    furthest = max(float(np.abs(np.quantile(values, [TAIL, 1 - TAIL])).max()) for values in both)
+    return max(np.ceil(2 * furthest) / 2, 0.5)
+
+
+def _prior_masses(model: Representation, reaches: Float64Array) -> Float64Array:
+    """(bins, variables) p(z_j) of each bin, by its density in the middle; only real latents have one."""
+    space = model.model.latents
+    edges = BINS.edges().numpy()
+    z = np.empty((BINS.count, space.width), np.float32)
+    widths = np.ones(len(space.variables))
+    for variable, reach in zip(space.coded, reaches, strict=True):
+        middles = (edges[1:] + edges[:-1])[:, None] / 2 * reach
+        z[:, variable.columns] = 1 / variable.classes if variable.classes else middles
+        widths[variable.place] = reach * (edges[1] - edges[0])
+    with torch.inference_mode():
+        density = model.model.prior.log_prob_dims(torch.from_numpy(z).to(model.device)).exp()
+    return np.asarray(density.cpu().numpy() * widths)
+
+
+def _bars(masses: Float64Array) -> Float64Array:
+    return np.asarray(masses[SHOWN].reshape(-1, 2).sum(axis=1))
+
+
+def _shares(variable: Variable, draws: FloatArray) -> Float64Array:
+    """How often the prior draws each class."""
+    columns = draws[:, variable.columns]
+    classes = columns.argmax(axis=1) if columns.shape[1] > 1 else columns[:, 0].astype(np.int64)
+    return np.bincount(classes, minlength=variable.classes) / len(draws)

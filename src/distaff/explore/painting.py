@@ -1,0 +1,103 @@
+"""Observations as pictures for a screen: images as they are, vectors as points or bars."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.codes import FloatArray
+
+Pixels = NDArray[np.uint8]
+SIDE = 128
+"""Pixels a side of a picture of a vector."""
+
+PAPER, FAINT, INK = (255, 255, 255), (196, 202, 208), (0, 89, 140)
+DOT = 4
+"""Radius of the point that stands for a vector of two numbers."""
+
+
+class Painter(Protocol):
+    """Draws N observations."""
+
+    shape: tuple[int, int, int]
+    """(height, width, channels) of a picture; the channels are 1 or 3."""
+
+    explains: str | None
+    """What a reader should know of the pictures."""
+
+    def __call__(self, observations: FloatArray) -> Pixels:
+        """(N, height, width, channels) of observations (N, *shape)."""
+
+
+def painter_for(shape: tuple[int, ...], some: FloatArray) -> Painter:
+    """The painter of observations of a shape, of which ``some`` (n, *shape) show how far they reach."""
+    if len(shape) == 3:
+        return Images(shape)
+    return Points(some) if shape == (2,) else Bars(some)
+
+
+class Images:
+    """Images (C, H, W) with values in [0, 1]; other numbers of channels than 1 or 3 are averaged."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        channels, height, width = shape
+        self.averaged = channels not in (1, 3)
+        self.shape = (height, width, 1 if self.averaged else channels)
+        self.explains = f"The mean of {channels} channels is shown." if self.averaged else None
+
+    def __call__(self, observations: FloatArray) -> Pixels:
+        """Levels of 0 … 255."""
+        if self.averaged:
+            observations = observations.mean(axis=1, keepdims=True)
+        levels = np.nan_to_num(observations, nan=1.0).clip(0, 1) * 255
+        return np.ascontiguousarray(levels.round().astype(np.uint8).transpose(0, 2, 3, 1))
+
+
+class Points:
+    """Vectors of two numbers: each a point of the plane, over the data in grey."""
+
+    shape = (SIDE, SIDE, 3)
+    explains = "Each observation is a point of the plane, drawn over the data in grey."
+
+    def __init__(self, some: FloatArray) -> None:
+        low, high = some.min(axis=0), some.max(axis=0)
+        self.centre, self.reach = (low + high) / 2, 0.6 * max(float((high - low).max()), 1e-6)
+        self.paper = np.full(self.shape, PAPER, np.uint8)
+        rows, columns = self._places(some)
+        self.paper[rows, columns] = FAINT
+
+    def __call__(self, observations: FloatArray) -> Pixels:
+        """A dot each."""
+        pictures = np.repeat(self.paper[None], len(observations), axis=0)
+        y, x = np.mgrid[:SIDE, :SIDE]
+        for picture, row, column in zip(pictures, *self._places(observations), strict=True):
+            picture[(y - row) ** 2 + (x - column) ** 2 <= DOT**2] = INK
+        return pictures
+
+    def _places(self, points: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows, upwards, and columns of the picture; what lies outside is put at its edge."""
+        scaled = np.nan_to_num((points - self.centre) / self.reach).clip(-1, 1)
+        places = ((scaled + 1) / 2 * (SIDE - 1)).round().astype(np.int64)
+        return SIDE - 1 - places[:, 1], places[:, 0]
+
+
+class Bars:
+    """Longer vectors: one bar a number, up or down from zero."""
+
+    shape = (SIDE, SIDE, 3)
+
+    def __init__(self, some: FloatArray) -> None:
+        self.low, self.high = min(float(some.min()), 0.0), max(float(some.max()), 0.0)
+        self.explains = f"Each bar is one of an observation's {some.shape[1]} numbers."
+
+    def __call__(self, observations: FloatArray) -> Pixels:
+        """A row of bars each; of more numbers than pixels some are left out."""
+        numbers = observations[:, np.arange(SIDE) * observations.shape[1] // SIDE]
+        ends, zero = self._rows(np.nan_to_num(numbers))[:, None], self._rows(np.zeros(1))
+        y = np.arange(SIDE)[:, None]
+        inside = (np.minimum(ends, zero) <= y) & (y <= np.maximum(ends, zero))
+        return np.where(inside[..., None], INK, PAPER).astype(np.uint8)
+
+    def _rows(self, numbers: FloatArray) -> NDArray[np.int64]:
+        share = (self.high - numbers) / max(self.high - self.low, 1e-6)
+        return np.asarray((share.clip(0, 1) * (SIDE - 1)).round().astype(np.int64))

@@ -1,0 +1,103 @@
+"""``explore``: open the page for one run or two, or write it to a file."""
+
+import errno
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
+
+import uvicorn
+
+from distaff.errors import DistaffError
+from distaff.explore.export import export_page
+from distaff.explore.guard import new_token
+from distaff.explore.server import build_app
+from distaff.explore.session import Session
+
+PORT, LAST_PORT = 8300, 65535
+TRIED = 20
+"""Ports after the wanted one that are tried where it is taken."""
+
+
+def explore(
+    runs: list[str],
+    *,
+    export: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    open: bool = True,
+) -> Path | None:
+    """Move a run's latents with sliders in a web page, until Ctrl-C; two runs stand side by side.
+
+    Args:
+        runs: one run folder, or two.
+        export: write the page to this file instead, with traversals computed beforehand: it needs no Python.
+        host: the address to listen at; others than 127.0.0.1 let other machines in, if they know the token.
+        port: the port to listen at; where it is taken, the next free one.
+        open: open the page in a browser, where there is one.
+    """
+    if export is not None:
+        return export_page(Session.open(runs), Path(export))
+    listening = listen(host, port)
+    with listening:
+        print("reading the run …", file=sys.stderr)
+        serve(Session.open(runs), listening, host, open)
+    return None
+
+
+def serve(session: Session, listening: socket.socket, host: str, browse: bool) -> None:
+    """Answer at a bound socket until Ctrl-C."""
+    token = new_token()
+    address = address_of(listening, host, token)
+    app = build_app(session, token, host)
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    print(f"exploring at {address}\nCtrl-C stops.", file=sys.stderr)
+    if browse and _has_screen():
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listening])
+    print("\nstopped.", file=sys.stderr)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket bound to ``host`` and to the first free port from ``port`` on; port 0 is any."""
+    if not 0 <= port <= LAST_PORT:
+        raise DistaffError(f"a port is a number from 0 to {LAST_PORT}, not {port}.")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for candidate in range(port, min(port + TRIED, LAST_PORT) + 1):
+        listening = socket.socket(family)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, candidate))
+            listening.listen()
+            return listening
+        except OSError as problem:
+            listening.close()
+            if problem.errno != errno.EADDRINUSE:
+                raise DistaffError(f"cannot listen at {host}, port {candidate}: {problem}.") from problem
+    raise DistaffError(f"the ports {port} … {candidate} are all taken: choose another with --port.")
+
+
+def address_of(listening: socket.socket, host: str, token: str) -> str:
+    """Where a browser finds the page."""
+    port = listening.getsockname()[1]
+    name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}/{token}/"
+
+
+def _has_screen() -> bool:
+    """Whether a browser would get a window: without one, some systems start a browser in the terminal."""
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

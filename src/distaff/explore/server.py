@@ -1,0 +1,164 @@
+"""The explorer's web application: the page, and the answers of the models behind it."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from importlib.resources import files
+from typing import Any, TypeVar
+
+import torch
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from distaff.errors import DistaffError
+from distaff.explore.explored import Explored
+from distaff.explore.guard import Guard
+from distaff.explore.session import STEPS, Json, Session
+from distaff.explore.uploads import LARGEST_UPLOAD
+
+ASSETS = {
+    "": ("index.html", "text/html"),
+    "explorer.css": ("explorer.css", "text/css"),
+    "charts.js": ("charts.js", "text/javascript"),
+    "live.js": ("live.js", "text/javascript"),
+    "explorer.js": ("explorer.js", "text/javascript"),
+}
+"""Every file that is served, by its address; there is no way from an address to any other file."""
+
+LARGEST_QUESTION = 1 << 16
+Result = TypeVar("Result")
+
+
+def build_app(session: Session, token: str, host: str = "127.0.0.1") -> Starlette:
+    """The application for a session, open to whoever knows the token and reaches it by this host."""
+    answers = Answers(session)
+    routes = [
+        *(Route(f"/{address}", _file(*asset)) for address, asset in ASSETS.items()),
+        Route("/api/session", answers.session),
+        Route("/api/start", answers.start, methods=["POST"]),
+        Route("/api/upload", answers.upload, methods=["POST"]),
+        Route("/api/decode", answers.decode, methods=["POST"]),
+        Route("/api/traverse", answers.traverse, methods=["POST"]),
+        Route("/api/name", answers.name, methods=["POST"]),
+        Route("/api/factors", answers.factors),
+    ]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, token=token, host=host)],
+        exception_handlers={DistaffError: _sentence, HTTPException: _sentence, OSError: _sentence},
+    )
+
+
+class Answers:
+    """Endpoints. All that touches a model or the run folder happens on one thread, one thing at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        # A single picture is decoded fastest by one core: others would wait for each other at every layer.
+        self._thread = ThreadPoolExecutor(1, "model", initializer=torch.set_num_threads, initargs=(1,))
+        background = ThreadPoolExecutor(1, "factors")
+        self._factors: list[Future[Json]] = [background.submit(run.factors) for run in session.runs]
+        background.shutdown(wait=False)
+
+    async def session(self, _: Request) -> Response:
+        """All that the page needs to draw itself."""
+        return JSONResponse(await self._do(self._session.describe))
+
+    async def start(self, request: Request) -> Response:
+        """{"index": i} starts from an observation, {} from the prior's centre."""
+        index = (await _question(request)).get("index")
+        if index is None:
+            return JSONResponse(await self._do(self._session.start_at_centre))
+        if not isinstance(index, int) or isinstance(index, bool):
+            raise DistaffError("an observation is chosen by its number, from 0.")
+        return JSONResponse(await self._do(lambda: self._session.start_at(index)))
+
+    async def upload(self, request: Request) -> Response:
+        """The body is an image file to start from."""
+        content = await _body(request, LARGEST_UPLOAD)
+        return JSONResponse(await self._do(lambda: self._session.start_from_file(content)))
+
+    async def decode(self, request: Request) -> Response:
+        """{"values": [...]} → the bytes of one picture, row by row."""
+        run, values = await self._values(request)
+        pixels = await self._do(lambda: run.decode([values]))
+        return Response(pixels.tobytes(), media_type="application/octet-stream")
+
+    async def traverse(self, request: Request) -> Response:
+        """{"values": [...]} → the pictures of every latent's steps, one after another."""
+        run, values = await self._values(request)
+        pixels = await self._do(lambda: run.traverse(values, STEPS))
+        return Response(pixels.tobytes(), media_type="application/octet-stream")
+
+    async def name(self, request: Request) -> Response:
+        """{"latent": "z0", "title": "x position"} → all names of the run."""
+        run, question = self._run(request), await _question(request)
+        latent, title = question.get("latent"), question.get("title")
+        if not isinstance(latent, str) or not isinstance(title, str):
+            raise DistaffError("a name is given as a latent and a title, both texts.")
+        return JSONResponse(await self._do(lambda: run.rename(latent, title)))
+
+    async def factors(self, request: Request) -> Response:
+        """I(z_j; y_k), as soon as it is known."""
+        future = self._factors[self._session.runs.index(self._run(request))]
+        return JSONResponse(await asyncio.wrap_future(future))
+
+    def _run(self, request: Request) -> Explored:
+        runs = {str(i): run for i, run in enumerate(self._session.runs)}
+        number = request.query_params.get("run", "0")
+        if number not in runs:
+            raise DistaffError(f"there is no run {number}.")
+        return runs[number]
+
+    async def _values(self, request: Request) -> tuple[Explored, list[float]]:
+        run, question = self._run(request), await _question(request)
+        return run, run.check(question.get("values"))
+
+    async def _do(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def asset(name: str) -> str:
+    """The text of one of the page's files."""
+    return (files("distaff.explore") / "assets" / name).read_text("utf-8")
+
+
+def _file(name: str, media: str) -> Callable[[Request], Response]:
+    content = asset(name)
+
+    def answer(_: Request) -> Response:
+        return Response(content, media_type=media)
+
+    return answer
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    """The request's body, as long as it is no longer than ``limit``."""
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > limit:
+            raise HTTPException(413, f"that is more than the {limit / (1 << 20):g} MB that are accepted.")
+    return bytes(content)
+
+
+async def _question(request: Request) -> dict[str, Any]:
+    try:
+        question = json.loads(await _body(request, LARGEST_QUESTION))
+    except ValueError:
+        question = None
+    if not isinstance(question, dict):
+        raise DistaffError("the question is not a JSON object.")
+    return question
+
+
+def _sentence(_: Request, error: Exception) -> Response:
+    """One sentence for the page to show."""
+    if isinstance(error, HTTPException):
+        return JSONResponse({"error": error.detail}, error.status_code)
+    return JSONResponse({"error": str(error)}, 422)

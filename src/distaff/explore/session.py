@@ -1,0 +1,112 @@
+"""What a page shows: one or two runs, and the observation that their sliders start from."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distaff.codes import FloatArray
+from distaff.errors import DistaffError
+from distaff.explore.explored import Explored
+from distaff.explore.look import UNUSED, Latent
+from distaff.explore.uploads import read_upload
+from distaff.naming import read_names
+
+STEPS = 9
+"""Pictures in a row of a real latent's traversal."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """One or two runs; the first one's data give the observations."""
+
+    runs: tuple[Explored, ...]
+
+    @classmethod
+    def open(cls, paths: Sequence[str | Path]) -> "Session":
+        """Load the runs, whose observations must have one shape."""
+        if not 1 <= len(paths) <= 2:
+            raise DistaffError(f"explore one run, or two side by side, not {len(paths)}.")
+        runs = tuple(Explored.open(path) for path in paths)
+        first, last = runs[0], runs[-1]
+        if first.model.shape != last.model.shape:
+            raise DistaffError(
+                f"{first.folder.path} was trained on observations of shape {first.model.shape} and "
+                f"{last.folder.path} on {last.model.shape}: side by side they need the same."
+            )
+        return cls(runs)
+
+    def describe(self, steps: int = STEPS) -> Json:
+        """All that the page needs to draw itself, before any picture."""
+        data = self.runs[0].data
+        return {
+            "data": {"name": data.name, "size": len(data), "start": self.runs[0].typical},
+            "images": len(data.shape) == 3,
+            "runs": [self._run(run, steps) for run in self.runs],
+        }
+
+    def start_at(self, index: int) -> Json:
+        """Start from an observation of the data."""
+        data = self.runs[0].data
+        if not 0 <= index < len(data):
+            raise DistaffError(f"{data.name} has the observations 0 … {len(data) - 1:,}, not {index:,}.")
+        facts = [] if data.factors is None else zip(data.names, data.factors[index].tolist(), strict=True)
+        started = self._start(f"{data.name} {index:,}", data.images[index].numpy())
+        return {**started, "index": index, "facts": [[name, f"{value:g}"] for name, value in facts]}
+
+    def start_from_file(self, content: bytes) -> Json:
+        """Start from an image that a person sent."""
+        return self._start("your image", read_upload(content, self.runs[0].model.shape))
+
+    def start_at_centre(self) -> Json:
+        """Start from z = 0 and the first class, with no observation."""
+        values = [run.centre for run in self.runs]
+        return {"label": "the prior's centre", "picture": None, "facts": [], "values": values}
+
+    def _start(self, label: str, observation: FloatArray) -> Json:
+        picture = self.runs[0].paint(observation[None])
+        values = [run.values(observation) for run in self.runs]
+        return {"label": label, "picture": text(picture.tobytes()), "facts": [], "values": values}
+
+    def _run(self, run: Explored, steps: int) -> Json:
+        names = read_names(run.folder)
+        order = np.argsort([-latent.information for latent in run.latents], kind="stable").tolist()
+        notices = list(run.notices)
+        own, first = (one.calls["data"] for one in (run, self.runs[0]))
+        if own["fingerprint"] != first["fingerprint"]:
+            notices.append(f"Trained on other data ({own['name']}) than the observations shown here.")
+        return {
+            "title": run.title,
+            "path": str(run.folder.path),
+            "facts": run.facts,
+            "notices": notices,
+            "shape": run.paint.shape,
+            "observations": len(run.codes),
+            "unused": UNUSED,
+            "latents": [_latent(run.latents[j], j, names, steps) for j in order],
+        }
+
+
+def _latent(latent: Latent, place: int, names: dict[str, str], steps: int) -> Json:
+    name = latent.variable.name
+    return {
+        "place": place,
+        "name": name,
+        "title": names.get(name, ""),
+        "classes": latent.variable.classes,
+        "information": round(latent.information, 4),
+        "reach": latent.reach,
+        "steps": latent.steps(steps).round(6).tolist(),
+        "posterior": latent.posterior.round(5).tolist(),
+        "prior": latent.prior.round(5).tolist(),
+    }
+
+
+def text(content: bytes) -> str:
+    """Bytes as a page's script reads them out of JSON."""
+    return base64.b64encode(content).decode()

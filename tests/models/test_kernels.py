@@ -1,0 +1,40 @@
+import pytest
+import torch
+from torch import nn
+
+from distaff.models.kernels import UpToOneChannel
+from distaff.models.networks import kim_mnih
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("sides", [(1, 1), (2, 5), (16, 16)])
+def test_up_to_one_channel_is_the_transposed_convolution_with_its_gradients(layout, sides):
+    torch.manual_seed(0)
+    fast, usual = UpToOneChannel(8).double(), nn.ConvTranspose2d(8, 1, 4, stride=2, padding=1).double()
+    usual.load_state_dict(fast.state_dict())
+    x = torch.randn(3, 8, *sides, dtype=torch.float64).to(memory_format=layout).requires_grad_()
+    ours, theirs = fast(x), usual(x)
+    assert ours.shape == theirs.shape
+    torch.testing.assert_close(ours, theirs)
+
+    direction = torch.randn_like(theirs)
+    grads = torch.autograd.grad(ours, (x, *fast.parameters()), direction)
+    wanted = torch.autograd.grad(theirs, (x, *usual.parameters()), direction)
+    for grad, want in zip(grads, wanted, strict=True):
+        torch.testing.assert_close(grad, want)
+
+
+def test_up_to_one_channel_gives_only_the_gradients_asked_for():
+    layer = UpToOneChannel(4).requires_grad_(False)
+    x = torch.randn(2, 4, 3, 3, requires_grad=True)
+    layer(x).sum().backward()
+    assert x.grad is not None
+    assert layer.weight.grad is None
+
+
+def test_exports_see_the_usual_transposed_convolution():
+    decoder = kim_mnih((1, 64, 64), 20, 10).decoder.eval()
+    z = torch.randn(2, 10)
+    program = torch.export.export(decoder, (z,))
+    assert "conv_transpose2d" in program.graph_module.code
+    torch.testing.assert_close(program.module()(z), decoder(z))

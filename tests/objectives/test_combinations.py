@@ -1,0 +1,79 @@
+"""Every recipe on every mixture of latents under every kind of prior: one step, or one clear sentence."""
+
+import inspect
+
+import pytest
+import torch
+
+from distaff.calls import public_functions
+from distaff.errors import DistaffError
+from distaff.models.latents import LatentSpace
+from distaff.models.priors.grammar import parse_prior
+from distaff.models.vae import VAE
+from distaff.objectives import recipes
+from distaff.objectives.critics import CriticSettings, DensityRatio
+from distaff.objectives.step import Step
+from tests import toys
+
+DATA = toys.tiny_images(64)
+LATENTS = [
+    "style=gaussian:2,digit=concrete:3",
+    "smile=bernoulli:2,style=gaussian:2",
+    "style=gaussian:2,digit=concrete:3,smile=bernoulli:1,place=gaussian:3",
+]
+PRIORS = [
+    "normal",
+    "student_t:3",
+    "mixture:0.03",
+    "sparse:0.9:0.05",
+    "anisotropic",
+    "learned_anisotropic,learned_classes",
+    "full_covariance,learned_classes",
+]
+WITHOUT_A_PRIOR = ("info_dropout", "wae_gan")
+"""Recipes in which no term is a function of p(z) with a gradient: a learned prior stays where it is."""
+
+WITH_MARGINALS_ONLY = ("beta_tcvae", "batch_tc_vae")
+"""Recipes of a factorised prior (HFVAE Table 1, Ⓐ*): they know its marginals, not its correlations."""
+
+
+def gradients(name: str, latents: str, prior: str) -> dict[str, torch.Tensor | None]:
+    """The gradient of each of the model's parameters after one step of a recipe."""
+    torch.manual_seed(0)
+    recipe = public_functions(recipes)[name]
+    small = {"critic": CriticSettings(hidden=16, layers=1)}
+    objective = recipe(**(small if "critic" in inspect.signature(recipe).parameters else {}))
+    space = LatentSpace.parse(latents)
+    networks = toys.mlp(DATA.shape, space.parameters, space.width)
+    model = VAE(networks, space, parse_prior(prior, space))
+    model.prior.start_from(DATA.images)
+    ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
+    critics = {ratio.name: ratio.network(space) for ratio in ratios}
+    step = Step(model, model(DATA.images[:]), 0, len(DATA), critics, objective.density)
+    values = objective(step)
+    assert all(value.isfinite() for value in values.values()), values
+    values["loss"].backward()
+    return {place: parameter.grad for place, parameter in model.named_parameters()}
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("latents", LATENTS)
+@pytest.mark.parametrize("name", public_functions(recipes))
+def test_one_step_gives_finite_gradients_to_all_that_is_learned(name, latents, prior):
+    for place, gradient in gradients(name, latents, prior).items():
+        if gradient is None and name in WITHOUT_A_PRIOR and place.startswith("prior."):
+            continue
+        assert gradient is not None, f"{place} is out of reach"
+        assert gradient.isfinite().all(), place
+        assert gradient.any() or (name in WITH_MARGINALS_ONLY and place.endswith("below")), place
+
+
+@pytest.mark.parametrize("latents", ["digit=concrete:3", "smile=bernoulli:2"])
+@pytest.mark.parametrize("name", public_functions(recipes))
+def test_discrete_latents_alone_take_a_step_or_say_why_not(name, latents):
+    if name in ("dip_vae_i", "dip_vae_ii", "max_entropy_vae"):
+        with pytest.raises(DistaffError, match="at least one Gaussian group"):
+            gradients(name, latents, "learned_classes")
+    else:
+        found = gradients(name, latents, "learned_classes")
+        assert all(g.isfinite().all() for g in found.values() if g is not None)
