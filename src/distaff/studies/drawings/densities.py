@@ -1,6 +1,6 @@
 """Small worlds whose latent space can be drawn, and priors that shape it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,9 @@ from distaff.models.latents import LatentSpace
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.priors.prior import Prior
 from distaff.objectives.evidence import Evidence
+from distaff.studies.drawings.latents import posteriors_of
 from distaff.studies.drawings.runs import (
+    Run,
     Settings,
     Where,
     chosen,
@@ -29,7 +31,6 @@ from distaff.studies.drawings.runs import (
     varied,
 )
 from distaff.studies.results import Results
-from distaff.studies.study_run import StudyRun
 
 Extent = tuple[float, float, float, float]
 
@@ -46,7 +47,7 @@ def aggregate_posteriors(
     """
     left, right, low, high = extent
     grid = plane(left, right, low, high)
-    cells: dict[tuple[float, float], StudyRun] = {}
+    cells: dict[tuple[float, float], Run] = {}
     for run in chosen(results, where):
         cells.setdefault((number_of(run, "alpha"), number_of(run, "beta")), run)
     side = int(len(grid) ** 0.5)
@@ -79,7 +80,7 @@ def divergence_from_prior(
 
 
 @torch.no_grad()
-def divergences_of(run: StudyRun, samples: int = 10_000, seed: int = 0) -> tuple[float, float]:
+def divergences_of(run: Run, samples: int = 10_000, seed: int = 0) -> tuple[float, float]:
     """KL(p(z) ‖ q(z)) and KL(q(z) ‖ p(z)) of a run with Gaussian latents, in nats."""
     codes, prior = codes_of(run), vae_of(run).prior
     q = _mixture(codes)
@@ -87,7 +88,7 @@ def divergences_of(run: StudyRun, samples: int = 10_000, seed: int = 0) -> tuple
         torch.manual_seed(seed)
         from_p = prior.sample(samples, torch.zeros(1))
         rows = torch.randint(len(codes), (samples,))
-        mu, logvar = (torch.from_numpy(part)[rows] for part in (codes.means, codes.logvars))
+        mu, logvar = posteriors_of(codes[rows.numpy()])
         from_q = mu + torch.exp(logvar / 2) * torch.randn_like(mu)
     forward = (prior.log_prob(from_p) - q.log_density(from_p)).mean()
     return float(forward), float((q.log_density(from_q) - prior.log_prob(from_q)).mean())
@@ -136,7 +137,7 @@ def sparsity_against_alpha(
     runs = chosen(results, where)
     settings = [name for name in varied(runs) if name != "alpha"] if curve is None else curve
     alphas = sorted({number_of(run, "alpha") for run in runs})
-    quantities: tuple[Callable[[StudyRun], float], ...] = (
+    quantities: tuple[Callable[[Run], float], ...] = (
         lambda run: score_of(run, "hoyer"),
         lambda run: score_of(run, "reconstruction"),
         lambda run: _last_tenth(run, term),
@@ -177,12 +178,10 @@ def _on(prior: Prior, grid: Tensor) -> np.ndarray:
 
 
 def _mixture(codes: Codes) -> Mixture:
-    if codes.logvars is None:
-        raise DistaffError("the density of q(z) needs log-variances.")
-    return Mixture(torch.from_numpy(codes.means), torch.from_numpy(codes.logvars))
+    return Mixture(*posteriors_of(codes))
 
 
-def _last_tenth(run: StudyRun, term: str) -> float:
+def _last_tenth(run: Run, term: str) -> float:
     lines = run.log
     last = lines[-max(1, len(lines) // 10) :]
     return float(np.mean([line[term] for line in last]))

@@ -1,7 +1,6 @@
 """What trained latents know and share: bars, matrices and histograms of q(z|x) over the data."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,11 +14,11 @@ from distaff.metrics.correlations import correlation_matrix
 from distaff.metrics.dci import dci
 from distaff.metrics.gaps import rmig
 from distaff.metrics.informativeness import informativeness
-from distaff.metrics.inputs import Float64Array
 from distaff.metrics.misjed import misjed
 from distaff.metrics.modularity import modularity
 from distaff.models.vae import VAE
 from distaff.studies.drawings.runs import (
+    Run,
     Settings,
     Where,
     best_of,
@@ -32,7 +31,6 @@ from distaff.studies.drawings.runs import (
     varied,
 )
 from distaff.studies.results import Results
-from distaff.studies.study_run import StudyRun
 
 
 def marginals(
@@ -119,7 +117,7 @@ def correlation_matrices(
     results: Results, *, curve: Settings = "recipe", score: str | None = None, where: Where = None
 ) -> Figure:
     """Correlations of latents by samples and by means, recipes side by side: Do & Tran's Fig. 20."""
-    matrices: dict[str, Float64Array] = {}
+    matrices: dict[str, np.ndarray] = {}
     for name, run in one_each(results, curve, score, where).items():
         codes = codes_of(run)
         matrices |= {f"{name}, samples": correlation_matrix(codes, of="samples")}
@@ -170,24 +168,20 @@ def log_density_histograms(
         batch: |B|, the observations whose posteriors make q̂; half of the data if there are fewer.
         samples: draws of q(z), one each of other observations.
     """
-    estimates: dict[Any, tuple[Any, Any]] = {}
+    estimates = {}
     for value, runs in grouped(chosen(results, where), point).items():
         codes = codes_of(runs[0])
-        if codes.logvars is None:
-            raise DistaffError("histograms of log q̂ need Gaussian latents with log-variances.")
         rows = np.random.default_rng(0).permutation(len(codes))
         inside, outside = np.split(rows, [min(batch, len(codes) // 2)])
         z = torch.from_numpy(_samples(codes[outside], samples)).double()
-        mu, logvar = (torch.from_numpy(part[inside]).double() for part in (codes.means, codes.logvars))
+        mu, logvar = posteriors_of(codes[inside])
         joint = Mixture(mu, logvar).log_density(z)
         each = [Mixture(mu[:, [j]], logvar[:, [j]]).log_density(z[:, [j]]) for j in range(z.shape[1])]
         estimates[value] = joint.numpy(), torch.stack(each).sum(0).numpy()
     return figures.log_density_histograms(estimates, setting=point)
 
 
-def one_each(
-    results: Results, curve: Settings | None, score: str | None, where: Where
-) -> dict[str, StudyRun]:
+def one_each(results: Results, curve: Settings | None, score: str | None, where: Where) -> dict[str, Run]:
     """One run for each value of the settings, its best or first one; by default of all settings that vary."""
     runs = chosen(results, where)
     settings = (varied(runs) or ["recipe"]) if curve is None else curve
@@ -196,13 +190,18 @@ def one_each(
     return {f"{prefix}{name}": best_of(members, score) for name, members in grouped(runs, names).items()}
 
 
+def posteriors_of(codes: Codes) -> tuple[torch.Tensor, torch.Tensor]:
+    """(N, D) means and log-variances in float64; codes without Gaussian latents are an error."""
+    if codes.logvars is None or not codes.means.shape[1]:
+        raise DistaffError("q(z) needs Gaussian latents with log-variances.")
+    return torch.from_numpy(codes.means).double(), torch.from_numpy(codes.logvars).double()
+
+
 def _samples(codes: Codes, count: int, seed: int = 0) -> np.ndarray:
     """(count, D) draws of q(z): random observations, each drawn once where there are enough."""
-    if codes.logvars is None or not codes.means.shape[1]:
-        raise DistaffError("samples of q(z) need Gaussian latents with log-variances.")
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(codes))[:count]
-    mu, sigma = codes.means[rows], np.exp(codes.logvars[rows] / 2)
+    mu, logvar = (part.numpy() for part in posteriors_of(codes[rng.permutation(len(codes))[:count]]))
+    sigma = np.exp(logvar / 2)
     return np.asarray(mu + sigma * rng.standard_normal(mu.shape))
 
 

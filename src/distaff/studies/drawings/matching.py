@@ -141,13 +141,17 @@ def removed_combination(
     for title, members in (("trained on all", whole), (f"trained without such {digit}s", pruned)):
         model = model_of(best_of(members, score))
         latent = latent_of(model, kept, attribute)
-        means = [model.encode(part.images).means[:, latent] for part in (kept, removed)]
-        values[title] = (means[0], means[1])
+        values[title] = (along(model, kept, latent), along(model, removed, latent))
         feature = f"latent of {attribute}"
     some_removed = removed.images[np.linspace(0, len(removed) - 1, 12).astype(np.int64)].numpy()
     return figures.removed_combination(
         values, some_removed, drawable(model.reconstruct(some_removed)), feature=feature
     )
+
+
+def along(model: Representation, data: Dataset, latent: int) -> np.ndarray:
+    """(N,) the means of one latent."""
+    return np.asarray(model.encode(data.images).means[:, latent])
 
 
 def latent_of(model: Representation, data: Dataset, attribute: str, observations: int = 1000) -> int:

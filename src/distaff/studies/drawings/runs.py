@@ -22,6 +22,7 @@ from distaff.studies.study_run import StudyRun
 from distaff.training.data_call import reopen
 from distaff.training.train import load
 
+Run = StudyRun
 Where = Mapping[str, Any] | None
 """Settings that runs must have to be drawn; all runs otherwise."""
 
