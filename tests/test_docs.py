@@ -77,7 +77,9 @@ def quick(tmp_path, monkeypatch):
     monkeypatch.setattr(training, "resume", few_more)
     monkeypatch.setattr(estimator, "train", few_steps)
     for name in ("run", "table"):  # studies take long: that they are called rightly is enough
-        monkeypatch.setattr(studies, name, inspect.signature(getattr(studies, name)).bind)
+        real = getattr(studies, name)
+        called = functools.partial(inspect.signature(real).bind)
+        monkeypatch.setattr(studies, name, functools.wraps(real)(called))
     monkeypatch.setattr(
         distaff.data,
         "open_dataset",
