@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import inspect
 import re
 import shlex
 import subprocess
@@ -14,13 +15,16 @@ import numpy as np
 import pytest
 import tyro
 import yaml
+from sklearn.model_selection import GridSearchCV
 
 import distaff
-from distaff import cli
+from distaff import cli, estimator
 from distaff.calls import public_functions
 from distaff.data.arrays import load
 from distaff.metrics.catalogue import all_metrics
 from distaff.objectives import recipes
+from distaff.studies import Study
+from distaff.studies import commands as studies
 from distaff.training import train as training
 
 ROOT = Path(__file__).parents[1]
@@ -71,6 +75,11 @@ def quick(tmp_path, monkeypatch):
     opened = distaff.data.open_dataset
     monkeypatch.setattr(training, "train", few_steps)
     monkeypatch.setattr(training, "resume", few_more)
+    monkeypatch.setattr(estimator, "train", few_steps)
+    for name in ("run", "table"):  # studies take long: that they are called rightly is enough
+        real = getattr(studies, name)
+        called = functools.partial(inspect.signature(real).bind)
+        monkeypatch.setattr(studies, name, functools.wraps(real)(called))
     monkeypatch.setattr(
         distaff.data,
         "open_dataset",
@@ -88,7 +97,7 @@ def run_page(page: Path, monkeypatch) -> types.ModuleType:
         rng = np.random.default_rng(0)
         mu, factors = rng.normal(size=(300, 3)), rng.integers(0, 4, (300, 2))
         known = {"images": rng.random((40, 16, 16)), "mu": mu, "logvar": mu - 3, "factors": factors}
-        vars(module).update(known)
+        vars(module).update(known, X=mu[:40], GridSearchCV=GridSearchCV)
     for number, block in enumerate(blocks(page, "python")):
         exec(compile(block, f"{page.name}, block {number}", "exec"), vars(module))
     return module
@@ -134,6 +143,11 @@ def test_every_command_shown_is_understood(quick, monkeypatch, capsys):
             cli.main([name, *arguments])
         code = getattr(stopped.value, "code", 0)
         assert not code, f"{line}\n{capsys.readouterr().err}"
+
+
+@pytest.mark.parametrize("block", blocks(DOCS / "studies.md", "yaml"))
+def test_study_files_shown_are_read(block):
+    assert Study.parse(block).runs
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
