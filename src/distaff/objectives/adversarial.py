@@ -44,8 +44,8 @@ def gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor, fake: Ten
     pi = torch.rand(len(real), *[1] * (real.ndim - 1), device=real.device, dtype=real.dtype)
     between = torch.lerp(fake.detach().to(real.dtype), real, pi).requires_grad_(True)
     (gradient,) = torch.autograd.grad(critic(between).sum(), between, create_graph=True)
-    norms: Tensor = torch.linalg.vector_norm(gradient.flatten(1), dim=1)
-    return (norms - 1).square().mean()
+    slope: Tensor = torch.linalg.vector_norm(gradient.flatten(1), dim=1)
+    return (slope - 1).square().mean()
 
 
 def code_log_likelihood(q: Posterior, c: Tensor) -> Tensor:
