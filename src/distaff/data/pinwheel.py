@@ -29,7 +29,9 @@ def load(
 ) -> Dataset:
     """``count`` points of which equally many lie in each arm, in random order; the factor is the arm.
 
-    A point starts as (1 + radial·ε₁, tangential·ε₂) and is turned by its arm's angle plus rate·exp(x₁).
+    A point starts as (1 + radial·ε₁, tangential·ε₂) and is turned by its arm's angle plus rate·exp(x₁). The
+    defaults are what Mathieu et al. print. The generator they used calls the spread of x₁ tangential, so that
+    the long thin arms of their figures are those of ``radial=0.3, tangential=0.1``.
 
     Args:
         count: how many points.
