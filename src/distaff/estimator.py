@@ -23,7 +23,7 @@ from distaff.training.model import AUTO, network_for
 from distaff.training.train import train
 
 SMALL_CRITIC = CriticSettings(hidden=128, layers=3, learning_rate=1e-3)
-"""For data that fit an estimator; the paper's six layers of 1000 units take 20 times as long."""
+"""For data that fit an estimator, where the paper's six layers of 1000 units would take most of the time."""
 
 
 class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

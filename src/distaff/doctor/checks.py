@@ -201,6 +201,12 @@ def total_correlations_disagree(p: Patient) -> Finding | None:
     )
     why = "so what is minimised is not the total correlation." + " It is never negative." * (logged < 0)
     if "total_correlation" in p.logged(".critic_accuracy"):
+        if 0 <= logged < low:
+            return note(
+                what,
+                "critics see too little of it (Kim & Mnih 2018, Fig. 7): the penalty pulls less than γ says.",
+                "a larger learning rate of the critic, or more steps.",
+            )
         return problem(
             what, f"the critic is off, {why}", "a larger learning rate of the critic, or more steps."
         )
