@@ -8,11 +8,13 @@ import torch
 from distaff.calls import public_functions
 from distaff.errors import DistaffError
 from distaff.models.latents import LatentSpace
+from distaff.models.posteriors import GaussianPosterior
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings, DensityRatio
 from distaff.objectives.step import Step
+from distaff.objectives.terms import discrete_kl, kl, real_kl
 from tests import toys
 
 DATA = toys.tiny_images(64)
@@ -77,3 +79,23 @@ def test_discrete_latents_alone_take_a_step_or_say_why_not(name, latents):
     else:
         found = gradients(name, latents, "learned_classes")
         assert all(g.isfinite().all() for g in found.values() if g is not None)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("latents", LATENTS)
+def test_the_kl_is_that_of_the_real_and_of_the_discrete_groups(latents):
+    torch.manual_seed(0)
+    model = toys.model(DATA, latents)
+    step = Step(model, model(DATA.images[:]), 0, len(DATA))
+    torch.testing.assert_close(real_kl(step) + discrete_kl(step), kl(step))
+    closed = sum(_closed(part) for part in step.output.posterior.parts.values())
+    assert float(real_kl(step)) == pytest.approx(closed, rel=1e-4)
+    weighted = recipes.hfvae(real=3.0, discrete=-0.5)(step)["loss"] - recipes.hfvae()(step)["loss"]
+    torch.testing.assert_close(weighted, 3 * real_kl(step) - 0.5 * discrete_kl(step), rtol=1e-3, atol=1e-3)
+
+
+def _closed(part) -> float:
+    """KL(N(mu, sigma²) ‖ N(0, 1)) of a Gaussian group, 0 of a discrete one."""
+    if not isinstance(part, GaussianPosterior):
+        return 0.0
+    return 0.5 * float((part.mu**2 + part.logvar.exp() - part.logvar - 1).sum(1).mean())

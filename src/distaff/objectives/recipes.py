@@ -21,10 +21,12 @@ from distaff.objectives.terms import (
     AnchoredInformation,
     CapacityGap,
     dimension_kl,
+    discrete_kl,
     kl,
     marginal_kl,
     mutual_information,
     nll,
+    real_kl,
     tc_between_groups,
     tc_within_groups,
     total_correlation,
@@ -192,18 +194,33 @@ def anchor_vae(lam: float = 1.0, anchors: tuple[int, ...] = (0,), density: Densi
 
 
 def hfvae(
-    alpha: Weight = 1.0, beta: Weight = 4.0, gamma: Weight = 3.0, density: Density = stratified
+    alpha: Weight = 1.0,
+    beta: Weight = 4.0,
+    gamma: Weight = 3.0,
+    real: Weight = 0.0,
+    discrete: Weight = 0.0,
+    density: Density = stratified,
 ) -> Objective:
     """HFVAE (Esmaeili et al. 2018, Eq. 9): total correlation between and within groups of latents.
+
+    Real latents learn faster than discrete ones, and what they know the TC between groups then keeps from
+    the others: ``real="linear:20:0:8000"`` closes them at first, so that the classes go to the discrete ones.
 
     Args:
         alpha: weight of I(x;z).
         beta: weight of the TC between groups, relative to the prior's own.
         gamma: weight of the TC within groups, relative to the prior's own.
+        real: weight of the KL of the groups of real latents, beyond Eq. 9.
+        discrete: weight of the KL of the groups of discrete latents, beyond Eq. 9; below 0 it is relieved.
         density: how q(z) is estimated.
     """
     tc = beta * tc_between_groups + gamma * tc_within_groups
-    return (nll + alpha * mutual_information + tc + dimension_kl).using(density)
+    objective = nll + alpha * mutual_information + tc + dimension_kl
+    if real != 0:
+        objective += real * real_kl
+    if discrete != 0:
+        objective += discrete * discrete_kl
+    return objective.using(density)
 
 
 def structured_beta_vae(beta: Weight = 4.0) -> Objective:

@@ -76,6 +76,11 @@ class Step:
         return self.output.prior.kl(self.output.posterior, self.z)
 
     @cached_property
+    def kl_groups(self) -> Tensor:
+        """KL(q(z_g|x) ‖ p(z_g)) (B, G), likewise."""
+        return self.output.prior.kl_groups(self.output.posterior, self.z)
+
+    @cached_property
     def log_qz_x_dims(self) -> Tensor:
         """log q(z_d|x) (B, D) at the sample."""
         return self.output.posterior.log_prob_dims(self.z)

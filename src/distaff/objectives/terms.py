@@ -6,9 +6,11 @@ Terms of q(z), q(z_g) and q(z_d) take these from the objective's density (``Obje
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from distaff.errors import DistaffError
+from distaff.models.latents import Gaussian
 from distaff.objectives.objective import Term, term
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Step
@@ -30,6 +32,18 @@ def kl(s: Step) -> Tensor:
 def sampled_kl(s: Step) -> Tensor:
     """E KL(q(z|x) ‖ p(z)) = E [log q(z|x) − log p(z)] at the samples, for any prior."""
     return (s.log_qz_x - s.log_pz).mean()
+
+
+@term
+def real_kl(s: Step) -> Tensor:
+    """E KL(q(z_g|x) ‖ p(z_g)), summed over the groups of real variables."""
+    return s.kl_groups[:, _real(s)].sum(-1).mean()
+
+
+@term
+def discrete_kl(s: Step) -> Tensor:
+    """E KL(q(z_g|x) ‖ p(z_g)) of relaxed densities, summed over the groups of discrete variables."""
+    return s.kl_groups[:, ~_real(s)].sum(-1).mean()
 
 
 @term
@@ -96,3 +110,9 @@ class AnchoredInformation(Term):
             raise DistaffError(f"anchors {list(self.anchors)} must be latents between 0 and {dims - 1}.")
         anchors = sorted(set(self.anchors))
         return (s.log_qz_x_dims[:, anchors].sum(-1) - s.log_qz_of(anchors)).mean()
+
+
+def _real(s: Step) -> Tensor:
+    """(G,) which groups have real variables."""
+    groups = s.model.latents.groups.values()
+    return torch.tensor([isinstance(group, Gaussian) for group in groups], device=s.z.device)

@@ -71,8 +71,11 @@ class Prior(nn.Module):
 
     def kl(self, posterior: Posterior, z: Tensor) -> Tensor:
         """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at z ~ q(z|x)."""
-        kls = [prior.kl(q, columns) for prior, q, columns in self._beside(posterior, z)]
-        return torch.stack(kls, dim=-1).sum(-1)
+        return self.kl_groups(posterior, z).sum(-1)
+
+    def kl_groups(self, posterior: Posterior, z: Tensor) -> Tensor:
+        """KL(q(z_g|x) ‖ p(z_g)) (B, groups), likewise."""
+        return torch.stack([prior.kl(q, c) for prior, q, c in self._beside(posterior, z)], dim=-1)
 
     def kl_dims(self, posterior: Posterior, z: Tensor) -> Tensor:
         """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, likewise."""
