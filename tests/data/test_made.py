@@ -149,6 +149,7 @@ def test_measures_become_factors_and_choose_what_is_held_out() -> None:
         measure(from_array(np.zeros((2, 3, 28, 28))).images)
 
 
+@pytest.mark.slow
 def test_thick_sevens_and_narrow_zeros_are_removed_from_the_real_digits(real_data: Path) -> None:
     data = mnist.load(part="test")
     kept, removed = zero_shot(data)

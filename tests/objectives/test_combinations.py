@@ -13,6 +13,7 @@ from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings, DensityRatio
+from distaff.objectives.objective import Objective
 from distaff.objectives.step import Step
 from distaff.objectives.terms import discrete_kl, kl, real_kl
 from tests import toys
@@ -31,6 +32,11 @@ PRIORS = [
     "anisotropic",
     "learned_anisotropic,learned_classes",
     "full_covariance,learned_classes",
+]
+VAES = [
+    name
+    for name, recipe in public_functions(recipes).items()
+    if inspect.signature(recipe).return_annotation is Objective
 ]
 WITHOUT_A_PRIOR = ("info_dropout", "wae_gan")
 """Recipes in which no term is a function of p(z) with a gradient: a learned prior stays where it is."""
@@ -60,7 +66,7 @@ def gradients(name: str, latents: str, prior: str) -> dict[str, torch.Tensor | N
 
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("latents", LATENTS)
-@pytest.mark.parametrize("name", public_functions(recipes))
+@pytest.mark.parametrize("name", VAES)
 def test_one_step_gives_finite_gradients_to_all_that_is_learned(name, latents, prior):
     for place, gradient in gradients(name, latents, prior).items():
         if gradient is None and name in WITHOUT_A_PRIOR and place.startswith("prior."):
@@ -71,7 +77,7 @@ def test_one_step_gives_finite_gradients_to_all_that_is_learned(name, latents, p
 
 
 @pytest.mark.parametrize("latents", ["digit=concrete:3", "smile=bernoulli:2"])
-@pytest.mark.parametrize("name", public_functions(recipes))
+@pytest.mark.parametrize("name", VAES)
 def test_discrete_latents_alone_take_a_step_or_say_why_not(name, latents):
     if name in ("dip_vae_i", "dip_vae_ii", "max_entropy_vae"):
         with pytest.raises(DistaffError, match="at least one Gaussian group"):

@@ -48,6 +48,7 @@ def test_nothing_is_done_twice(done):
     assert list(table["state"]) == ["finished"] * 6
 
 
+@pytest.mark.slow
 def test_a_new_metric_is_measured_without_training_or_measuring_the_others_again(tiny, tmp_path):
     path = write(tmp_path, tiny, ["vae"], metrics=["mig"])
     first = studies.run(path, out=tmp_path / "out", progress=False)
