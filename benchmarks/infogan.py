@@ -25,7 +25,7 @@ from distaff.training.loop import fit
 from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
 
-STEPS = 5
+STEPS = 10
 BATCH = 64
 CLASSES, REAL, NOISE = 10, 2, 62
 
