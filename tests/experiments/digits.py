@@ -37,8 +37,8 @@ HELD_BACK = {
     "discrete": "linear:-0.8:0:8000",
     "steps": 10_000,
 }
-"""As published at its end, but the real latents are closed at first and open over 8,000 steps, while the KL of
-the discrete one comes in: else the real ones know the digit first, and the TC between groups keeps it there."""
+"""As published at its end, but the real latents are closed at first and open over 8,000 steps, while the KL
+of the discrete one comes in: else the real ones know the digit first, and the TC between groups keeps it."""
 
 
 def settings(held_back: bool) -> dict[str, Any]:
