@@ -34,7 +34,7 @@ from distaff.objectives.terms import (
 from distaff.training.batches import Batches
 from distaff.training.checkpoint import find
 from distaff.training.learner import more_images
-from distaff.training.progress import Progress
+from distaff.training.progress import Progress, watched
 from distaff.training.run import RunFolder, warn
 from distaff.training.train import build_goal, load, open_data
 
@@ -146,20 +146,24 @@ def decompose(
     model, critics = trained.model, critics or {}
     if not isinstance(model, VAE):
         raise DistaffError("a GAN has no ELBO to decompose: only VAEs do.")
-    with torch.random.fork_rng(), Progress("decomposing", len(data), visible=progress) as bar:
+    with torch.random.fork_rng():
         torch.manual_seed(seed)
-        everything, nll, kl, kl_dims = _pass(model, trained.batches(data.images), len(data), bar)
+        with Progress("encoding", len(data), visible=progress) as bar:
+            posteriors, nll, kl, kl_dims = _pass(model, trained.batches(data.images), len(data), bar)
         rows = torch.randperm(len(data))[:samples].sort().values
         images = torch.cat(list(trained.batches(data.subset(rows.numpy()).images)))
         networks = {ratio.name: critic for ratio, critic in critics.items()}
+        everything = watched("summing q(z)", posteriors, progress)
         step = WholeSet(model, model(images), 0, len(data), networks, exact, everything=everything)
+        terms = {term.name: float(term(step)) for term in TERMS}
         minibatch = _minibatch(model, Batches(data, batch_size, seed, trained.device), density, samples)
-        evidence = [iwae_bound(model, x[None], particles) for x in images[:observations]]
+        some = watched("bounding log p(x)", list(images[:observations]), progress)
+        evidence = [iwae_bound(model, x[None], particles) for x in some]
     return Decomposition(
         nll=nll,
         kl=kl,
         kl_per_latent=dict(zip(trained.names, kl_dims, strict=True)),
-        exact={term.name: float(term(step)) for term in TERMS},
+        exact=terms,
         minibatch=minibatch,
         density=density.name,
         log_px=float(torch.cat(evidence).mean()),
@@ -172,7 +176,7 @@ def decompose(
 class WholeSet(Step):
     """A step whose q(z) is summed over the posteriors of the whole data set, a block at a time."""
 
-    everything: Sequence[Posterior] = ()
+    everything: Iterable[Posterior] = ()
 
     @cached_property
     def log_qz(self) -> Tensor:

@@ -2,8 +2,8 @@
 
 import sys
 import time
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
@@ -11,6 +11,7 @@ from rich.progress import Progress as Bar
 
 SECONDS_BETWEEN_LINES = 20.0
 HIDDEN = ("step", "seconds")
+Item = TypeVar("Item")
 
 
 class Progress:
@@ -65,3 +66,11 @@ class Progress:
         elif now - self._last_line > SECONDS_BETWEEN_LINES or done == self.total:
             self._last_line = now
             print(f"{self.what} {done}/{self.total}  {rate}  {values}", file=sys.stderr, flush=True)
+
+
+def watched(what: str, items: Sequence[Item], visible: bool) -> Iterator[Item]:
+    """The items one by one, with progress shown as they are worked off."""
+    with Progress(what, len(items), visible=visible) as bar:
+        for done, item in enumerate(items, 1):
+            yield item
+            bar.update({"step": done})
