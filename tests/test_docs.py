@@ -118,7 +118,7 @@ def commands() -> list[str]:
     """Every command line that any page shows."""
     found = set()
     for page in PAGES:
-        lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+        lines = [line for block in blocks(page, "sh") for line in block.replace("\\\n", " ").splitlines()]
         lines += re.findall(r"`([^`]+)`", prose(page))
         found |= {line.partition(" #")[0].strip() for line in lines if COMMAND.match(line)}
     return sorted(line for line in found if not re.search(r"\b(COMMAND|RECIPE|NAME)\b", line))
