@@ -49,6 +49,14 @@ def vectors(tmp_path_factory) -> Path:
     return folder / "run"
 
 
+@pytest.fixture(scope="module")
+def gan(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("gan")
+    np.savez(folder / "v.npz", images=images(50))
+    train("infogan", str(folder / "v.npz"), latents=3, out=folder / "run", **QUICK)
+    return folder / "run"
+
+
 def images(count: int) -> np.ndarray:
     return toys.tiny_images(count, seed=5).images[:].numpy()
 
@@ -75,7 +83,7 @@ def test_onnx_gives_what_torch_gives_for_any_batch(name, request, tmp_path):
         np.testing.assert_allclose(decoder.run(["mean"], {"z": z})[0], model.decode(z), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["run", "mixed", "vectors"])
+@pytest.mark.parametrize("name", ["run", "mixed", "vectors", "gan"])
 def test_programs_of_torch_export_give_what_torch_gives_for_any_batch(name, request, tmp_path):
     folder = request.getfixturevalue(name)
     encoder, decoder = export_run(folder, torch_export=tmp_path / "m.pt2")

@@ -75,7 +75,8 @@ class InfoGAN(nn.Module):
     def decode(self, z: Tensor) -> Generated:
         """G(c, ε) of z (B, width), made with the usual noise, or (B, width + noise), which has its own."""
         if z.shape[1] == self.latents.width:
-            z = torch.cat([z, self.usual_noise.to(z.dtype).expand(len(z), -1)], dim=1)
+            noise = self.usual_noise.to(z.dtype).expand(z.shape[0], -1)  # len() would fix it in exports
+            z = torch.cat([z, noise], dim=1)
         return Generated(self.generator(z))
 
     def measure(self, x: Tensor) -> tuple[Posterior, dict[str, Tensor]]:
