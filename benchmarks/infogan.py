@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.timing import seconds, show
+from benchmarks.training import going_on
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.memory import keep_freed_memory
@@ -21,9 +22,6 @@ from distaff.objectives.games import Game
 from distaff.training.batches import Batches
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import make_adam
-from distaff.training.loop import fit
-from distaff.training.progress import Progress
-from distaff.training.recorder import Recorder
 
 STEPS = 10
 BATCH = 64
@@ -94,16 +92,7 @@ def loop_of(game: Game, data: Dataset) -> Callable[[], None]:
     model = channels_last(InfoGAN(players, latents))
     adam = make_adam(generator_parameters(model), 1e-3, (0.5, 0.999))
     learner = InfoGANLearner(model, game, adam, fabric)
-    batches = Batches(data, BATCH, 0, fabric.device)
-    recorder = Recorder(None, fabric, 100, 10**9, Progress("", 10**9, visible=False))
-    done = 0
-
-    def run() -> None:
-        nonlocal done
-        fit(learner, batches, done, done + STEPS, recorder)
-        done += STEPS
-
-    return run
+    return going_on(learner, Batches(data, BATCH, 0, fabric.device), fabric, STEPS)
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.objective import Objective
 from distaff.training.batches import Batches
-from distaff.training.learner import VAELearner, make_adam
+from distaff.training.learner import Learner, VAELearner, make_adam
 from distaff.training.loop import fit
 from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
@@ -41,7 +41,11 @@ def loop_of(
     model = channels_last(VAE(kim_mnih(data.shape, latents.parameters, latents.width), latents))
     adam = make_adam(model.parameters(), 1e-4, (0.9, 0.999))
     learner = VAELearner(model, objective, adam, len(data), fabric)
-    batches = Batches(data, batch, 0, fabric.device)
+    return going_on(learner, Batches(data, batch, 0, fabric.device), fabric, steps)
+
+
+def going_on(learner: Learner, batches: Batches, fabric: Fabric, steps: int) -> Callable[[], None]:
+    """``fit`` of a learner: each call goes on for ``steps`` steps, and nothing is written."""
     recorder = Recorder(None, fabric, 100, 10**9, Progress("", 10**9, visible=False))
     done = 0
 

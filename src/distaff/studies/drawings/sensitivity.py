@@ -4,6 +4,7 @@ Each takes the codes of the study's runs, or, in a study without runs, synthetic
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -50,14 +51,12 @@ def z_diff_sensitivity(
         observations: how many random ones stand for the data.
     """
     codes, factors = _one(results, where, observations)
-    lines = {}
-    for size in sizes:
 
-        def measure(seed: int, steps: int, size: int = size) -> float:
-            points = BATCH * steps
-            return z_diff(codes, factors, protocol="kim18", points=points, pairs=size, seed=seed).value
+    def measure(size: int, seed: int, steps: int) -> float:
+        points = BATCH * steps
+        return z_diff(codes, factors, protocol="kim18", points=points, pairs=size, seed=seed).value
 
-        lines[size] = _table(seeds, iterations, measure)
+    lines = {size: _table(seeds, iterations, partial(measure, size)) for size in sizes}
     return figures.metric_sensitivity(
         iterations, {"Z-diff score": lines}, x_label="Adagrad iterations", series="L"
     )
@@ -83,13 +82,11 @@ def factor_vae_sensitivity(
         observations: how many random ones stand for the data.
     """
     codes, factors = _one(results, where, observations)
-    lines = {}
-    for size in sizes:
 
-        def measure(seed: int, count: int, size: int = size) -> float:
-            return factor_vae_score(codes, factors, votes=count, size=size, seed=seed).value
+    def measure(size: int, seed: int, count: int) -> float:
+        return factor_vae_score(codes, factors, votes=count, size=size, seed=seed).value
 
-        lines[size] = _table(seeds, votes, measure)
+    lines = {size: _table(seeds, votes, partial(measure, size)) for size in sizes}
     return figures.metric_sensitivity(votes, {"FactorVAE score": lines}, x_label="votes", series="L")
 
 
