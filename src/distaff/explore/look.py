@@ -23,7 +23,7 @@ SHOWN = slice(12, 84)
 UNUSED = 0.1
 """Nats of I(x; z_j) below which a latent is folded away."""
 
-DRAWS = 65_536
+DRAWS = 2**18
 TAIL = 0.005
 
 
