@@ -90,6 +90,7 @@ class Mixture:
             _neighbours(mu / self.scale, COMPONENTS_A_BOX),
         )
         self.boxes = list(boxes)
+        self.centre = torch.stack([box.centre for box in self.boxes])
         self.low = torch.stack([box.low for box in self.boxes])
         self.high = torch.stack([box.high for box in self.boxes])
         self.least_precision = torch.stack([box.least_precision for box in self.boxes])
@@ -112,29 +113,33 @@ class Mixture:
         hits = [
             one_hot(c.long(), k) * on for c, k, on in zip(classes, self.class_counts, groups, strict=True)
         ]
-        chosen = torch.cat([kept.new_empty(len(z), 0), *hits], 1)
+        chosen = torch.cat([*hits, kept.new_ones(len(z), 1)], 1)
         heights = [box.log_weights + box.heights @ dims for box in self.boxes]
         constants = [height + box.drops @ dims for height, box in zip(heights, self.boxes, strict=True)]
+        rights = [
+            torch.cat([box.factor, constant.to(box.factor.dtype)[:, None]], 1).T
+            for constant, box in zip(constants, self.boxes, strict=True)
+        ]
         peaks = torch.stack([height.amax() for height in heights])
         half_precision = self.least_precision * dims / (2 * LOG_2)
         margin = (math.log(self.count) + NEGLIGIBLE) / LOG_2
 
         def of_samples(rows: Tensor) -> Tensor:
-            here = z[rows].double()
+            here, hit = z[rows].double(), chosen[rows]
             gap = torch.maximum(self.low - here[:, None], here[:, None] - self.high).clamp_(min=0)
             ceiling = peaks - (gap.square_() * half_precision).sum(-1)
-            nearest = torch.unique(ceiling.argmax(1))
-            total, todo = here.new_full((len(rows),), -torch.inf), nearest
+
+            def log_sums(boxes: Tensor) -> Tensor:
+                moved = (here - self.centre[boxes, None]) * dims
+                lefts = torch.cat([moved.square(), moved, hit.expand(len(boxes), -1, -1)], 2)
+                return _log_sums(lefts, [rights[i] for i in boxes.tolist()])
+
             # The nearest boxes first: what they hold decides which others can add anything.
-            for _ in range(2):
-                for i in todo.tolist():
-                    moved = (here - self.boxes[i].centre) * dims
-                    left = torch.cat([moved.square(), moved, chosen[rows]], 1)
-                    total = _add(total, left, self.boxes[i].factor, constants[i])
-                counts = (ceiling > (total - margin)[:, None]).any(0)
-                counts[nearest] = False
-                todo = counts.nonzero()[:, 0]
-            return total * LOG_2
+            nearest = torch.unique(ceiling.argmax(1))
+            near = log_sums(nearest)
+            counts = (ceiling > (near.logsumexp(0) / LOG_2 - margin)[:, None]).any(0)
+            counts[nearest] = False
+            return torch.cat([near, log_sums(counts.nonzero()[:, 0])]).logsumexp(0)
 
         boxes = _neighbours(z / self.scale, SAMPLES_A_BOX)
         result = torch.empty(len(z), dtype=torch.float64, device=z.device)
@@ -221,13 +226,17 @@ def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None =
     return merged.log_density(z[:, None])
 
 
-def _add(total: Tensor, left: Tensor, right: Tensor, constant: Tensor) -> Tensor:
-    """(m,): log2(2^total + Σ_n 2^(left·right_n + constant_n)), row by row."""
-    bits = torch.addmm(constant.to(right.dtype), left.to(right.dtype), right.T)
-    top = torch.maximum(total, bits.amax(1)).to(bits.dtype)
-    # exp2 is twice as fast as exp; below −126 its results are subnormal and many times slower.
-    powers = bits.sub_(top[:, None]).float().clamp_(min=-126).exp2_()
-    return top + torch.log2(torch.exp2(total - top) + powers.sum(1))
+def _log_sums(lefts: Tensor, rights: list[Tensor]) -> Tensor:
+    """(b, m): log Σ_n 2^(left·right_n) of each box's rows, of lefts (b, m, K) and rights (K, n) each."""
+    tops, sums = [lefts.new_empty(0, lefts.shape[1])], [lefts.new_empty(0, lefts.shape[1])]
+    for left, right in zip(lefts, rights, strict=True):
+        bits = left.to(right.dtype) @ right
+        top = bits.amax(1, keepdim=True)
+        # exp2 is twice as fast as exp; below −126 its results are subnormal and many times slower.
+        powers = bits.sub_(top).float().clamp_(min=-126).exp2_()
+        tops.append(top.T.double())
+        sums.append(powers.sum(1)[None].double())
+    return LOG_2 * torch.cat(tops) + torch.cat(sums).log()
 
 
 def _neighbours(points: Tensor, size: int) -> list[Tensor]:
