@@ -63,4 +63,7 @@ def plain_networks(latents: int = 10) -> Networks:
     encoder, decoder = kim_mnih((1, 64, 64), 2 * latents, latents)
     assert isinstance(decoder, nn.Sequential)
     decoder[-1] = nn.ConvTranspose2d(32, 1, 4, stride=2, padding=1)
+    for layer in (*encoder.modules(), *decoder.modules()):
+        if isinstance(layer, nn.ReLU):
+            layer.inplace = False
     return Networks(encoder, decoder)

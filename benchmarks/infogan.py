@@ -12,7 +12,6 @@ from benchmarks.timing import seconds, show
 from benchmarks.training import going_on
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
-from distaff.memory import keep_freed_memory
 from distaff.models.infogan import InfoGAN
 from distaff.models.infogan_networks import infogan_mnist
 from distaff.models.latents import LatentSpace
@@ -23,7 +22,7 @@ from distaff.training.batches import Batches
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import make_adam
 
-STEPS = 10
+STEPS = 5
 BATCH = 64
 CLASSES, REAL, NOISE = 10, 2, 62
 
@@ -96,7 +95,6 @@ def loop_of(game: Game, data: Dataset) -> Callable[[], None]:
 
 
 def main() -> None:
-    keep_freed_memory()
     images = np.random.default_rng(0).integers(0, 256, (10_000, 28, 28), np.uint8)
     data = from_array(images)
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}")

@@ -76,9 +76,9 @@ def ratios():
     for kind, width in (("as trained", 1.0), ("σ twice as wide", 2.0)):
         codes, _ = trained(10_000)
         mu, logvar = torch.from_numpy(codes.means), torch.from_numpy(codes.logvars) + 2 * np.log(width)
-        z = mu[:2000] + torch.randn(2000, 10) * (logvar[:2000] / 2).exp()
+        z = mu + torch.randn(mu.shape) * (logvar / 2).exp()
         compare(
-            f"log q(z), 2,000 samples × 10,000 posteriors, {kind}",
+            f"log q(z), 10,000 samples × 10,000 posteriors, {kind}",
             lambda mu=mu, logvar=logvar, z=z: broadcast(z, mu, logvar),
             lambda mu=mu, logvar=logvar, z=z: Mixture(mu, logvar).log_density(z),
         )

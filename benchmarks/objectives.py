@@ -10,7 +10,6 @@ from benchmarks.timing import seconds, show
 from benchmarks.training import loop_of
 from distaff.data import dsprites
 from distaff.data.dataset import Dataset
-from distaff.memory import keep_freed_memory
 from distaff.models.posteriors import GaussianPosterior, Posterior
 from distaff.objectives import recipes
 from distaff.objectives.densities import Shape, stratified
@@ -28,7 +27,7 @@ OBJECTIVES: dict[str, Objective] = {
 
 def recipe_steps(data: Dataset, batch: int, steps: int) -> None:
     loops = {name: loop_of(objective, data, batch, steps=steps) for name, objective in OBJECTIVES.items()}
-    taken = seconds(loops, rounds=7)
+    taken = seconds(loops)
     for name in list(OBJECTIVES)[1:]:
         show(f"{name}: time of a step / VAE step, batch {batch}, D=10", taken[name] / taken["vae"], "≤ 1.10")
     print(f"    the VAE step takes {1000 * taken['vae'] / steps:.1f} ms here, now")
@@ -40,7 +39,7 @@ def mmd_steps(data: Dataset, batch: int, steps: int) -> None:
         "mmd": loop_of(recipes.alpha_beta_vae(), data, batch, 50, steps),
         "mmd_joint": loop_of(recipes.wae(), data, batch, 50, steps),
     }
-    taken = seconds(loops, rounds=7)
+    taken = seconds(loops)
     for name in ("mmd", "mmd_joint"):
         show(f"{name}: time of a step / VAE step, batch {batch}, D=50", taken[name] / taken["vae"], "≤ 1.10")
 
@@ -99,7 +98,6 @@ def kernels() -> None:
 
 
 def main() -> None:
-    keep_freed_memory()
     data = dsprites.load()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}")
     kernels()

@@ -5,15 +5,18 @@ import time
 from collections.abc import Callable, Mapping
 
 
-def seconds(candidates: Mapping[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
-    """The median seconds of one call of each candidate, over rounds in which they take turns."""
+def seconds(candidates: Mapping[str, Callable[[], object]], rounds: int = 20) -> dict[str, float]:
+    """The median seconds of one call of each candidate, over rounds in which they take turns.
+
+    Every other round goes backwards: whoever follows a hot loop finds the processor slower.
+    """
     for call in candidates.values():
         call()
     taken: dict[str, list[float]] = {name: [] for name in candidates}
-    for _ in range(rounds):
-        for name, call in candidates.items():
+    for _ in range(rounds // 2):
+        for name in (*candidates, *reversed(candidates)):
             start = time.perf_counter()
-            call()
+            candidates[name]()
             taken[name].append(time.perf_counter() - start)
     return {name: statistics.median(values) for name, values in taken.items()}
 

@@ -30,7 +30,7 @@ SMALLEST_WIDTH = 1e-4
 COMPONENTS_A_BOX = 1536
 SAMPLES_A_BOX = 256
 
-NEGLIGIBLE = 12.0
+NEGLIGIBLE = 9.0
 """Skipped terms add up to less than exp(−NEGLIGIBLE) of a sum."""
 
 ROUNDING = 0.02
@@ -249,7 +249,7 @@ def _neighbours(points: Tensor, size: int) -> list[Tensor]:
         if len(rows) <= size:
             found.append(torch.from_numpy(rows).to(points.device))
             continue
-        sample = values[rows[:: max(1, len(rows) // 2048)]]
+        sample = values[rows[:: max(1, len(rows) // 256)]]
         order = np.argpartition(values[rows, sample.std(0).argmax()], len(rows) // 2)
         stack += [rows[order[len(rows) // 2 :]], rows[order[: len(rows) // 2]]]
     return found

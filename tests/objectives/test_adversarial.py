@@ -127,6 +127,7 @@ def test_games_read_like_their_equations():
     [
         (lambda: DiscriminatorSettings(steps=0), "discriminator.steps must be at least 1"),
         (lambda: DiscriminatorSettings(learning_rate=0), "discriminator.learning_rate must be positive"),
+        (lambda: DiscriminatorSettings(reads=-1), "discriminator.reads must not be negative"),
         (lambda: Game(WASSERSTEIN, 1.0, penalty=-1), "must not be negative"),
     ],
 )

@@ -11,6 +11,7 @@ from distaff.models.infogan import InfoGAN
 from distaff.models.infogan_networks import infogan_mlp
 from distaff.models.latents import LatentSpace
 from distaff.objectives import recipes
+from distaff.objectives.adversarial import code_log_likelihood
 from distaff.objectives.games import DiscriminatorSettings, Game
 from distaff.training.batches import Batches, seed_step
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
@@ -55,7 +56,7 @@ def test_each_optimiser_moves_its_own_parameters_and_all_of_them(name):
     real = batches(data)(0)
     c = ours.model.latents.draw(len(real), real)
     fake = ours.model.generate(c)
-    ours._teach(real, fake.detach())
+    ours._teach(real, fake.detach(), c)
     # A constant added to all of a critic's scores changes no distance.
     unmoved = {"discriminator.verdict.bias"} if name == "infowgan_gp" else set()
     assert moved(before, ours.model) == judges - unmoved
@@ -80,6 +81,27 @@ def test_the_weight_of_the_codes_reaches_generator_and_q_alone(name):
         assert any(n.startswith("reader.") for n in moved(before, ours.model)) is (lam > 0)
     for a, b in zip(ends[0.0].discriminator.parameters(), ends[5.0].discriminator.parameters(), strict=True):
         assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_trunk_learns_to_read_only_where_it_is_rewarded_for_it(name):
+    """Ten steps of D alone on the same images raise what Q's untouched head can read from the trunk."""
+    data = toys.tiny_images()
+    gained = {}
+    for reads in (0.0, 1.0):
+        game = GAMES[name](discriminator=DiscriminatorSettings(reads=reads, learning_rate=1e-3))
+        ours = learner(game, data)
+        seed_step(0, 0, 0)
+        real = batches(data)(0)
+        c = ours.model.latents.draw(len(real), real)
+        fake = ours.model.generate(c).detach()
+        head = [p.detach().clone() for p in ours.model.reader.parameters()]
+        before = code_log_likelihood(ours.model.encode(fake), c).item()
+        for _ in range(10):
+            ours._teach(real, fake, c)
+        assert all(torch.equal(a, b) for a, b in zip(head, ours.model.reader.parameters(), strict=True))
+        gained[reads] = code_log_likelihood(ours.model.encode(fake), c).item() - before
+    assert gained[1.0] > gained[0.0] + 0.1
 
 
 def test_the_discriminator_takes_its_steps_on_new_images():

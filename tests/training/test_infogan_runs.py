@@ -81,7 +81,7 @@ def test_the_run_folder_describes_itself(recipe, tmp_path):
         "norm": "batch" if recipe == "infogan" else "layer",
     }
     assert (content["training"]["learning_rate"], content["training"]["betas"]) == (1e-3, [0.5, 0.999])
-    settings = {"learning_rate": 1e-4, "betas": [0.5, 0.999], "steps": 1}
+    settings = {"learning_rate": 1e-4, "betas": [0.5, 0.999], "steps": 1, "reads": 0.0}
     assert content["recipe"]["arguments"]["discriminator"] == settings
     line = read_log(tmp_path / "run/log.jsonl")[-1]
     assert {"code_log_likelihood", "accuracy_real", "accuracy_fake"} < line.keys()

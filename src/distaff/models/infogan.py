@@ -58,19 +58,32 @@ class InfoGAN(nn.Module):
         images: Tensor = self.generator(torch.cat([c, noise], dim=1))
         return images
 
-    def score(self, x: Tensor) -> Tensor:
+    def features(self, x: Tensor) -> Tensor:
+        """(B, F) what the trunk makes of images, for ``verdict`` and ``read``."""
+        found: Tensor = self.discriminator["trunk"](x)
+        return found
+
+    def verdict(self, features: Tensor) -> Tensor:
         """The discriminator's logits, or the critic's scores, (B,): the higher the more real."""
-        scores: Tensor = self.discriminator["verdict"](self.discriminator["trunk"](x))
+        scores: Tensor = self.discriminator["verdict"](features)
         return scores[:, 0]
+
+    def read(self, features: Tensor) -> Posterior:
+        """Q(c|x)."""
+        return self.latents.posterior(self.reader(features))
+
+    def score(self, x: Tensor) -> Tensor:
+        """The verdict (B,) on images."""
+        return self.verdict(self.features(x))
 
     def judge(self, x: Tensor) -> tuple[Tensor, Posterior]:
         """The scores (B,) and Q(c|x), by one pass through the trunk that they share."""
-        features = self.discriminator["trunk"](x)
-        return self.discriminator["verdict"](features)[:, 0], self.latents.posterior(self.reader(features))
+        features = self.features(x)
+        return self.verdict(features), self.read(features)
 
     def encode(self, x: Tensor) -> Posterior:
         """Q(c|x)."""
-        return self.latents.posterior(self.reader(self.discriminator["trunk"](x)))
+        return self.read(self.features(x))
 
     def decode(self, z: Tensor) -> Generated:
         """G(c, ε) of z (B, width), made with the usual noise, or (B, width + noise), which has its own."""

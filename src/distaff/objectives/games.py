@@ -25,17 +25,22 @@ class DiscriminatorSettings:
         learning_rate: Adam's step size.
         betas: Adam's decay rates.
         steps: of the discriminator for one of the generator, each on new images.
+        reads: weight of the code log-likelihood in D's own loss, by which the trunk that D and Q share learns
+            to read codes too, as in Chen et al.'s code; at 0 it learns to judge alone.
     """
 
     learning_rate: float = 1e-4
     betas: tuple[float, float] = (0.5, 0.999)
     steps: int = 1
+    reads: float = 0.0
 
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise DistaffError(f"discriminator.steps must be at least 1, not {self.steps}.")
         if not self.learning_rate > 0:
             raise DistaffError(f"discriminator.learning_rate must be positive, not {self.learning_rate}.")
+        if not self.reads >= 0:
+            raise DistaffError(f"discriminator.reads must not be negative, not {self.reads}.")
 
 
 @dataclass(frozen=True)

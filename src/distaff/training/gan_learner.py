@@ -22,7 +22,8 @@ class InfoGANLearner:
     """A generator, a discriminator with the trunk that Q reads, and Q's head, under any game.
 
     Two optimisers move them: D's owns the trunk and the verdict; that of G owns Q's head too. Each loss
-    reaches its own parameters alone, so that the trunk learns to judge and Q reads what it finds there.
+    reaches its own parameters alone: the trunk learns to judge, and Q reads what it finds there, unless the
+    game has D's loss reward reading too.
 
     Args:
         model: the networks.
@@ -48,7 +49,7 @@ class InfoGANLearner:
             c = self.model.latents.draw(len(real), real)
             with self.fabric.autocast(), torch.set_grad_enabled(turn == turns - 1):
                 fake = self.model.generate(c)
-            values = self._teach(real, fake.detach())
+            values = self._teach(real, fake.detach(), c)
         values |= self._deceive(fake, c, index)
         return {name: value.detach() for name, value in values.items()}
 
@@ -58,25 +59,29 @@ class InfoGANLearner:
             return "the discriminator takes every image for real, generated ones too: try infowgan_gp"
         return None
 
-    def _teach(self, real: Tensor, fake: Tensor) -> dict[str, Tensor]:
+    def _teach(self, real: Tensor, fake: Tensor, c: Tensor) -> dict[str, Tensor]:
         """One step of the discriminator."""
         with trainable(self.model.discriminator):
             with self.fabric.autocast():
-                scores = self._scores(real, fake)
+                features = self._features(real, fake)
+                scores = tuple(map(self.model.verdict, features))
             loss = self.game.rules.discriminator(*scores)
             values = {"discriminator_loss": loss}
             if self.game.penalty:
                 penalty = values["gradient_penalty"] = gradient_penalty(self.model.score, real, fake)
                 loss = loss + self.game.penalty * penalty
+            if self.game.discriminator.reads:
+                with self.fabric.autocast():
+                    q = self.model.read(features[1])
+                loss = loss - self.game.discriminator.reads * code_log_likelihood(q, c)
             descend(self.fabric, self.model, self.optimisers["discriminator"], loss)
         with torch.no_grad():
             return values | self.game.rules.accuracies(*scores)
 
-    def _scores(self, real: Tensor, fake: Tensor) -> tuple[Tensor, Tensor]:
+    def _features(self, real: Tensor, fake: Tensor) -> tuple[Tensor, ...]:
         if self.game.norm == "batch":  # Each kind of image is normalised among its own.
-            return self.model.score(real), self.model.score(fake)
-        of_real, of_fake = self.model.score(torch.cat([real, fake])).chunk(2)
-        return of_real, of_fake
+            return self.model.features(real), self.model.features(fake)
+        return self.model.features(torch.cat([real, fake])).chunk(2)
 
     def _deceive(self, fake: Tensor, c: Tensor, index: int) -> dict[str, Tensor]:
         """One step of generator and Q."""
