@@ -18,7 +18,7 @@ from distaff.files import atomic_file
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.codes_file import evaluate_file, write_scores
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
-from distaff.models.coding import code_tensors, codes_from
+from distaff.models.coding import code_tensors, codes_from, joined
 from distaff.models.latents import LatentSpace
 from distaff.models.representation import Representation
 from distaff.naming import read_names, titled
@@ -166,16 +166,9 @@ def encode(model: Representation, data: Dataset, progress: bool = True) -> Encod
 
 
 def _arrays(model: Representation, data: Dataset, progress: bool) -> dict[str, FloatArray]:
-    blocks: dict[str, list[FloatArray]] = {}
-    done = 0
     with Progress("encoding", len(data), visible=progress) as bar, torch.random.fork_rng():
         torch.manual_seed(0)
-        for block in _pass(model, data):
-            for name, values in block.items():
-                blocks.setdefault(name, []).append(values)
-            done += len(block["means"])
-            bar.update({"step": done})
-    return {name: np.concatenate(parts) for name, parts in blocks.items()}
+        return joined(_pass(model, data), len(data), lambda done: bar.update({"step": done}))
 
 
 def _encoded(arrays: Mapping[str, FloatArray], latents: LatentSpace) -> Encoded:

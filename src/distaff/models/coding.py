@@ -1,6 +1,6 @@
 """Between posteriors, ``Codes`` and z: what an encoder says, as arrays that outlive the model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import torch
@@ -32,6 +32,27 @@ def code_tensors(posterior: Posterior) -> dict[str, Tensor]:
             for d, one in enumerate(part.probabilities.unbind(1)):
                 tensors[f"{CATEGORY}{name}{d}"] = torch.stack([1 - one, one], 1)
     return tensors
+
+
+def joined(
+    blocks: Iterable[Mapping[str, FloatArray]], count: int, progress: Callable[[int], None] | None = None
+) -> dict[str, FloatArray]:
+    """Arrays of ``count`` rows from blocks of rows, each copied into its place as it comes.
+
+    Kept until the end, the blocks' own small arrays would lie between the large ones that a network frees at
+    every block, and with freed memory kept the heap would grow by one such hole a block.
+    """
+    whole: dict[str, FloatArray] = {}
+    done = 0
+    for block in blocks:
+        for name, values in block.items():
+            if name not in whole:
+                whole[name] = np.empty((count, *values.shape[1:]), values.dtype)
+            whole[name][done : done + len(values)] = values
+        done += len(values)
+        if progress is not None:
+            progress(done)
+    return whole
 
 
 def codes_from(arrays: Mapping[str, FloatArray]) -> Codes:

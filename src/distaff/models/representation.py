@@ -12,7 +12,7 @@ from distaff.codes import Codes, as_array
 from distaff.data.arrays import from_array
 from distaff.errors import DistaffError, unknown
 from distaff.memory import keep_freed_memory
-from distaff.models.coding import code_tensors, codes_from, to_z
+from distaff.models.coding import code_tensors, codes_from, joined, to_z
 from distaff.models.infogan import InfoGAN
 from distaff.models.layout import channels_last, images_channels_last
 from distaff.models.vae import VAE
@@ -54,12 +54,8 @@ class Representation:
             tensors = code_tensors(self.model.encode(self._block(images, start)))
             return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
 
-        blocks = []
-        for block in side_by_side(of_block, range(0, len(images), BATCH)):
-            blocks.append(block)
-            if progress is not None:
-                progress(min(len(blocks) * BATCH, len(images)))
-        return codes_from({name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]})
+        blocks = side_by_side(of_block, range(0, len(images), BATCH))
+        return codes_from(joined(blocks, len(images), progress))
 
     def to_z(self, codes: Codes) -> NDArray[np.float32]:
         """z (N, width) of codes: the means, and the likeliest class of each discrete variable, one-hot."""
