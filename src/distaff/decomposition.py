@@ -1,21 +1,25 @@
 """What the terms say after training: the ELBO decomposed over a run's whole data set (HFVAE Fig. 2, 4)."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
+from operator import itemgetter
 from pathlib import Path
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
 from distaff.files import write_json
+from distaff.models.coding import joined
 from distaff.models.latents import LatentSpace
 from distaff.models.posteriors import Posterior
-from distaff.models.representation import Representation
+from distaff.models.representation import BATCH, Representation
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.densities import Density, exact
@@ -224,20 +228,22 @@ def _pass(
     model: VAE, batches: Iterable[Tensor], size: int, bar: Progress
 ) -> tuple[list[Posterior], float, float, list[float]]:
     """All posteriors, a block each, and the means of nll, KL and the latents' KLs."""
-    posteriors: list[Posterior] = []
-    sums: Tensor | None = None
-    done = 0
-    for x in batches:
-        posterior, found = model.measure(x)
-        posteriors.append(posterior)
-        columns = [found["nll"][:, None], found["kl"][:, None], found["kl_dims"]]
-        block = torch.cat(columns, 1).double().sum(0)
-        sums = block if sums is None else sums + block
-        done += len(x)
-        bar.update({"step": done})
-    assert sums is not None
-    nll_mean, kl_mean, *kl_dims_means = (sums / size).tolist()
-    return posteriors, nll_mean, kl_mean, kl_dims_means
+    shape: Posterior | None = None
+
+    def blocks() -> Iterator[dict[str, FloatArray]]:
+        nonlocal shape
+        for x in batches:
+            shape, found = model.measure(x)
+            tensors = found | {str(i): parameter for i, parameter in enumerate(shape.parameters())}
+            yield {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
+
+    whole = joined(blocks(), size, lambda done: bar.update({"step": done}))
+    nll, kl, kl_dims = (whole.pop(name).mean(0, dtype=np.float64) for name in ("nll", "kl", "kl_dims"))
+    assert shape is not None
+    parameters = iter(whole.values())
+    everything = shape.map(lambda old: torch.from_numpy(next(parameters)).to(old.device))
+    posteriors = [everything.map(itemgetter(slice(i, i + BATCH))) for i in range(0, size, BATCH)]
+    return posteriors, float(nll), float(kl), kl_dims.tolist()
 
 
 def _critics(

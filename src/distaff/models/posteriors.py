@@ -125,6 +125,17 @@ class Posterior:
         """The posterior whose parameters are ``f`` of these, in every group."""
         return Posterior({name: part.map(f) for name, part in self.parts.items()})
 
+    def parameters(self) -> list[Tensor]:
+        """All parameters, in the order in which ``map`` meets them."""
+        found: list[Tensor] = []
+
+        def noted(parameter: Tensor) -> Tensor:
+            found.append(parameter)
+            return parameter
+
+        self.map(noted)
+        return found
+
     def _by_group(self, z: Tensor) -> list[Tensor]:
         return [part.log_prob_dims(c) for part, c in self._columns(z)]
 
