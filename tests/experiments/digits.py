@@ -29,17 +29,17 @@ PUBLISHED: dict[str, Any] = {
     "alpha": 1.0,
     "beta": 4.0,
     "gamma": 3.0,
-    "steps": 3000,
+    "steps": 2000,
 }
 HELD_BACK = {
     **PUBLISHED,
-    "real": "linear:20:0:8000",
-    "discrete": "linear:-0.8:0:8000",
-    "steps": 10_000,
+    "batch_size": 256,
+    "real": "linear:12:0:5000",
+    "discrete": "linear:-1:0:5000",
+    "steps": 6000,
 }
-"""As published at its end, but the real latents are closed at first and open over 8,000 steps, while the KL
-of the discrete one comes in: else the real ones know the digit first, and the TC between groups keeps it.
-Chosen after a smaller network, which such a schedule took from 0.26 to 0.50; not yet seen at this size."""
+"""As published at its end, but the real latents are closed at first and open over 5,000 steps, while the KL
+of the discrete one comes in: else the real ones know the digit first, and the TC between groups keeps it."""
 
 
 def settings(held_back: bool) -> dict[str, Any]:

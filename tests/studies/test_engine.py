@@ -63,6 +63,22 @@ def test_a_new_metric_is_measured_without_training_or_measuring_the_others_again
     assert modified(Results.read(tmp_path / "out"), "checkpoint") == trained
 
 
+def test_some_observations_stand_for_all_once_trained(tiny, tmp_path):
+    """Asked for all of them later, the run is scored anew but not trained again."""
+    path = write(tmp_path, tiny, ["vae"], metrics=["mig"], observations=100)
+    assert list(studies.run(path, out=tmp_path / "out", progress=False)["state"]) == ["finished"]
+    results = Results.read(tmp_path / "out")
+    (run,) = results.all_runs
+    assert len(run.data) == len(run.codes) == 100
+    np.testing.assert_allclose(run.codes.means, run.model.encode(run.data.images).means, atol=1e-5)
+    trained = modified(results, "checkpoint")
+    path.write_text(path.read_text().replace("observations: 100\n", ""))
+    assert list(studies.run(path, out=tmp_path / "out", progress=False)["state"]) == ["finished"]
+    (run,) = Results.read(tmp_path / "out").all_runs
+    assert len(run.data) == len(run.codes) == 256
+    assert modified(results, "checkpoint") == trained
+
+
 def wait_for(what, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not what():

@@ -128,6 +128,7 @@ def test_keys_are_the_hash_of_what_is_not_at_its_default():
         ({"steps": 10.5}, "steps must be a whole number"),
         ({"seeds": 0}, "seeds are a number of them"),
         ({"seeds": [-1]}, "seeds are a number of them"),
+        ({"observations": 1}, "observations are how many to score"),
         ({"scale": 0}, "scale must be a positive number"),
         ({"name": "a/b"}, "name becomes that of a folder"),
         ({"data": 3}, "data is a name, a path, or a mapping"),

@@ -204,7 +204,7 @@ def hfvae(
     """HFVAE (Esmaeili et al. 2018, Eq. 9): total correlation between and within groups of latents.
 
     Real latents learn faster than discrete ones, and what they know the TC between groups then keeps from
-    the others: ``real="linear:20:0:8000"`` closes them at first, so that the discrete ones learn first.
+    the others: ``real="linear:12:0:5000"`` closes them at first, so that the discrete ones learn first.
 
     Args:
         alpha: weight of I(x;z).

@@ -77,14 +77,15 @@ def to_message(run: StudyRun) -> str:
         if data[part] is not None and Path(data[part]).exists():
             data[part] = str(Path(data[part]).resolve())
     call = {**asdict(run.call), "data": data}
-    return json.dumps({"folder": str(run.folder.path.resolve()), "call": call, "metrics": run.metrics})
+    scoring = {"metrics": run.metrics, "observations": run.observations}
+    return json.dumps({"folder": str(run.folder.path.resolve()), "call": call, **scoring})
 
 
 def from_message(message: str) -> StudyRun:
     """The run of a message."""
     content: Mapping[str, Any] = json.loads(message)
     call, folder = RunCall(**content["call"]), RunFolder(Path(content["folder"]))
-    return StudyRun(call, folder, tuple(content["metrics"]))
+    return StudyRun(call, folder, tuple(content["metrics"]), content["observations"])
 
 
 def _train(run: StudyRun) -> None:

@@ -51,6 +51,8 @@ def _summary(results: Results) -> list[Block]:
         facts["data"] = ", ".join(dict.fromkeys(Path(run.data["spec"]).stem for run in study.runs))
         steps = sorted({run.steps for run in study.runs})
         facts["steps"] = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} … {steps[-1]:,}"
+        if study.observations is not None:
+            facts["scored on"] = f"{study.observations:,} observations drawn at random"
         facts["training, all runs"] = duration(table["seconds"].sum())
         facts |= _best(results)
     if (table["state"] == "failed").any():

@@ -28,7 +28,8 @@ class Results:
     def __init__(self, study: Study, folder: str | Path) -> None:
         self.study, self.folder = study, Path(folder)
         self.all_runs = tuple(
-            StudyRun(call, RunFolder(self.folder / "runs" / call.key), study.metrics) for call in study.runs
+            StudyRun(call, RunFolder(self.folder / "runs" / call.key), study.metrics, study.observations)
+            for call in study.runs
         )
 
     @classmethod

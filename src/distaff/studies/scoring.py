@@ -41,13 +41,15 @@ def score(run: StudyRun) -> None:
 def _held(run: StudyRun) -> dict[str, Any]:
     """What earlier scoring of the same weights left."""
     step = trained_steps(run.folder)
+    start: dict[str, Any] = {"step": step, "observations": run.observations}
+    start |= {"asked": [], "seconds": 0.0, "scores": [], "skipped": {}}
     try:
         held = json.loads(run.folder.scores.read_text(encoding="utf-8"))
-        if held["step"] == step:
-            return {"step": step, **{key: held[key] for key in ("asked", "seconds", "scores", "skipped")}}
+        if held["step"] == step and held.get("observations") == run.observations:
+            return {**start, **{key: held[key] for key in ("asked", "seconds", "scores", "skipped")}}
     except (OSError, ValueError, KeyError, TypeError):
         pass  # absent, or not a study's: measured anew
-    return {"step": step, "asked": [], "seconds": 0.0, "scores": [], "skipped": {}}
+    return start
 
 
 def _measured(metric: str, encoded: Encoded, factors: Factors | None) -> list[dict[str, Any]]:

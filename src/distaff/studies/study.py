@@ -18,7 +18,8 @@ from distaff.metrics.evaluation import selected
 from distaff.studies.grid import combinations
 from distaff.studies.run_call import RunCall, training_parameters
 
-KEYS = ("name", "about", "data", "steps", "seeds", "scale", "common", "runs", "metrics", "figures")
+SCORING = ("observations", "metrics", "figures")
+KEYS = ("name", "about", "data", "steps", "seeds", "scale", "common", "runs", *SCORING)
 SELECTIONS = ("default", "all")
 Drawn = Figure | pd.DataFrame | Mapping[str, Figure | pd.DataFrame]
 """What a drawing returns: a figure, a table, or several of them by title."""
@@ -63,6 +64,7 @@ class Study:
         figures: what the report draws.
         scale: what the file's steps were multiplied by.
         source: the file's content.
+        observations: how many, drawn at random, are scored and drawn once a run is trained; None is all.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Study:
     figures: tuple[Drawing, ...]
     scale: float
     source: str
+    observations: int | None = None
 
     @classmethod
     def read(cls, path: str | Path, scale: float | None = None) -> "Study":
@@ -105,6 +108,7 @@ class Study:
             figures=tuple(_drawing(entry) for entry in _list("figures", content.get("figures"))),
             scale=factor,
             source=text,
+            observations=_observations(content.get("observations")),
         )
 
     @property
@@ -224,6 +228,14 @@ def _scale(scale: Any) -> float:
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < float("inf"):
         raise DistaffError(f"scale must be a positive number, not {scale!r}.")
     return float(scale)
+
+
+def _observations(count: Any) -> int | None:
+    if count is not None and (type(count) is not int or count < 2):
+        raise DistaffError(
+            f"observations are how many to score, 2 or more, or all if left out, not {count!r}."
+        )
+    return count
 
 
 def _file_name(name: Any) -> str:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from distaff.codes import Codes
@@ -41,11 +42,13 @@ class StudyRun:
         call: what makes it.
         folder: where it is, or will be.
         metrics: what the study wants of it.
+        observations: how many, the same for all runs of a data set, stand for all once it is trained.
     """
 
     call: RunCall
     folder: RunFolder
     metrics: tuple[str, ...]
+    observations: int | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -70,6 +73,8 @@ class StudyRun:
     def is_scored(self) -> bool:
         """Whether all the study's metrics were computed, or found impossible, after the last step."""
         content = self._scores_file
+        if content.get("observations") != self.observations:
+            return False
         done = content.get("asked", ())
         return int(content.get("step", -1)) >= self.call.steps and set(self.metrics) <= set(done)
 
@@ -124,11 +129,12 @@ class StudyRun:
 
     @property
     def codes(self) -> Codes:
-        """q(z|x) of the whole data set, read anew: those of all runs may be more than memory holds."""
+        """q(z|x) of ``data``, read anew: those of all runs may be more than memory holds."""
         try:
             with safe_open(self.folder.codes, "numpy") as file:
                 names = file.keys()
-                if (file.metadata() or {}).get("step") == str(self.call.steps):
+                of_last_step = (file.metadata() or {}).get("step") == str(self.call.steps)
+                if of_last_step and file.get_slice("means").get_shape()[0] == self._count:
                     return codes_from({name: file.get_tensor(name) for name in names})
         except (FileNotFoundError, SafetensorError):
             pass
@@ -136,8 +142,13 @@ class StudyRun:
 
     @property
     def data(self) -> Dataset:
-        """The data set it was trained on; runs that share one get the same."""
-        return _open(json.dumps(self.folder.read()["data"], sort_keys=True))
+        """What it was trained on, or as much of it as the study looks at; opened once for all runs of it."""
+        return _open(json.dumps(self.folder.read()["data"], sort_keys=True), self.observations)
+
+    @property
+    def _count(self) -> int:
+        size = int(self.folder.read()["data"]["size"])
+        return size if self.observations is None else min(self.observations, size)
 
     @property
     def model(self) -> Representation:
@@ -215,8 +226,11 @@ def score_from(entry: Mapping[str, Any]) -> Score:
 
 
 @lru_cache(maxsize=2)
-def _open(call: str) -> Dataset:
-    return reopen(json.loads(call))
+def _open(call: str, observations: int | None) -> Dataset:
+    data = reopen(json.loads(call))
+    if observations is None or observations >= len(data):
+        return data
+    return data.subset(np.sort(np.random.default_rng(0).permutation(len(data))[:observations]))
 
 
 def _restored(value: Any) -> Any:

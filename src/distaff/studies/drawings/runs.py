@@ -1,8 +1,6 @@
 """What drawings read of a study's runs: groups of them, and each one's log, model, data and codes."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
-from distaff.training.data_call import reopen
 from distaff.training.train import load
 
 Run = StudyRun
@@ -156,17 +153,17 @@ def vae_of(run: StudyRun) -> VAE:
 
 
 def data_of(run: StudyRun) -> Dataset:
-    """The data set the run was trained on; opened once for all runs that share it."""
-    return _reopened(json.dumps(run.folder.read()["data"], sort_keys=True))
+    """The data set the run was trained on, or as much of it as the study looks at."""
+    return run.data
 
 
 def encoded_of(run: StudyRun) -> Encoded:
-    """The run's data set, encoded; kept in the run folder."""
+    """``data_of(run)``, encoded; kept in the run folder."""
     return encode_run(run.folder, data_of(run), progress=False)
 
 
 def codes_of(run: StudyRun) -> Codes:
-    """q(z|x) of the whole data set."""
+    """q(z|x) of ``data_of(run)``."""
     return encoded_of(run).codes
 
 
@@ -186,11 +183,6 @@ def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:
 def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
     """The numbers of ``count`` random observations out of ``size``, always the same ones, in order."""
     return np.sort(np.random.default_rng(seed).choice(size, min(count, size), replace=False))
-
-
-@lru_cache(maxsize=2)
-def _reopened(call: str) -> Dataset:
-    return reopen(json.loads(call))
 
 
 def _names(settings: Settings) -> Sequence[str]:
