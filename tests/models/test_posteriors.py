@@ -159,3 +159,13 @@ def test_the_mode_is_hard():
     assert torch.equal(digit.argmax(1), q.parts["digit"].logits.argmax(1))
     assert torch.equal(z[:, 7:9], (q.parts["smile"].probabilities > 0.5).double())
     assert torch.equal(MIXED.hard(z), z)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.66, 1.5, 8.0])
+def test_pairs_of_saturated_classes_do_not_underflow(temperature):
+    """Logits so far apart that products of the two factors span all that samples can."""
+    q = ConcretePosterior(torch.randn(40, 6, generator=torch.Generator().manual_seed(0)) * 80, temperature)
+    z = q.rsample()
+    wide = ConcretePosterior(q.logits.double(), temperature)
+    reference = wide.log_prob_dims(z.double()[:, None]).permute(2, 0, 1)
+    torch.testing.assert_close(q.log_prob_pairs(z).double(), reference, rtol=1e-5, atol=1e-3)

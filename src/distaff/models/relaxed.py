@@ -64,8 +64,17 @@ class ConcretePosterior:
         return (constant + own - classes * shared)[..., None]
 
     def log_prob_pairs(self, z: Tensor) -> Tensor:
-        """log q(z_i|x_j) (1, B, M)."""
-        return self.log_prob_dims(z[:, None]).permute(2, 0, 1)
+        """log q(z_i|x_j) (1, B, M): Σ_c exp(a_jc) z_ic^−τ of all pairs is a matrix product."""
+        classes, tau, log_z = self.width, self.temperature, z.log()
+        constant = math.lgamma(classes) + (classes - 1) * math.log(tau)
+        powers, logits = -tau * log_z, self.logits.T
+        highest, likeliest = powers.detach().amax(1, keepdim=True), logits.detach().amax(0, keepdim=True)
+        # No sum is below exp(τ LOWEST) of the largest, which float32 holds at usual temperatures.
+        precise = torch.float64 if tau * LOWEST < -80 else logits.dtype
+        with torch.autocast(z.device.type, enabled=False):
+            sums = torch.exp((powers - highest).to(precise)) @ torch.exp((logits - likeliest).to(precise))
+        own = logits.sum(0) - (tau + 1) * log_z.sum(1, keepdim=True)
+        return (constant + own - classes * (sums.log().to(own.dtype) + highest + likeliest))[None]
 
     def log_code_dims(self, c: Tensor) -> Tensor:
         """The log-probability of the classes c (B, k), one-hot, (B, 1)."""
