@@ -89,9 +89,10 @@ class Display:
         for run in under_way[:SHOWN]:
             step = self._steps[run.call.key]
             done = "scoring" if step >= run.call.steps else f"{step:,}"
-            loss = f"{run.last_line.get('loss', float('nan')):.4g}"
+            line = run.last_line
+            loss = line.get("loss", line.get("generator_loss"))
             bar = ProgressBar(total=run.call.steps, completed=step, width=24)
-            table.add_row(run.call.key, bar, done, loss)
+            table.add_row(run.call.key, bar, done, "–" if loss is None else f"{loss:.4g}")
         queue = f"{len(waiting)} waiting"
         head = Text(f"{self.study.name}  {self._count()}, {len(under_way)} under way, {queue}", style="bold")
         best = self._best()
