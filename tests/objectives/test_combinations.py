@@ -1,6 +1,8 @@
 """Every recipe on every mixture of latents under every kind of prior: one step, or one clear sentence."""
 
 import inspect
+import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,8 +16,8 @@ from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings, DensityRatio
 from distaff.objectives.objective import Objective
-from distaff.objectives.step import Step
-from distaff.objectives.terms import discrete_kl, kl, real_kl
+from distaff.objectives.step import Processes, Step
+from distaff.objectives.terms import class_balance, discrete_kl, kl, real_kl
 from tests import toys
 
 DATA = toys.tiny_images(64)
@@ -98,6 +100,27 @@ def test_the_kl_is_that_of_the_real_and_of_the_discrete_groups(latents):
     assert float(real_kl(step)) == pytest.approx(closed, rel=1e-4)
     weighted = recipes.hfvae(real=3.0, discrete=-0.5)(step)["loss"] - recipes.hfvae()(step)["loss"]
     torch.testing.assert_close(weighted, 3 * real_kl(step) - 0.5 * discrete_kl(step), rtol=1e-3, atol=1e-3)
+
+
+@torch.no_grad()
+def test_classes_are_balanced_where_all_occur_equally_often():
+    """log k − H of the batch's mean probabilities: of a class of four and two bits, once even, once not."""
+    space = LatentSpace.parse("style=gaussian:2,kind=concrete:4,bits=bernoulli:2")
+    even = torch.tensor([[9.0, 0, 0, 0], [0, 9.0, 0, 0], [0, 0, 9.0, 0], [0, 0, 0, 9.0]])
+    flips = torch.tensor([[5.0, -5], [-5, 5], [5.0, -5], [-5, 5]])
+    for logits, bits, wanted in (
+        (even, flips, 0.0),
+        (100 * even[[0, 0, 1, 1]], flips, math.log(2)),
+        (100 * even[[0, 0, 0, 0]], 100 * flips[[0, 0, 0, 0]], math.log(4) + 2 * math.log(2)),
+    ):
+        posterior = space.posterior(torch.cat([torch.zeros(4, 4), logits, bits], 1))
+        assert _balance(posterior) == pytest.approx(wanted, abs=1e-4)
+    assert _balance(LatentSpace.parse(3).posterior(torch.zeros(4, 6))) == 0
+
+
+def _balance(posterior) -> float:
+    output = SimpleNamespace(posterior=posterior)
+    return float(class_balance(SimpleNamespace(output=output, processes=Processes(), z=torch.zeros(4, 1))))
 
 
 def _closed(part) -> float:

@@ -20,6 +20,7 @@ from distaff.objectives.schedules import Linear, Weight
 from distaff.objectives.terms import (
     AnchoredInformation,
     CapacityGap,
+    class_balance,
     dimension_kl,
     discrete_kl,
     kl,
@@ -199,12 +200,14 @@ def hfvae(
     gamma: Weight = 3.0,
     real: Weight = 0.0,
     discrete: Weight = 0.0,
+    balance: Weight = 0.0,
     density: Density = stratified,
 ) -> Objective:
     """HFVAE (Esmaeili et al. 2018, Eq. 9): total correlation between and within groups of latents.
 
     Real latents learn faster than discrete ones, and what they know the TC between groups then keeps from
-    the others: ``real="linear:12:0:5000"`` closes them at first, so that the discrete ones learn first.
+    the others: ``real="linear:12:0:5000"`` closes them at first, so that the discrete ones learn first, and
+    ``balance="linear:30:0:5000"`` keeps classes from falling out of use meanwhile.
 
     Args:
         alpha: weight of I(x;z).
@@ -212,6 +215,7 @@ def hfvae(
         gamma: weight of the TC within groups, relative to the prior's own.
         real: weight of the KL of the groups of real latents, beyond Eq. 9.
         discrete: weight of the KL of the groups of discrete latents, beyond Eq. 9; below 0 it is relieved.
+        balance: weight of log k − H(q(c)) of each discrete latent, beyond Eq. 9.
         density: how q(z) is estimated.
     """
     tc = beta * tc_between_groups + gamma * tc_within_groups
@@ -220,6 +224,8 @@ def hfvae(
         objective += real * real_kl
     if discrete != 0:
         objective += discrete * discrete_kl
+    if balance != 0:
+        objective += balance * class_balance
     return objective.using(density)
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from distaff.errors import DistaffError
+from distaff.models.coding import CATEGORY, code_tensors
 from distaff.models.latents import Gaussian
 from distaff.objectives.objective import Term, term
 from distaff.objectives.schedules import Weight, weight_at
@@ -44,6 +45,18 @@ def real_kl(s: Step) -> Tensor:
 def discrete_kl(s: Step) -> Tensor:
     """E KL(q(z_g|x) ‖ p(z_g)) of relaxed densities, summed over the groups of discrete variables."""
     return s.kl_groups[:, ~_real(s)].sum(-1).mean()
+
+
+@term
+def class_balance(s: Step) -> Tensor:
+    """Σ_c log k_c − H(q(c)) over discrete variables c of k_c classes: 0 where all occur equally often.
+
+    q(c) are the mean class probabilities of the batch, over all processes.
+    """
+    coded = code_tensors(s.output.posterior)
+    shares = [s.processes.gather(p).mean(0) for name, p in coded.items() if name.startswith(CATEGORY)]
+    unused = [torch.xlogy(share, share * len(share)).sum() for share in shares]
+    return torch.stack([s.z.new_zeros(()), *unused]).sum()
 
 
 @term
