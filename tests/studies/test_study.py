@@ -82,7 +82,7 @@ def test_scale_shortens_steps_and_schedules_in_proportion():
 
 def test_keys_are_those_of_the_calls_and_nothing_else():
     (run,) = parse(seeds=1, runs=[{"recipe": "beta_vae", "beta": 4}]).runs
-    assert run.key.startswith("beta_vae-beta4-seed0-")
+    assert run.key.startswith("beta_vae-seed0-")
     same = [
         parse(seeds=1, runs=[{"beta": "4.0", "recipe": "beta_vae", "prior": "normal"}]),
         parse(seeds=[0, 1], name="another", metrics=["dci"], runs=[{"recipe": "beta_vae", "beta": [1, 4]}]),
@@ -107,6 +107,8 @@ def test_keys_are_the_hash_of_what_is_not_at_its_default():
     calls = {"recipe": "beta_vae", "arguments": {"beta": 2.0}, "data": data, "training": training}
     text = json.dumps(calls, sort_keys=True, separators=(",", ":"))
     assert run.key == f"beta_vae-beta2-seed3-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
+    (usual,) = parse(seeds=[3], runs=[{"recipe": "beta_vae", "beta": 4}]).runs
+    assert usual.key.startswith("beta_vae-seed3-")
 
 
 @pytest.mark.parametrize(

@@ -68,10 +68,11 @@ class RunCall:
         Arguments at their defaults are no part of it: one that a later version adds should not make every
         run a new one.
         """
-        words = {"": self.recipe, **_weights(self.arguments), "seed": self.training["seed"]}
+        arguments = _chosen(self.arguments, inspect.signature(_recipe(self.recipe)).parameters)
+        words = {"": self.recipe, **_weights(arguments), "seed": self.training["seed"]}
         calls = {
             "recipe": self.recipe,
-            "arguments": _chosen(self.arguments, inspect.signature(_recipe(self.recipe)).parameters),
+            "arguments": arguments,
             "data": self.data,
             "training": _chosen(self.training, training_parameters()),
         }
