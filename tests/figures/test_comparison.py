@@ -24,6 +24,18 @@ def test_tradeoff_draws_means_joined_along_the_setting_with_intervals_and_values
     np.testing.assert_allclose(horizontal[:, 0], [low, high])
 
 
+def test_intervals_of_two_seeds_do_not_push_the_runs_together():
+    """They reach 12.7 standard errors each way: the frame ends half the runs' range beyond the runs."""
+    (axes,) = comparison.tradeoff(
+        {"VAE": {1: ([30.0, 40.0], [0.5, 0.7])}, "β-VAE": {4: ([20.0, 32.0], [0.3, 0.6])}}
+    ).axes
+    np.testing.assert_allclose([axes.get_xlim(), axes.get_ylim()], [(10, 50), (0.1, 0.9)])
+    (axes,) = comparison.scores_by_setting(
+        {"VAE": {1: [0.5, 0.7]}, "β-VAE": {4: [0.3, 0.6]}}, score="MIG"
+    ).axes
+    np.testing.assert_allclose(axes.get_ylim(), (0.1, 0.9))
+
+
 def test_tradeoff_of_one_seed_has_no_error_bars():
     (axes,) = comparison.tradeoff({"VAE": {1: ([30.0], [0.6])}}).axes
     assert axes.containers[0].has_xerr is axes.containers[0].has_yerr is False

@@ -16,6 +16,10 @@ Points = tuple[Any, Any]
 """Two vectors of one length: the horizontal and the vertical value of each run."""
 
 
+LETTERS_A_COLUMN = 32
+"""How many letters of tick labels fit beside each other in a figure of a column's width."""
+
+
 def tradeoff(
     runs: Mapping[str, Mapping[Any, Points]],
     *,
@@ -25,7 +29,8 @@ def tradeoff(
 ) -> Figure:
     """Reconstruction error against a score over β or γ: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
 
-    Each point is a setting's mean over seeds with its 95% interval in both directions, its value beside it.
+    Each point is a setting's mean over seeds with its 95% interval in both directions, its value beside it;
+    faint dots are the runs. An interval far wider than the runs, as two seeds give it, leaves the frame.
 
     Args:
         runs: objective → value of the setting → (errors (S,), scores (S,)).
@@ -37,9 +42,11 @@ def tradeoff(
     figure, axes = panels(height=2.5)
     one = axes[0][0]
     colours = style.colours_for(runs)
+    everything = []
     for i, (objective, settings) in enumerate(runs.items()):
         filled(objective, settings)
         points = [_pair(f"{objective} {value}", pair) for value, pair in settings.items()]
+        everything += points
         (across, left, right), (up, low, high) = (
             np.stack([mean_interval(pair[axis]) for pair in points], axis=1) for axis in (0, 1)
         )
@@ -55,10 +62,15 @@ def tradeoff(
             elinewidth=0.7,
             label=objective,
         )
+        for pair in points:
+            one.plot(*pair, "o", color=colours[objective], alpha=0.35, markersize=2)
         for value, where in zip(settings, zip(across, up, strict=True), strict=True):
             note = one.annotate(str(value), where, xytext=(3, 3), textcoords="offset points")
             note.set(fontsize=style.SMALL, color=colours[objective], path_effects=style.HALO)
     one.margins(0.1)
+    across, up = (np.concatenate([pair[axis] for pair in everything]) for axis in (0, 1))
+    one.set_xlim(_frame(one.get_xlim(), across))
+    one.set_ylim(_frame(one.get_ylim(), up))
     label(one, x=x, y=y, title=title)
     style.legend(one)
     return figure
@@ -82,8 +94,10 @@ def scores_by_setting(
     figure, axes = panels(width=style.COLUMN if len(settings) <= 12 else style.PAGE)
     one = axes[0][0]
     colours = style.colours_for(scores)
+    everything = []
     for at, (objective, value) in enumerate(settings):
         runs = numbers(f"{objective} {value}", scores[objective][value], "S")
+        everything.append(runs)
         mean, low, high = mean_interval(runs)
         first = value == next(iter(scores[objective]))
         one.plot(np.full(len(runs), at - 0.15), runs, "o", color=colours[objective], alpha=0.35, markersize=3)
@@ -98,7 +112,11 @@ def scores_by_setting(
             linestyle="none",
             label=objective if first else None,
         )
-    one.set_xticks(range(len(settings)), [str(value) for _, value in settings])
+    names = [str(value) for _, value in settings]
+    one.set_xticks(range(len(settings)), names)
+    if sum(map(len, names)) > LETTERS_A_COLUMN * figure.get_figwidth() / style.COLUMN:
+        one.tick_params("x", rotation=30)
+    one.set_ylim(_frame(one.get_ylim(), np.concatenate(everything)))
     label(one, x=setting, y=score, title=title)
     if len(scores) > 1:
         style.legend_beside(figure, one, columns=4)
@@ -165,6 +183,15 @@ def _pair(what: str, pair: Points) -> tuple[Array, Array]:
     x, y = (numbers(what, column, "S") for column in pair)
     same_length(**{f"{what} (x)": x, f"{what} (y)": y})
     return x, y
+
+
+def _frame(limits: tuple[float, float], runs: Array) -> tuple[float, float]:
+    """An axis's limits, drawn in where intervals go beyond the runs by more than half their range."""
+    known = runs[np.isfinite(runs)]
+    if not len(known) or np.ptp(known) == 0:
+        return limits
+    low, high = known.min() - np.ptp(known) / 2, known.max() + np.ptp(known) / 2
+    return max(limits[0], low), min(limits[1], high)
 
 
 def _reach(below: Array, above: Array) -> Array | None:
