@@ -15,6 +15,7 @@ import yaml
 
 from distaff import studies
 from distaff.errors import DistaffError
+from distaff.evaluation import evaluate_run
 from distaff.studies.attempt import DISK_IS_FULL
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
@@ -215,3 +216,15 @@ def test_every_run_was_trained_with_its_share_of_the_cores(done):
 def test_workers_must_be_some(done, tmp_path, tiny):
     with pytest.raises(DistaffError, match="workers must be at least 1"):
         studies.run(write(tmp_path, tiny, ["vae"]), workers=0, out=tmp_path / "out", progress=False)
+
+
+def test_a_generator_scores_in_a_study_as_it_does_by_itself(tiny, tmp_path):
+    """Codes of U[−1, 1] are given to metrics over their deviation, by ``distaff evaluate`` and here."""
+    run = {"recipe": "infowgan_gp", "latents": "place=uniform:2,noise:2", "network": "infogan_mlp"}
+    common = {"batch_size": 16, "accelerator": "cpu"}
+    path = write(tmp_path, tiny, [run], metrics=["informativeness"], steps=5, common=common)
+    assert list(studies.run(path, out=tmp_path / "out", progress=False)["state"]) == ["finished"]
+    (done,) = Results.read(tmp_path / "out").all_runs
+    own = evaluate_run(done.folder.path, metrics="informativeness", out=tmp_path / "own.json", progress=False)
+    (score,) = [score for score in own.scores if score.name == "informativeness"]
+    assert done.scores["informativeness"].value == pytest.approx(score.value, rel=1e-9)

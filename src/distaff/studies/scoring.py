@@ -53,5 +53,5 @@ def _held(run: StudyRun) -> dict[str, Any]:
 
 
 def _measured(metric: str, encoded: Encoded, factors: Factors | None) -> list[dict[str, Any]]:
-    found = evaluate_scores(encoded.codes, factors, metrics=[metric]).scores
+    found = evaluate_scores(encoded.standard_codes, factors, metrics=[metric]).scores
     return [{"metric": metric, **plain_score(one)} for one in found]
