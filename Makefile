@@ -36,8 +36,8 @@ bench: .venv/ready
 	$(BIN)/python -m benchmarks.infogan
 	$(BIN)/python -m benchmarks.objectives
 	$(BIN)/python -m benchmarks.data
-	DISTAFF_KEEP_MEMORY=0 $(BIN)/python -m benchmarks.metrics
-	DISTAFF_KEEP_MEMORY=0 $(BIN)/python -m benchmarks.information --full
+	$(BIN)/python -m benchmarks.metrics
+	$(BIN)/python -m benchmarks.information --full
 
 # The same against pythae, in a virtual environment of its own.
 bench-peers:

@@ -1,7 +1,5 @@
 """Speed of the information metrics against their naive forms, as ratios taken in one run.
 
-With DISTAFF_KEEP_MEMORY=0 in the environment, since codes from anywhere are measured in an ordinary process:
-
 python -m benchmarks.information            # a minute or so
 python -m benchmarks.information --full     # dSprites' 737,280 observations
 """

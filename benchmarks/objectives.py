@@ -1,5 +1,7 @@
 """Steps of recipes that look at the whole batch, as ratios to the plain VAE step: ``make bench``."""
 
+import distaff.training  # noqa: F401  # isort: skip  (keeps freed memory, as the command line does: before torch)
+
 import math
 from collections.abc import Callable
 

@@ -1,5 +1,7 @@
 """Speed of training and encoding on dSprites, as ratios taken in one run: ``make bench``."""
 
+import distaff.training  # noqa: F401  # isort: skip  (keeps freed memory, as the command line does: before torch)
+
 import os
 import subprocess
 import sys
