@@ -8,7 +8,7 @@ import pytest
 from distaff.data import Dataset, FloatImages, from_array, mnist, open_dataset
 from distaff.data.dataset import grid
 from distaff.data.joints import correlated, from_joint
-from distaff.data.splits import split, without
+from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure, measured, zero_shot
 from distaff.errors import DistaffError
 
@@ -166,3 +166,14 @@ def test_thick_sevens_and_narrow_zeros_are_removed_from_the_real_digits(real_dat
     assert again["removed"].fingerprint == removed.fingerprint
     with pytest.raises(DistaffError, match="did you mean 'kept'"):
         mnist.load(part="test", zero_shot="kep")
+
+
+def test_some_observations_are_the_same_ones_every_time() -> None:
+    part = some(TOY, 30)
+    assert len(part) == 30
+    np.testing.assert_array_equal(part.factors, some(TOY, 30).factors)
+    rows = some_rows(len(TOY), 30)
+    assert (np.diff(rows) > 0).all()
+    assert not np.array_equal(rows, some_rows(len(TOY), 30, seed=1))
+    assert some(TOY, None) is TOY
+    assert some(TOY, len(TOY)) is TOY

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distaff.data.dataset import Condition, Dataset
 from distaff.errors import DistaffError
@@ -16,6 +17,16 @@ def split(data: Dataset, test: float = 0.1, seed: int = 0) -> tuple[Dataset, Dat
     order = np.random.default_rng(seed).permutation(len(data))
     held_out, kept = np.sort(order[:count]), np.sort(order[count:])
     return data.subset(kept, f"{data.name}-train"), data.subset(held_out, f"{data.name}-test")
+
+
+def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:
+    """``count`` random observations of a data set, always the same ones; all of them if that is None."""
+    return data if count is None or count >= len(data) else data.subset(some_rows(len(data), count, seed))
+
+
+def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
+    """The numbers of ``count`` random observations out of ``size``, always the same ones, in order."""
+    return np.sort(np.random.default_rng(seed).permutation(size)[:count])
 
 
 def without(data: Dataset, *combinations: Mapping[str, Condition]) -> tuple[Dataset, Dataset]:

@@ -220,12 +220,9 @@ def hfvae(
     """
     tc = beta * tc_between_groups + gamma * tc_within_groups
     objective = nll + alpha * mutual_information + tc + dimension_kl
-    if real != 0:
-        objective += real * real_kl
-    if discrete != 0:
-        objective += discrete * discrete_kl
-    if balance != 0:
-        objective += balance * class_balance
+    for weight, extra in ((real, real_kl), (discrete, discrete_kl), (balance, class_balance)):
+        if weight != 0:
+            objective += weight * extra
     return objective.using(density)
 
 

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
+from distaff.data.splits import some
 from distaff.errors import DistaffError
 from distaff.evaluation import encode_run
 from distaff.files import write_json
@@ -227,10 +227,7 @@ def score_from(entry: Mapping[str, Any]) -> Score:
 
 @lru_cache(maxsize=2)
 def _open(call: str, observations: int | None) -> Dataset:
-    data = reopen(json.loads(call))
-    if observations is None or observations >= len(data):
-        return data
-    return data.subset(np.sort(np.random.default_rng(0).permutation(len(data))[:observations]))
+    return some(reopen(json.loads(call)), observations)
 
 
 def _restored(value: Any) -> Any:

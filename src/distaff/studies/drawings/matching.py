@@ -9,6 +9,7 @@ from scipy.stats import spearmanr
 from distaff import figures
 from distaff.data import open_dataset
 from distaff.data.dataset import Dataset
+from distaff.data.splits import some
 from distaff.data.strokes import measure
 from distaff.errors import DistaffError
 from distaff.evaluation import drawable
@@ -24,7 +25,6 @@ from distaff.studies.drawings.runs import (
     data_of,
     label,
     model_of,
-    some,
     varied,
 )
 from distaff.studies.results import Results

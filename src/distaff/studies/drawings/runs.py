@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
@@ -173,16 +172,6 @@ def factors_of(run: StudyRun) -> Factors:
     if factors is None:
         raise DistaffError(f"{data_of(run).name} has no factors, which this figure is about.")
     return factors
-
-
-def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:
-    """``count`` random observations of a data set, always the same ones; all of them if that is None."""
-    return data if count is None or count >= len(data) else data.subset(some_rows(len(data), count, seed))
-
-
-def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
-    """The numbers of ``count`` random observations out of ``size``, always the same ones, in order."""
-    return np.sort(np.random.default_rng(seed).choice(size, min(count, size), replace=False))
 
 
 def _names(settings: Settings) -> Sequence[str]:

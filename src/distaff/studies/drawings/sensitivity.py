@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from distaff import figures
 from distaff.codes import Codes
+from distaff.data.splits import some_rows
 from distaff.errors import DistaffError
 from distaff.evaluation import varied_factors
 from distaff.metrics import Factors
@@ -21,7 +22,7 @@ from distaff.metrics.separability import separability, total_information
 from distaff.metrics.sepin import wsepin
 from distaff.metrics.z_diff import z_diff
 from distaff.studies.drawings.latents import one_each
-from distaff.studies.drawings.runs import Settings, Where, chosen, codes_of, data_of, grouped, some_rows
+from distaff.studies.drawings.runs import Settings, Where, chosen, codes_of, data_of, grouped
 from distaff.studies.drawings.synthetic import KINDS, synthetic_codes
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun

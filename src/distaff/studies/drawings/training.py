@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from distaff import figures
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
+from distaff.data.splits import some
 from distaff.errors import DistaffError, unknown
 from distaff.evaluation import varied_factors
 from distaff.files import write_json
@@ -25,7 +26,6 @@ from distaff.studies.drawings.runs import (
     data_of,
     grouped,
     model_of,
-    some,
     sweep,
     varied,
 )
