@@ -26,7 +26,7 @@ def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:
 
 def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
     """The numbers of ``count`` random observations out of ``size``, always the same ones, in order."""
-    return np.sort(np.random.default_rng(seed).permutation(size)[:count])
+    return np.sort(np.random.default_rng(seed).choice(size, min(count, size), replace=False))
 
 
 def without(data: Dataset, *combinations: Mapping[str, Condition]) -> tuple[Dataset, Dataset]:
