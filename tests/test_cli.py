@@ -10,14 +10,9 @@ import pytest
 
 from distaff import cli
 from tests import toys
+from tests.processes import ROOT, distaff
 
-ROOT = Path(__file__).parents[1]
 QUICK = ["--steps", "6", "--batch-size", "16", "--log-every", "3", "--accelerator", "cpu"]
-
-
-def run(*arguments: object, **options) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "distaff", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, **options)
 
 
 def in_process(capsys, *arguments: object) -> tuple[int, str]:
@@ -50,16 +45,18 @@ def test_help_and_version_do_not_import_torch():
 
 def test_train_evaluate_traverse(images, tmp_path):
     run_folder = tmp_path / "run"
-    done = run("train", "beta_vae", "--data", images, "--beta", 2, "--out", run_folder, *QUICK)
+    command = ["train", "beta_vae", "--data", images, "--beta", 2, "--out", run_folder, *QUICK]
+    command = [sys.executable, "-m", "distaff", *map(str, command)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    done = run("evaluate", run_folder)
+    done = distaff("evaluate", run_folder).end()
     assert done.returncode == 0, done.stderr
     assert "reconstruction_error" in done.stdout
     assert "factor_vae_score" in done.stdout
-    done = run("traverse", run_folder, "--out", tmp_path / "t.png")
+    done = distaff("traverse", run_folder, "--out", tmp_path / "t.png").end()
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
-    done = run("resume", run_folder, "--steps", 8)
+    done = distaff("resume", run_folder, "--steps", 8).end()
     assert done.returncode == 0, done.stderr
 
 
@@ -127,10 +124,10 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(images, tmp_path):
     """A limit on file size fails writes as a full disk does, at the first checkpoint after it is set."""
     out = tmp_path / "run"
     arguments = ["train", "beta_vae", "--data", images, "--out", out, *QUICK, "--checkpoint-every", "2"]
-    assert run(*arguments).returncode == 0
+    assert distaff(*arguments).end().returncode == 0
     before = sorted(path.name for path in (out / "checkpoint").iterdir())
-    done = run("resume", out, "--steps", 12, preexec_fn=limit_file_size)
+    done = distaff("resume", out, "--steps", 12, before=limit_file_size).end()
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(path.name for path in (out / "checkpoint").iterdir()) == before
-    assert run("resume", out).returncode == 0
+    assert distaff("resume", out).end().returncode == 0

@@ -81,6 +81,9 @@ def page(browser, served) -> Iterator[Page]:
     page, wrong = watched(browser, viewport={"width": 1280, "height": 900})
     page.goto(served[0])
     drawn(page)
+    # What comes later would move sliders from under a pointer.
+    expect(page.locator(".latent .row canvas").first).to_have_attribute("width", re.compile(r"\d"))
+    expect(page.locator(".matrix .content p").first).to_be_attached()
     yield page
     page.context.close()
     assert [message for message in wrong if "422" not in message] == []
@@ -89,7 +92,7 @@ def page(browser, served) -> Iterator[Page]:
 def drawn(page: Page, panel: int = 0) -> str:
     """The decoded picture, once there is one."""
     canvas = page.locator(PICTURE.format(panel))
-    expect(canvas).not_to_have_attribute("width", "300")  # a canvas that was never drawn on
+    expect(canvas).to_have_attribute("width", re.compile(r"\d"))  # one that was never drawn on has none
     return canvas.evaluate("canvas => canvas.toDataURL()")
 
 

@@ -99,7 +99,7 @@ class Row:
 TC, MI = Learnt.tc, Learnt.information
 WITH_CRITIC = {"critic": CRITIC}
 GROUPS = "a=gaussian:1,b=gaussian:1"
-GRID = {"evidence": Evidence("grid", 64)}
+GRID = {"evidence": Evidence("grid", 32)}
 
 TABLE = [
     Row("vae", {"lam": 0.0}, {}, Learnt.kl, "down", 1.0, baseline="wae"),

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from distaff import studies
+from distaff.studies import commands
+from distaff.studies.attempt import Outcome, attempt
 from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
 from tests import toys
 
 STUDY = """
@@ -45,3 +48,30 @@ def done(tiny, tmp_path_factory) -> Results:
     table = studies.run(folder / "tiny.yaml", workers=2, out=folder / "out", progress=False)
     assert list(table["state"]) == ["finished"] * 6, table["error"].tolist()
     return Results.read(folder / "out")
+
+
+class OneAfterTheOther:
+    """An engine without processes, for what is not about them."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[Outcome] = []
+
+    @property
+    def room(self) -> int:
+        return 1 - len(self.outcomes)
+
+    def start(self, run: StudyRun) -> None:
+        self.outcomes.append(attempt(run))
+
+    def finished(self, seconds: float) -> list[Outcome]:
+        outcomes, self.outcomes = self.outcomes, []
+        return outcomes
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def here(monkeypatch) -> None:
+    """Studies do their runs in this process."""
+    monkeypatch.setattr(commands, "local_workers", lambda *_: OneAfterTheOther())

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -19,8 +17,8 @@ from distaff.evaluation import evaluate_run
 from distaff.studies.attempt import DISK_IS_FULL
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
+from tests.processes import distaff
 
-ROOT = Path(__file__).parents[2]
 COMMON = {"batch_size": 16, "network": "mlp", "latents": 3, "accelerator": "cpu"}
 TROUBLES = "tests.studies.troubles:"
 
@@ -49,7 +47,7 @@ def test_nothing_is_done_twice(done):
     assert list(table["state"]) == ["finished"] * 6
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("here")
 def test_a_new_metric_is_measured_without_training_or_measuring_the_others_again(tiny, tmp_path):
     path = write(tmp_path, tiny, ["vae"], metrics=["mig"])
     first = studies.run(path, out=tmp_path / "out", progress=False)
@@ -64,6 +62,7 @@ def test_a_new_metric_is_measured_without_training_or_measuring_the_others_again
     assert modified(Results.read(tmp_path / "out"), "checkpoint") == trained
 
 
+@pytest.mark.usefixtures("here")
 def test_some_observations_stand_for_all_once_trained(tiny, tmp_path):
     """Asked for all of them later, the run is scored anew but not trained again."""
     path = write(tmp_path, tiny, ["vae"], metrics=["mig"], observations=100)
@@ -96,21 +95,20 @@ def test_a_study_killed_in_the_middle_goes_on_where_it_was(tiny, tmp_path):
     log = tmp_path / "steps"
     recipe = {"recipe": TROUBLES + "recorded", "log": str(log), "beta": [1, 2, 3], "seconds": 0.05}
     path = write(tmp_path, tiny, [recipe], steps=60)
-    command = [sys.executable, "-m", "distaff", "study", "run", str(path), "--workers", "2"]
-    command += ["--out", str(tmp_path / "out")]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    command = ["study", "run", path, "--workers", 2, "--out", tmp_path / "out"]
+    process = distaff(*command)
     logs = [Path(f"{log}-1"), Path(f"{log}-2")]
     wait_for(lambda: all(one.exists() and len(one.read_text().split()) > 10 for one in logs))
     runs = Results.read(tmp_path / "out").all_runs
     assert [run.state for run in runs] == ["training", "training", "waiting"]
     with pytest.raises(DistaffError, match="another process works on the study"):
         studies.run(path, out=tmp_path / "out", progress=False)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process.signal(signal.SIGKILL)
+    process.end()
     wait_for(lambda: not any(map(is_working, runs)))
     assert [run.state for run in runs] == ["interrupted", "interrupted", "waiting"]
     assert all(10 < run.saved_step < 60 for run in runs[:2])
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = distaff(*command).end()
     assert done.returncode == 0, done.stderr
     assert "goes on at step" in done.stderr
     assert "3 of 3 runs finished" in done.stderr
@@ -123,14 +121,13 @@ def test_ctrl_c_stops_after_a_checkpoint_and_says_how_to_go_on(tiny, tmp_path):
     log = tmp_path / "steps"
     recipe = {"recipe": TROUBLES + "recorded", "log": str(log), "seconds": 0.05}
     path = write(tmp_path, tiny, [recipe], steps=400)
-    command = [sys.executable, "-m", "distaff", "study", "run", str(path), "--out", str(tmp_path / "out")]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    process = distaff("study", "run", path, "--out", tmp_path / "out")
     wait_for(lambda: Path(f"{log}-1").exists() and len(Path(f"{log}-1").read_text().split()) > 5)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on" in errors
-    assert "Traceback" not in errors
+    process.signal(signal.SIGINT)
+    stopped = process.end(60)
+    assert stopped.returncode == 130
+    assert "the same command goes on" in stopped.stderr
+    assert "Traceback" not in stopped.stderr
     (run,) = Results.read(tmp_path / "out").all_runs
     assert run.state == "interrupted"
     assert run.saved_step == len(steps_taken(log, 1))
@@ -218,6 +215,7 @@ def test_workers_must_be_some(done, tmp_path, tiny):
         studies.run(write(tmp_path, tiny, ["vae"]), workers=0, out=tmp_path / "out", progress=False)
 
 
+@pytest.mark.usefixtures("here")
 def test_a_generator_scores_in_a_study_as_it_does_by_itself(tiny, tmp_path):
     """Codes of U[−1, 1] are given to metrics over their deviation, by ``distaff evaluate`` and here."""
     run = {"recipe": "infowgan_gp", "latents": "place=uniform:2,noise:2", "network": "infogan_mlp"}

@@ -10,34 +10,23 @@ import pytest
 from distaff.training.log import read_log
 from distaff.training.train import load
 from tests import toys
+from tests.processes import ROOT, distaff
 
-ROOT = Path(__file__).parents[2]
 
-
-def train(images: Path, out: Path, *flags: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "distaff",
-        "train",
-        "factor_vae",
-        "--data",
-        str(images),
-        "--out",
-        str(out),
-    ]
-    command += ["--steps", "30", "--batch-size", "32", "--log-every", "10", "--critic.hidden", "32"]
-    command += ["--critic.layers", "2", "--learning-rate", "1e-3", "--accelerator", "cpu", *flags]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("trained: ") == 1
+def command(images: Path, out: Path) -> list[str]:
+    text = f"train factor_vae --data {images} --out {out} --steps 30 --batch-size 32 --log-every 10"
+    return f"{text} --critic.hidden 32 --critic.layers 2 --learning-rate 1e-3 --accelerator cpu".split()
 
 
 def test_two_processes_train_like_one(tmp_path):
     images = tmp_path / "tiny.npz"
     np.savez(images, images=toys.tiny_images().images[:].numpy())
-    train(images, tmp_path / "one")
-    train(images, tmp_path / "two", "--devices", "2", "--strategy", "ddp")
+    assert distaff(*command(images, tmp_path / "one")).end().returncode == 0
+    both = [*command(images, tmp_path / "two"), "--devices", "2", "--strategy", "ddp"]
+    both = [sys.executable, "-m", "distaff", *both]
+    done = subprocess.run(both, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("trained: ") == 1
     one, two = (read_log(tmp_path / name / "log.jsonl") for name in ("one", "two"))
     assert [line["step"] for line in two] == [10, 20, 30]
     # The same batches and weights, other noise: each process reports its own share of the batch.

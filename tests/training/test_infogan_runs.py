@@ -20,8 +20,8 @@ from distaff.metrics.latents import active_latents
 from distaff.training.log import read_log
 from distaff.training.train import load, resume, train
 from tests import toys
+from tests.processes import ROOT, distaff
 
-ROOT = Path(__file__).parents[2]
 LATENTS = "kind=concrete:3,style=uniform:2,noise:5"
 QUICK = {"batch_size": 16, "log_every": 5, "checkpoint_every": 5, "progress": False, "accelerator": "cpu"}
 TINY = {"network": "infogan_mlp", "latents": LATENTS, **QUICK}
@@ -113,17 +113,17 @@ def test_resume_is_exact(recipe, tmp_path):
 def test_a_run_killed_at_random_moments_ends_with_identical_weights(images, tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     cli.main(flags("infowgan_gp", images, whole, 40))
-    command = [sys.executable, "-m", "distaff", *flags("infowgan_gp", images, killed, 40)]
+    command = flags("infowgan_gp", images, killed, 40)
     rng = np.random.default_rng(time.time_ns())
     for _ in range(2):
-        process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+        process = distaff(*command)
         before = set((killed / "checkpoint").glob("step-*"))
-        while not set((killed / "checkpoint").glob("step-*")) - before and process.poll() is None:
+        while not set((killed / "checkpoint").glob("step-*")) - before and process.running:
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.3))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert subprocess.run(command, cwd=ROOT, capture_output=True).returncode == 0
+        process.signal(signal.SIGKILL)
+        process.end()
+    assert distaff(*command).end().returncode == 0
     ours, theirs = everything(killed), everything(whole)
     assert ours.keys() == theirs.keys()
     for name in ours:

@@ -1,11 +1,10 @@
 """A run that is killed, or asked to stop, and resumed ends as if nothing had happened."""
 
+import itertools
 import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,9 +17,9 @@ from distaff.training.log import read_log
 from distaff.training.run import RunFolder
 from distaff.training.train import load, resume, train
 from tests import toys
+from tests.processes import Forked, distaff
 
 STEPS = 60
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +29,7 @@ def images(tmp_path_factory) -> Path:
     return path
 
 
-def command(images: Path, out: Path, steps: int = STEPS) -> list[str]:
+def begun(images: Path, out: Path, steps: int = STEPS) -> Forked:
     flags = {
         "--data": images,
         "--out": out,
@@ -42,18 +41,7 @@ def command(images: Path, out: Path, steps: int = STEPS) -> list[str]:
         "--critic.layers": 2,
         "--accelerator": "cpu",
     }
-    return [
-        sys.executable,
-        "-m",
-        "distaff",
-        "train",
-        "factor_vae",
-        *(str(x) for f in flags.items() for x in f),
-    ]
-
-
-def run(arguments: list[str], **options) -> subprocess.CompletedProcess:
-    return subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, timeout=300, **options)
+    return distaff("train", "factor_vae", *itertools.chain(*flags.items()))
 
 
 def weights(folder: Path) -> dict[str, np.ndarray]:
@@ -65,7 +53,7 @@ def weights(folder: Path) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def uninterrupted(images, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "whole"
-    done = run(command(images, out))
+    done = begun(images, out).end()
     assert done.returncode == 0, done.stderr
     return out
 
@@ -87,16 +75,16 @@ def test_a_run_killed_at_random_moments_ends_with_identical_weights(images, unin
     out = tmp_path / "killed"
     rng = random.Random(time.time_ns())
     for _ in range(3):
-        process = subprocess.Popen(command(images, out), cwd=ROOT, stderr=subprocess.DEVNULL)
+        process = begun(images, out)
         deadline = time.monotonic() + 120
         before = set((out / "checkpoint").glob("step-*"))
-        while not set((out / "checkpoint").glob("step-*")) - before and process.poll() is None:
+        while not set((out / "checkpoint").glob("step-*")) - before and process.running:
             assert time.monotonic() < deadline
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.3))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    done = run([sys.executable, "-m", "distaff", "resume", str(out)])
+        process.signal(signal.SIGKILL)
+        process.end()
+    done = distaff("resume", out).end()
     assert done.returncode == 0, done.stderr
     assert_same_end(out, uninterrupted)
 
@@ -104,18 +92,18 @@ def test_a_run_killed_at_random_moments_ends_with_identical_weights(images, unin
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_checkpoints_and_leaves_with_a_message(images, uninterrupted, tmp_path, number):
     out = tmp_path / "asked"
-    process = subprocess.Popen(command(images, out), cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    while not (out / "log.jsonl").exists() and process.poll() is None:
+    process = begun(images, out)
+    while not (out / "log.jsonl").exists() and process.running:
         time.sleep(0.002)
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=120)
-    if process.returncode == 0:
+    process.signal(number)
+    done = process.end(120)
+    if done.returncode == 0:
         pytest.fail("the run ended before the signal came: give it more steps")
-    assert process.returncode == 128 + number
-    assert f"stopped by {number.name} after step" in errors
-    assert f"distaff resume {out}" in errors
-    assert "Traceback" not in errors
-    assert run(command(images, out)).returncode == 0
+    assert done.returncode == 128 + number
+    assert f"stopped by {number.name} after step" in done.stderr
+    assert f"distaff resume {out}" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert begun(images, out).end().returncode == 0
     assert_same_end(out, uninterrupted)
 
 
