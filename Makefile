@@ -1,6 +1,8 @@
 # `make demo` and `make test` do all their own set-up: a new machine needs only Python 3.11+ and make.
 PYTHON ?= python3
 BIN := .venv/bin
+# Compiled modules are kept whatever the surroundings say: many processes start, here and in the tests.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-slow lint format docs bench bench-peers clean
 
@@ -21,7 +23,7 @@ format: .venv/ready
 	$(BIN)/ruff check --fix .
 
 test: lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 # The documentation, into site/; any broken link or name stops it, and it needs no network.
 docs: .venv/ready

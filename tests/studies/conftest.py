@@ -30,26 +30,6 @@ figures:
 """
 
 
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory) -> Path:
-    """Squares with their rows and columns as factors."""
-    path = tmp_path_factory.mktemp("data") / "tiny.npz"
-    images = toys.tiny_images(256).images[:].numpy()
-    corners = np.array([np.argwhere(image[0])[0] for image in images])
-    np.savez(path, images=images, factors=corners, factor_names=["row", "column"])
-    return path
-
-
-@pytest.fixture(scope="session")
-def done(tiny, tmp_path_factory) -> Results:
-    """A study of six runs, finished by two workers."""
-    folder = tmp_path_factory.mktemp("study")
-    (folder / "tiny.yaml").write_text(STUDY.format(data=tiny))
-    table = studies.run(folder / "tiny.yaml", workers=2, out=folder / "out", progress=False)
-    assert list(table["state"]) == ["finished"] * 6, table["error"].tolist()
-    return Results.read(folder / "out")
-
-
 class OneAfterTheOther:
     """An engine without processes, for what is not about them."""
 
@@ -69,6 +49,28 @@ class OneAfterTheOther:
 
     def close(self) -> None:
         pass
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory) -> Path:
+    """Squares with their rows and columns as factors."""
+    path = tmp_path_factory.mktemp("data") / "tiny.npz"
+    images = toys.tiny_images(256).images[:].numpy()
+    corners = np.array([np.argwhere(image[0])[0] for image in images])
+    np.savez(path, images=images, factors=corners, factor_names=["row", "column"])
+    return path
+
+
+@pytest.fixture(scope="session")
+def done(tiny, tmp_path_factory) -> Results:
+    """A study of six runs, all finished."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "tiny.yaml").write_text(STUDY.format(data=tiny))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commands, "local_workers", lambda *_: OneAfterTheOther())
+        table = studies.run(folder / "tiny.yaml", out=folder / "out", progress=False)
+    assert list(table["state"]) == ["finished"] * 6, table["error"].tolist()
+    return Results.read(folder / "out")
 
 
 @pytest.fixture

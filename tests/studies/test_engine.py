@@ -144,6 +144,8 @@ def test_failures_are_tried_once_more_and_reported_while_others_go_on(tiny, tmp_
     path = write(tmp_path, tiny, runs)
     table = studies.run(path, workers=2, out=tmp_path / "out")
     assert list(table["state"]) == ["failed", "failed", "failed", "finished", "finished"]
+    share = max(1, len(os.sched_getaffinity(0)) // 2)
+    assert set(table["version.threads"][3:]) == {share}, "of the cores, for each of two workers"
     assert table["error"][0] == f"{tmp_path / 'wanted'} is missing."
     assert table["error"][1] == table["error"][2] == DISK_IS_FULL
     printed = capfd.readouterr().err
@@ -203,11 +205,6 @@ def test_runs_are_found_by_their_settings(done):
     assert len(run.codes) == len(run.data) == 256
     assert run.log[-1]["step"] == run.step == 20
     assert run.model.shape == (1, 16, 16)
-
-
-def test_every_run_was_trained_with_its_share_of_the_cores(done):
-    cores = len(os.sched_getaffinity(0))
-    assert set(done.table["version.threads"]) == {max(1, cores // 2)}
 
 
 def test_workers_must_be_some(done, tmp_path, tiny):

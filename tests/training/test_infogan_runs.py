@@ -130,6 +130,7 @@ def test_a_run_killed_at_random_moments_ends_with_identical_weights(images, tmp_
         np.testing.assert_array_equal(ours[name], theirs[name], name)
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_run(images, tmp_path):
     command = [sys.executable, "-m", "distaff", *flags("infowgan_gp", images, tmp_path / "run", 10)]
     done = subprocess.run(
