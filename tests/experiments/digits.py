@@ -6,7 +6,7 @@ and draws the classes of a run of the second.
 
 import sys
 from functools import cache
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,42 +17,30 @@ from distaff import figures
 from distaff.codes import Codes
 from distaff.data import mnist
 from distaff.models.representation import Representation
+from distaff.studies.run_call import RunCall
+from distaff.studies.study import Study
 from distaff.training.train import train
 
 SEEDS = (0, 1, 2)
-PUBLISHED: dict[str, Any] = {
-    "latents": "style=gaussian:10,digit=concrete:10",
-    "network": "hfvae_mlp",
-    "temperature": 0.66,
-    "batch_size": 512,
-    "learning_rate": 1e-3,
-    "alpha": 1.0,
-    "beta": 4.0,
-    "gamma": 3.0,
-    "steps": 2000,
-}
-HELD_BACK = {
-    **PUBLISHED,
-    "batch_size": 256,
-    "real": "linear:12:0:5000",
-    "discrete": "linear:-1:0:5000",
-    "balance": "linear:30:0:5000",
-    "steps": 6000,
-}
-"""As published at its end, but the real latents are closed at first and open over 5,000 steps, while the KL
-of the discrete one comes in: else the real ones know the digit first, and the TC between groups keeps it.
-Balance keeps classes from falling out of use: without it two of ten did."""
+STUDY = Path(__file__).parents[2] / "studies" / "hfvae-mnist.yaml"
 
 
-def settings(held_back: bool) -> dict[str, Any]:
-    """Of the published experiment, or with the real latents held back."""
-    return HELD_BACK if held_back else PUBLISHED
+def call(held_back: bool, seed: int) -> RunCall:
+    """The study's run of HFVAE: as published, or with the real latents closed at first.
+
+    Held back, it is as published at its end: else the real ones know the digit first, and the TC between
+    groups keeps it with them.
+    """
+    calls = (run for run in Study.read(STUDY).runs if run.recipe == "hfvae" and run.training["seed"] == seed)
+    (found,) = (run for run in calls if bool(run.arguments["real"]) == held_back)
+    return found
 
 
 @cache
 def trained(held_back: bool, seed: int) -> Representation:
     """An HFVAE of MNIST's training part."""
-    return train("hfvae", mnist.load(), seed=seed, progress=False, **settings(held_back))
+    run = call(held_back, seed)
+    return train(run.recipe, mnist.load(), progress=False, **run.training, **run.arguments)
 
 
 @cache
@@ -102,7 +90,7 @@ def class_figure(seed: int, styles: int = 14) -> Figure:
 
 if __name__ == "__main__":
     for held_back in (False, True):
-        print(settings(held_back))
+        print(call(held_back, 0).arguments)
         for seed in SEEDS:
             share = [f"{part} {agreement(held_back, seed, part):.3f}" for part in ("train", "test")]
             print(f"seed {seed}: agreement {share}, pruned {pruned(held_back, seed)}", end=", ")
