@@ -117,7 +117,7 @@ class Mixture:
         heights = [box.log_weights + box.heights @ dims for box in self.boxes]
         constants = [height + box.drops @ dims for height, box in zip(heights, self.boxes, strict=True)]
         rights = [
-            torch.cat([box.factor, constant.to(box.factor.dtype)[:, None]], 1).T
+            torch.cat([box.factor, constant.to(box.factor.dtype)[None]])
             for constant, box in zip(constants, self.boxes, strict=True)
         ]
         peaks = torch.stack([height.amax() for height in heights])
@@ -159,7 +159,7 @@ class _Box:
     Args:
         low: (D,) the least mean; ``high`` the greatest, ``centre`` between them the box's origin.
         least_precision: (D,) the least 1/σ².
-        factor: (n, 2D + Σk) what z² and z from the centre, and hits of classes, are multiplied with.
+        factor: (2D + Σk, n) what z² and z from the centre, and hits of classes, are multiplied with.
         heights: (n, D) log-density at the component's own mean.
         drops: (n, D) log-density at the centre, less the height.
         log_weights: (n,).
@@ -190,7 +190,7 @@ class _Box:
             high=high,
             centre=centre,
             least_precision=precision.amin(0),
-            factor=factor.float() if single else factor,
+            factor=(factor.float() if single else factor).T.contiguous(),
             heights=-0.5 * (logvar + LOG_2PI) / LOG_2,
             drops=-0.5 * linear * (mu - centre) / LOG_2,
             log_weights=log_weights.double() / LOG_2,

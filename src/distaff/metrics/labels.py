@@ -1,5 +1,6 @@
 """What information metrics ask of labels: p(y_k|x_n) for every observation, hard or soft."""
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from distaff.errors import DistaffError
 from distaff.metrics.entropies import entropy
 from distaff.metrics.inputs import (
     CodesLike,
+    Factors,
     FactorsLike,
     Float64Array,
     IntArray,
@@ -91,12 +93,22 @@ def read_labels(
         raise DistaffError("give either factors (hard labels) or probabilities (soft labels p(y|x)).")
     if factors is not None:
         codes, read = labelled(codes, factors)
-        return codes, Labels(read.names, read.sizes, read.classes, notes=read.notes)
+        return codes, hard_labels(read)
     codes = as_codes(codes)
     soft = tuple(_soft(name, values, len(codes)) for name, values in (probabilities or {}).items())
     if not soft:
         raise DistaffError("probabilities holds no factor: give a dict of name → (N, classes) arrays.")
     return codes, Labels(tuple(probabilities or {}), tuple(p.shape[1] for p in soft), soft=soft)
+
+
+_known: weakref.WeakKeyDictionary[Factors, Labels] = weakref.WeakKeyDictionary()
+
+
+def hard_labels(factors: Factors) -> Labels:
+    """The same ``Labels`` for the same ``Factors``, so that a table of metrics counts their classes once."""
+    if factors not in _known:
+        _known[factors] = Labels(factors.names, factors.sizes, factors.classes, notes=factors.notes)
+    return _known[factors]
 
 
 def _soft(name: str, values: ArrayLike, count: int) -> Float64Array:

@@ -1,9 +1,12 @@
 """Means in bins over each latent's own range, as metrics that look at means alone take them."""
 
+from itertools import chain
+
 import numpy as np
 
-from distaff.codes import Codes
+from distaff.codes import Codes, FloatArray
 from distaff.errors import DistaffError
+from distaff.metrics.inputs import IntArray
 from distaff.metrics.labels import Labels
 from distaff.metrics.quantized import Bins, Tables, index_tables
 
@@ -15,10 +18,14 @@ def mean_tables(codes: Codes, bins: int, labels: Labels, groups: int = 1) -> Tab
     """
     if bins < 2:
         raise DistaffError(f"bins={bins}: binning the means needs at least 2.")
-    columns = []
-    for means in np.ascontiguousarray(codes.means.T):
-        low, high = float(means.min()), float(means.max())
-        columns.append(Bins(bins, low, high).index(means) if high > low else np.zeros(len(means), np.int64))
-    columns += [p.argmax(axis=1) for p in codes.categories.values()]
+    indices = chain(
+        (_indices(np.ascontiguousarray(means), bins) for means in codes.means.T),
+        (p.argmax(axis=1) for p in codes.categories.values()),
+    )
     sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
-    return index_tables(columns, sizes, labels, groups)
+    return index_tables(indices, len(codes), sizes, labels, groups)
+
+
+def _indices(means: FloatArray, bins: int) -> IntArray:
+    low, high = float(means.min()), float(means.max())
+    return Bins(bins, low, high).index(means) if high > low else np.zeros(len(means), np.int64)

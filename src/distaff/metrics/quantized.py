@@ -4,7 +4,7 @@ Do & Tran 2020, A.10 and A.14: Q(s|x) is the Gaussian's mass in bin s of [low, h
 range. Categorical latents take part with their classes as bins, which is exact.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,7 +127,8 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None, gro
     if codes.logvars is None and not codes.categories and hard:
         outside = ((codes.means < bins.low) | (codes.means >= bins.high)).mean(axis=0)
         sizes = [bins.count] * codes.means.shape[1]
-        return index_tables([bins.index(z) for z in codes.means.T], sizes, labels, groups, outside)
+        indices = (bins.index(z) for z in codes.means.T)
+        return index_tables(indices, len(codes), sizes, labels, groups, outside)
     if not hard or groups > 1:
         return _posterior_tables(codes, bins, labels, groups)
     # The labels are remembered with the tables: while they live, no other array has their address.
@@ -136,40 +137,44 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None, gro
 
 
 def index_tables(
-    indices: Sequence[IntArray],
+    indices: Iterable[IntArray],
+    count: int,
     sizes: Sequence[int],
     labels: Labels | None,
     groups: int = 1,
     outside: Float64Array | None = None,
 ) -> Tables:
-    """``Tables`` of deterministic latents, each (N,) bin numbers below its size, counted with hard labels."""
-    latents, bins = len(indices), max(sizes)
-    group, counts = deal(len(indices[0]), groups)
-    kept = len(counts)
-    firsts = [z if kept == 1 else group * bins + z for z in indices]
-    shares = counts[:, None, None]
-    if labels is None or labels.classes is None:
-        masses = [np.bincount(first, minlength=kept * bins).reshape(kept, bins) for first in firsts]
-        joint, whole = np.zeros((kept, latents, bins, 0)), np.stack(masses, axis=1) / shares
-    else:
-        joint = np.empty((kept, latents, bins, sum(labels.sizes)))
-        place = np.empty_like(firsts[0])  # in memory of its own, since fresh pages cost more than the sums
-        for factors, y in _bundles(labels.by_factor, labels.sizes, CELLS // (kept * bins)):
-            shape = tuple(labels.sizes[k] for k in factors)
+    """``Tables`` of deterministic latents, each (N,) bin numbers below its size, counted with hard labels.
+
+    The latents are taken one at a time, so that an iterator that makes them needs memory for one: fresh pages
+    cost more than the counting.
+    """
+    latents, bins = len(sizes), max(sizes)
+    group, counts = deal(count, groups)
+    kept, shares = len(counts), counts[:, None, None]
+    hard = labels if labels is not None and labels.classes is not None else None
+    masses = np.empty((kept, latents, bins))
+    joint = np.empty((kept, latents, bins, 0 if hard is None else sum(hard.sizes)))
+    place = np.empty(count, np.int64)
+    limit = CELLS // (kept * bins)
+    bundles = [] if hard is None else _bundles(hard.by_factor, hard.sizes, limit)
+    for i, z in enumerate(indices):
+        first = z if kept == 1 else group * bins + z
+        if hard is None:
+            masses[:, i] = np.bincount(first, minlength=kept * bins).reshape(kept, bins) / counts[:, None]
+            continue
+        for factors, y in bundles:
+            shape = tuple(hard.sizes[k] for k in factors)
             size = int(np.prod(shape))
-            for i, first in enumerate(firsts):
-                np.add(np.multiply(first, size, out=place), y, out=place)
-                cells = np.bincount(place, minlength=kept * bins * size)
-                cells = cells.reshape(kept, bins, *shape)
-                for k in reversed(factors):
-                    joint[:, i, :, labels.columns[k]] = (
-                        cells.sum(axis=tuple(range(2, cells.ndim - 1))) / shares
-                    )
-                    cells = cells.sum(axis=-1)
-        whole = joint[..., labels.columns[0]].sum(axis=-1)
+            np.add(np.multiply(first, size, out=place), y, out=place)
+            cells = np.bincount(place, minlength=kept * bins * size).reshape(kept, bins, *shape)
+            for k in reversed(factors):
+                joint[:, i, :, hard.columns[k]] = cells.sum(axis=tuple(range(2, cells.ndim - 1))) / shares
+                cells = cells.sum(axis=-1)
+        masses[:, i] = joint[:, i, :, hard.columns[0]].sum(axis=-1)
     return Tables(
-        weights=counts / len(group),
-        masses=whole,
+        weights=counts / count,
+        masses=masses,
         conditional=np.zeros((kept, latents)),
         joint=joint,
         outside=np.zeros(latents) if outside is None else outside,
