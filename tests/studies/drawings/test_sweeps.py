@@ -44,6 +44,9 @@ def test_every_seed_is_a_dot_beside_its_mean(shapes):
     centres = [container.lines[0].get_ydata()[0] for container in axes.containers]
     np.testing.assert_allclose(centres, means(shapes, "rmig"))
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "4", "1", "10"]
+    assert axes.get_xlabel() == "beta, gamma"
+    alone = drawings.scores_by_setting(shapes, score="rmig", where={"beta": 4}).axes[0]
+    assert alone.get_xlabel() == "recipe", "where recipes are all that is told apart, ticks are their names"
 
 
 def test_agreement_scatters_the_tables_columns(shapes):

@@ -161,5 +161,7 @@ def _by_factor(runs: Sequence[StudyRun], score: str, normalize: bool) -> dict[st
 
 
 def _point_names(runs: Sequence[StudyRun], curve: Settings) -> list[str]:
-    curves = [curve] if isinstance(curve, str) else curve
-    return [name for name in varied(runs) if name not in curves]
+    """The settings that vary along a curve; those that tell curves apart where none does."""
+    curves = [curve] if isinstance(curve, str) else list(curve)
+    along = (name for members in grouped(runs, curve).values() for name in varied(members))
+    return list(dict.fromkeys(name for name in along if name not in curves)) or curves
