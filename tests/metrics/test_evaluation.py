@@ -135,6 +135,13 @@ def test_files_that_are_not_codes_are_named(tmp_path):
         read_codes(tmp_path / "pickled.npz")
 
 
+def test_arrays_that_are_not_read_are_named(tmp_path):
+    np.savez(tmp_path / "codes.npz", z=np.eye(4), y=np.arange(4))
+    with pytest.warns(UserWarning, match="not read: y"):
+        codes, factors = read_codes(tmp_path / "codes.npz")
+    assert (len(codes), factors) == (4, None)
+
+
 def test_the_catalogue_describes_every_metric():
     table = metrics_table().set_index("metric")
     assert table.loc["mig", "needs labels"] == "yes"

@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -20,13 +21,15 @@ from distaff.metrics.score import Score
 _MEANS = ("means", "mean", "mu", "codes", "z")
 _LOGVARS = ("logvars", "logvar", "log_variances")
 _CATEGORY = "category_"
+_FACTORS = ("factors", "factor_names")
 
 
 def read_codes(path: Path | str) -> tuple[Codes, Factors | None]:
     """The codes of an npz file, and its factors if it has them.
 
     Arrays by name: ``means`` (or ``mu``, ``codes``, ``z``), optional ``logvars`` (or ``logvar``), ``factors``
-    (N, K), ``factor_names`` (K,), and ``category_NAME`` (N, k) probabilities of a categorical latent.
+    (N, K), ``factor_names`` (K,), and ``category_NAME`` (N, k) probabilities of a categorical latent. A
+    warning names arrays that are none of these.
     """
     path = Path(path)
     arrays = _load(path)
@@ -38,6 +41,12 @@ def read_codes(path: Path | str) -> tuple[Codes, Factors | None]:
     if means is None:
         means = np.zeros((len(next(iter(categories.values()))), 0))
     codes = Codes(means, _first(arrays, _LOGVARS), categories)
+    known = {*_MEANS, *_LOGVARS, *_FACTORS}
+    if unread := [name for name in arrays if name not in known and not name.startswith(_CATEGORY)]:
+        listed = ", ".join(unread)
+        warnings.warn(
+            f"{path}: not read: {listed} (labels are read from an array named factors).", stacklevel=2
+        )
     if "factors" not in arrays:
         return codes, None
     names = arrays.get("factor_names")
