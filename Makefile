@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled modules are kept whatever the surroundings say: many processes start, here and in the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow lint format docs bench bench-peers clean
+.PHONY: demo test units test-slow lint format docs bench bench-peers clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "distaff needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
@@ -22,7 +22,11 @@ format: .venv/ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: lint
+# Types take one core for a minute, in which some tests only wait: both at once.
+test: .venv/ready
+	$(MAKE) --no-print-directory --jobs=2 lint units
+
+units: .venv/ready
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # The documentation, into site/; any broken link or name stops it, and it needs no network.

@@ -19,7 +19,7 @@ from distaff.training.train import load, resume, train
 from tests import toys
 from tests.processes import Forked, distaff
 
-STEPS = 60
+STEPS = 90
 
 
 @pytest.fixture(scope="module")
