@@ -14,8 +14,9 @@ import yaml
 from distaff import studies
 from distaff.errors import DistaffError
 from distaff.evaluation import evaluate_run
-from distaff.studies.attempt import DISK_IS_FULL
+from distaff.studies.attempt import DISK_IS_FULL, from_message, to_message
 from distaff.studies.results import Results
+from distaff.studies.study import Study
 from distaff.studies.study_run import StudyRun
 from tests.processes import distaff
 
@@ -205,6 +206,15 @@ def test_runs_are_found_by_their_settings(done):
     assert len(run.codes) == len(run.data) == 256
     assert run.log[-1]["step"] == run.step == 20
     assert run.model.shape == (1, 16, 16)
+
+
+def test_a_run_folder_that_is_a_link_keeps_its_name(tiny, tmp_path):
+    """Outcomes are told by the name of the folder; what lies elsewhere may have another."""
+    (run,) = Results(Study.read(write(tmp_path, tiny, ["vae"])), tmp_path / "out").all_runs
+    run.folder.path.parent.mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    run.folder.path.symlink_to(tmp_path / "elsewhere")
+    assert from_message(to_message(run)).folder.path.name == run.call.key
 
 
 def test_workers_must_be_some(done, tmp_path, tiny):

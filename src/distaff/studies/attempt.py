@@ -78,7 +78,7 @@ def to_message(run: StudyRun) -> str:
             data[part] = str(Path(data[part]).resolve())
     call = {**asdict(run.call), "data": data}
     scoring = {"metrics": run.metrics, "observations": run.observations}
-    return json.dumps({"folder": str(run.folder.path.resolve()), "call": call, **scoring})
+    return json.dumps({"folder": str(run.folder.path.absolute()), "call": call, **scoring})
 
 
 def from_message(message: str) -> StudyRun:
