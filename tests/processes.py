@@ -39,7 +39,8 @@ class Forked:
     def __init__(
         self, function: Callable[..., Any], *arguments: object, before: Callable[[], Any] | None = None
     ) -> None:
-        self._printed = Path(tempfile.mkdtemp())
+        self._folder = tempfile.TemporaryDirectory()
+        self._printed = Path(self._folder.name)
         self.process = FORKSERVER.Process(target=_work, args=(function, arguments, self._printed, before))
         self.process.start()
 
