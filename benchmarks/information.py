@@ -67,7 +67,7 @@ def seconds(function, clock=time.perf_counter):
 
 def compare(name, naive, fast):
     fast()
-    quick, slow = min(seconds(fast) for _ in range(3)), seconds(naive)
+    quick, slow = min(seconds(fast) for _ in range(5)), seconds(naive)
     print(f"{name:<52} {slow:8.3f} s  {quick:8.4f} s  {slow / quick:7.0f}×")
 
 

@@ -28,7 +28,9 @@ SMALLEST_WIDTH = 1e-4
 """The σ given to a deterministic latent, in standard deviations of that latent under q(z)."""
 
 COMPONENTS_A_BOX = 1536
-SAMPLES_A_BOX = 256
+SAMPLES_A_BOX = 512
+MANY_BOXES = 256
+"""With more boxes of components than this, boxes of half as many samples skip more pairs than they cost."""
 
 NEGLIGIBLE = 9.0
 """Skipped terms add up to less than exp(−NEGLIGIBLE) of a sum."""
@@ -141,7 +143,8 @@ class Mixture:
             counts[nearest] = False
             return torch.cat([near, log_sums(counts.nonzero()[:, 0])]).logsumexp(0)
 
-        boxes = _neighbours(z / self.scale, SAMPLES_A_BOX)
+        size = SAMPLES_A_BOX // 2 if len(self.boxes) > MANY_BOXES else SAMPLES_A_BOX
+        boxes = _neighbours(z / self.scale, size)
         result = torch.empty(len(z), dtype=torch.float64, device=z.device)
         result[torch.cat(boxes)] = torch.cat(list(side_by_side(of_samples, boxes)))
         return result
