@@ -26,7 +26,7 @@ def megabytes():
 torch.set_num_threads(1)
 latents = LatentSpace.parse(10)
 model = Representation(VAE(kim_mnih((1, 64, 64), 20, 10), latents), (1, 64, 64))
-images = np.zeros((16 * 256, 64, 64), np.uint8)
+images = np.zeros((24 * 256, 64, 64), np.uint8)
 encode(model, from_array(images[: 4 * 256]), progress=False)
 before = megabytes()
 encode(model, from_array(images), progress=False)
@@ -36,6 +36,6 @@ print(megabytes() - before)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="freed memory is kept with glibc only")
 def test_memory_does_not_grow_with_the_number_of_blocks():
-    """Twelve more blocks of 256 images, whose layers take some 30 MB each."""
+    """Twenty more blocks of 256 images, whose layers take some 30 MB each."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 80
