@@ -48,7 +48,7 @@ class Forked:
     def running(self) -> bool:
         return self.process.exitcode is None
 
-    def signal(self, number: signal.Signals) -> None:
+    def send(self, number: signal.Signals) -> None:
         assert self.process.pid is not None
         os.kill(self.process.pid, number)
 

@@ -51,6 +51,11 @@ class OneAfterTheOther:
         pass
 
 
+def without_workers(patch: pytest.MonkeyPatch) -> None:
+    """Let studies do their runs in this process."""
+    patch.setattr(commands, "local_workers", lambda *_: OneAfterTheOther())
+
+
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory) -> Path:
     """Squares with their rows and columns as factors."""
@@ -67,7 +72,7 @@ def done(tiny, tmp_path_factory) -> Results:
     folder = tmp_path_factory.mktemp("study")
     (folder / "tiny.yaml").write_text(STUDY.format(data=tiny))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(commands, "local_workers", lambda *_: OneAfterTheOther())
+        without_workers(patch)
         table = studies.run(folder / "tiny.yaml", out=folder / "out", progress=False)
     assert list(table["state"]) == ["finished"] * 6, table["error"].tolist()
     return Results.read(folder / "out")
@@ -76,4 +81,4 @@ def done(tiny, tmp_path_factory) -> Results:
 @pytest.fixture
 def here(monkeypatch) -> None:
     """Studies do their runs in this process."""
-    monkeypatch.setattr(commands, "local_workers", lambda *_: OneAfterTheOther())
+    without_workers(monkeypatch)

@@ -104,7 +104,7 @@ def test_a_study_killed_in_the_middle_goes_on_where_it_was(tiny, tmp_path):
     assert [run.state for run in runs] == ["training", "training", "waiting"]
     with pytest.raises(DistaffError, match="another process works on the study"):
         studies.run(path, out=tmp_path / "out", progress=False)
-    process.signal(signal.SIGKILL)
+    process.send(signal.SIGKILL)
     process.end()
     wait_for(lambda: not any(map(is_working, runs)))
     assert [run.state for run in runs] == ["interrupted", "interrupted", "waiting"]
@@ -124,7 +124,7 @@ def test_ctrl_c_stops_after_a_checkpoint_and_says_how_to_go_on(tiny, tmp_path):
     path = write(tmp_path, tiny, [recipe], steps=400)
     process = distaff("study", "run", path, "--out", tmp_path / "out")
     wait_for(lambda: Path(f"{log}-1").exists() and len(Path(f"{log}-1").read_text().split()) > 5)
-    process.signal(signal.SIGINT)
+    process.send(signal.SIGINT)
     stopped = process.end(60)
     assert stopped.returncode == 130
     assert "the same command goes on" in stopped.stderr

@@ -121,7 +121,7 @@ def test_a_run_killed_at_random_moments_ends_with_identical_weights(images, tmp_
         while not set((killed / "checkpoint").glob("step-*")) - before and process.running:
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.3))
-        process.signal(signal.SIGKILL)
+        process.send(signal.SIGKILL)
         process.end()
     assert distaff(*command).end().returncode == 0
     ours, theirs = everything(killed), everything(whole)

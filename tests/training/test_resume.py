@@ -82,7 +82,7 @@ def test_a_run_killed_at_random_moments_ends_with_identical_weights(images, unin
             assert time.monotonic() < deadline
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.3))
-        process.signal(signal.SIGKILL)
+        process.send(signal.SIGKILL)
         process.end()
     done = distaff("resume", out).end()
     assert done.returncode == 0, done.stderr
@@ -95,7 +95,7 @@ def test_a_signal_checkpoints_and_leaves_with_a_message(images, uninterrupted, t
     process = begun(images, out)
     while not (out / "log.jsonl").exists() and process.running:
         time.sleep(0.002)
-    process.signal(number)
+    process.send(number)
     done = process.end(120)
     if done.returncode == 0:
         pytest.fail("the run ended before the signal came: give it more steps")
