@@ -62,7 +62,10 @@ def plain_networks(latents: int = 10) -> Networks:
     """The Kim–Mnih networks of PyTorch's own layers and defaults, as one writes them by hand."""
     encoder, decoder = kim_mnih((1, 64, 64), 2 * latents, latents)
     assert isinstance(decoder, nn.Sequential)
-    decoder[-1] = nn.ConvTranspose2d(32, 1, 4, stride=2, padding=1)
+    for index, layer in enumerate(decoder):
+        if isinstance(layer, nn.ConvTranspose2d):
+            channels = layer.in_channels, layer.out_channels
+            decoder[index] = nn.ConvTranspose2d(*channels, 4, stride=2, padding=1)
     for layer in (*encoder.modules(), *decoder.modules()):
         if isinstance(layer, nn.ReLU):
             layer.inplace = False

@@ -1,16 +1,20 @@
+from copy import deepcopy
+
 import pytest
 import torch
 from torch import nn
 
-from distaff.models.kernels import UpToOneChannel
+from distaff.models.kernels import Up, UpToOneChannel
 from distaff.models.networks import kim_mnih
 
 
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
 @pytest.mark.parametrize("sides", [(1, 1), (2, 5), (16, 16)])
-def test_up_to_one_channel_is_the_transposed_convolution_with_its_gradients(layout, sides):
+@pytest.mark.parametrize("layer", [Up(8, 3), Up(8, 3, bias=False), UpToOneChannel(8)])
+def test_layers_are_the_transposed_convolution_with_its_gradients(layer, sides, layout):
     torch.manual_seed(0)
-    fast, usual = UpToOneChannel(8).double(), nn.ConvTranspose2d(8, 1, 4, stride=2, padding=1).double()
+    fast = deepcopy(layer).double()
+    usual = nn.ConvTranspose2d(8, fast.out_channels, 4, 2, 1, bias=fast.bias is not None).double()
     usual.load_state_dict(fast.state_dict())
     x = torch.randn(3, 8, *sides, dtype=torch.float64).to(memory_format=layout).requires_grad_()
     ours, theirs = fast(x), usual(x)

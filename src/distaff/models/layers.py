@@ -9,7 +9,7 @@ from typing import NamedTuple
 from torch import nn
 
 from distaff.errors import DistaffError
-from distaff.models.kernels import UpToOneChannel
+from distaff.models.kernels import Up, UpToOneChannel
 
 Shape = tuple[int, ...]
 RELU_IN_PLACE = partial(nn.ReLU, inplace=True)
@@ -36,7 +36,7 @@ def up(
     inputs: int, outputs: int, norm: bool = False, activation: Callable[[], nn.Module] = RELU_IN_PLACE
 ) -> list[nn.Module]:
     """4×4 transposed convolution of stride 2, twice the side."""
-    convolution = nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1, bias=not norm)
+    convolution = Up(inputs, outputs, bias=not norm)
     return [convolution, *([nn.BatchNorm2d(outputs)] if norm else []), activation()]
 
 
@@ -51,9 +51,7 @@ def level(
 
 def last_up(inputs: int, outputs: int) -> nn.Module:
     """The transposed convolution that ends a decoder: nothing after it."""
-    if outputs == 1:
-        return UpToOneChannel(inputs)
-    return nn.ConvTranspose2d(inputs, outputs, 4, stride=2, padding=1)
+    return UpToOneChannel(inputs) if outputs == 1 else Up(inputs, outputs)
 
 
 def down_stack(channels: list[int], norm: bool = False) -> list[nn.Module]:
