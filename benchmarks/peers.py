@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.timing import show
 
-STEPS, WARM = 120, 20
+STEPS, WARM, TURNS = 120, 20, 5
 
 
 def distaff_seconds(recipe: str) -> float:
@@ -88,7 +88,7 @@ def main() -> None:
         return print(f"seconds {measure(sys.argv[2])}")
     for recipe in ("beta_vae", "factor_vae"):
         taken: dict[str, list[float]] = {"distaff": [], "pythae": []}
-        for _ in range(3):
+        for _ in range(TURNS):
             for library, values in taken.items():
                 command = [sys.executable, "-m", "benchmarks.peers", library, recipe]
                 done = subprocess.run(command, capture_output=True, text=True)

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from distaff.models.kernels import Up, UpToOneChannel
+from distaff.models.kernels import ByColumns, ColumnLinear, Up, UpToOneChannel
 from distaff.models.networks import kim_mnih
 
 
@@ -24,6 +24,20 @@ def test_layers_are_the_transposed_convolution_with_its_gradients(layer, sides, 
     direction = torch.randn_like(theirs)
     grads = torch.autograd.grad(ours, (x, *fast.parameters()), direction)
     wanted = torch.autograd.grad(theirs, (x, *usual.parameters()), direction)
+    for grad, want in zip(grads, wanted, strict=True):
+        torch.testing.assert_close(grad, want)
+
+
+def test_layers_of_columns_are_layers_of_rows_with_their_gradients():
+    torch.manual_seed(0)
+    fast = ByColumns(ColumnLinear(3, 7), nn.LeakyReLU(0.2, inplace=True), ColumnLinear(7, 2)).double()
+    usual = nn.Sequential(nn.Linear(3, 7), nn.LeakyReLU(0.2), nn.Linear(7, 2)).double()
+    usual.load_state_dict(fast.state_dict())
+    x = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    direction = torch.randn(5, 2, dtype=torch.float64)
+    torch.testing.assert_close(fast(x), usual(x))
+    grads = torch.autograd.grad(fast(x), (x, *fast.parameters()), direction)
+    wanted = torch.autograd.grad(usual(x), (x, *usual.parameters()), direction)
     for grad, want in zip(grads, wanted, strict=True):
         torch.testing.assert_close(grad, want)
 

@@ -2,6 +2,8 @@
 
 from torch import nn
 
+from distaff.models.kernels import ByColumns, ColumnLinear
+
 
 def critic(
     width: int, hidden: int = 1000, layers: int = 6, slope: float = 0.2, outputs: int = 2
@@ -11,6 +13,6 @@ def critic(
     blocks = [
         module
         for i in range(layers)
-        for module in (nn.Linear(sizes[i], sizes[i + 1]), nn.LeakyReLU(slope, inplace=True))
+        for module in (ColumnLinear(sizes[i], sizes[i + 1]), nn.LeakyReLU(slope, inplace=True))
     ]
-    return nn.Sequential(*blocks, nn.Linear(sizes[-1], outputs))
+    return ByColumns(*blocks, ColumnLinear(sizes[-1], outputs))
