@@ -31,7 +31,10 @@ def find_function(kind: str, name: str, module: types.ModuleType) -> Callable[..
     try:
         found = getattr(importlib.import_module(place), attribute)
     except (ImportError, AttributeError) as error:
-        raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}.") from error
+        lost = isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}.")
+        folder = f"run from the folder that holds {place.partition('.')[0]!r}, or put it on PYTHONPATH"
+        hint = f"; {folder}" if lost else ""
+        raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint}.") from error
     return typing.cast(Callable[..., Any], found)
 
 

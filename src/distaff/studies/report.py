@@ -22,12 +22,14 @@ RASTER = 4
 
 
 def write_report(results: Results, path: str | Path | None = None) -> Path:
-    """Write the page about a study.
+    """Write the page about a study; a drawing that cannot be found is an error, and the page stays as it was.
 
     Args:
         results: the study's.
         path: the page; by default report.html in the study's folder.
     """
+    for drawing in results.study.figures:
+        drawing.check()
     path = Path(path) if path is not None else results.folder / "report.html"
     blocks = [
         *_summary(results),

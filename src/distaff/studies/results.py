@@ -38,7 +38,7 @@ class Results:
         folder = Path(folder)
         if not (folder / "study.yaml").is_file():
             raise DistaffError(f"{folder} is not a study's folder: it has no study.yaml.")
-        return cls(Study.read(folder / "study.yaml"), folder)
+        return cls(Study.read(folder / "study.yaml", check_drawings=False), folder)
 
     @cached_property
     def table(self) -> pd.DataFrame:

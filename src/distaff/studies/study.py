@@ -50,6 +50,16 @@ class Drawing:
             raise unknown("drawing", self.name, known)
         return known[self.name]
 
+    def check(self) -> None:
+        """Raise where there is no such function, or it does not take these arguments."""
+        _, *parameters = inspect.signature(self.function).parameters.values()
+        for name in self.arguments:
+            if name not in [parameter.name for parameter in parameters]:
+                raise unknown(f"argument of {self.name}", name, [parameter.name for parameter in parameters])
+        for parameter in parameters:
+            if parameter.default is inspect.Parameter.empty and parameter.name not in self.arguments:
+                raise DistaffError(f"the drawing {self.name} needs the argument {parameter.name!r}.")
+
 
 @dataclass(frozen=True)
 class Study:
@@ -77,8 +87,15 @@ class Study:
     observations: int | None = None
 
     @classmethod
-    def read(cls, path: str | Path, scale: float | None = None) -> "Study":
-        """The study of a file; ``scale`` multiplies the steps of every run, in place of the file's own."""
+    def read(cls, path: str | Path, scale: float | None = None, check_drawings: bool = True) -> "Study":
+        """The study of a file.
+
+        Args:
+            path: the file.
+            scale: multiplies the steps of every run, in place of the file's own.
+            check_drawings: refuse drawings that cannot be found. Those of a study that was begun are needed
+                by its page alone, which checks them itself.
+        """
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
@@ -87,12 +104,14 @@ class Study:
         except (OSError, UnicodeDecodeError) as problem:
             raise DistaffError(f"{path} cannot be read as a study: {problem}.") from problem
         try:
-            return cls.parse(text, path.stem, scale)
+            return cls.parse(text, path.stem, scale, check_drawings)
         except DistaffError as problem:
             raise DistaffError(f"{path}: {problem}") from problem
 
     @classmethod
-    def parse(cls, text: str, name: str = "study", scale: float | None = None) -> "Study":
+    def parse(
+        cls, text: str, name: str = "study", scale: float | None = None, check_drawings: bool = True
+    ) -> "Study":
         """The study that YAML describes."""
         try:
             content = yaml.safe_load(text)
@@ -100,12 +119,16 @@ class Study:
             raise DistaffError(f"it is not YAML: {' '.join(str(problem).split())}.") from problem
         content = _mapping("a study", content, KEYS)
         factor = _scale(content.get("scale", 1) if scale is None else scale)
+        figures = tuple(_drawing(entry) for entry in _list("figures", content.get("figures")))
+        if check_drawings:
+            for drawing in figures:
+                drawing.check()
         return cls(
             name=_file_name(content.get("name", name)),
             about=str(content.get("about", "")).strip(),
             runs=_runs(content, factor),
             metrics=_metrics(content.get("metrics")),
-            figures=tuple(_drawing(entry) for entry in _list("figures", content.get("figures"))),
+            figures=figures,
             scale=factor,
             source=text,
             observations=_observations(content.get("observations")),
@@ -188,15 +211,7 @@ def _drawing(entry: Any) -> Drawing:
     if not isinstance(entry, Mapping) or not isinstance(entry.get("drawing"), str):
         raise DistaffError(f"a figure names a drawing, as in {{drawing: tradeoff}}, not {entry!r}.")
     given = {key: value for key, value in entry.items() if key not in ("drawing", "caption")}
-    drawing = Drawing(entry["drawing"], given, str(entry.get("caption", "")).strip())
-    _, *parameters = inspect.signature(drawing.function).parameters.values()
-    for name in given:
-        if name not in [parameter.name for parameter in parameters]:
-            raise unknown(f"argument of {drawing.name}", name, [parameter.name for parameter in parameters])
-    for parameter in parameters:
-        if parameter.default is inspect.Parameter.empty and parameter.name not in given:
-            raise DistaffError(f"the drawing {drawing.name} needs the argument {parameter.name!r}.")
-    return drawing
+    return Drawing(entry["drawing"], given, str(entry.get("caption", "")).strip())
 
 
 def _mapping(what: str, value: Any, known: Sequence[str]) -> dict[str, Any]:
