@@ -22,7 +22,7 @@ from distaff.studies.study import Study
 from distaff.training.train import train
 
 SEEDS = (0, 1, 2)
-STUDY = Path(__file__).parents[2] / "studies" / "hfvae-mnist.yaml"
+STUDY = Path(__file__).parents[2] / "studies" / "esmaeili18" / "mnist.yaml"
 
 
 def call(held_back: bool, seed: int) -> RunCall:

@@ -1,5 +1,6 @@
 """The papers' experiments: every study file can be read and built, and its figures ask for what it has."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,33 +19,45 @@ from distaff.training.model import ModelOptions
 from distaff.training.train import build_goal
 
 FOLDER = Path(__file__).parents[2] / "studies"
-FILES = sorted(FOLDER.glob("*.yaml"))
+FILES = {"-".join(path.relative_to(FOLDER).with_suffix("").parts): path for path in FOLDER.rglob("*.yaml")}
+"""Every study file by the name that its place gives it: studies/kim18/fig7.yaml is kim18-fig7."""
+
 ASKED = {
-    "factorvae": ["fig4-5", "fig7", "fig16-17", "3dshapes", "fig23", "fig18", "unlabelled"],
-    "infogan": ["dsprites", "mnist"],
-    "hfvae": ["fig3", "table2", "mnist", "fmnist", "celeba", "zeroshot"],
-    "dotran": ["fig2-8", "tables-8-9", "ablations", "consistency", "celeba"],
-    "mathieu": ["fig2-anisotropic", "fig2-student", "fig3-pinwheel", "fig4-sparsity"],
+    "kim18": ["fig4-5", "fig7", "fig16-17", "3dshapes", "fig23", "fig18", "unlabelled"],
+    "kim18-infogan": ["dsprites", "mnist"],
+    "esmaeili18": ["fig3", "table2", "mnist", "fashion-mnist", "celeba", "zero-shot"],
+    "do20": ["fig2-8", "tables8-9", "ablations", "ablations-synthetic", "consistency", "celeba"],
+    "mathieu19": ["fig2-anisotropic", "fig2-student", "fig3-pinwheel", "fig4-sparsity"],
 }
 MODEL = ("latents", "prior", "temperature", "network", "likelihood")
 PARTS = {"dci": ("dci_disentanglement", "dci_completeness", "dci_informativeness")}
 
 
-@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)
+@pytest.fixture(scope="module", params=sorted(FILES))
 def study(request) -> Study:
-    return Study.read(request.param)
+    return Study.read(FILES[request.param])
 
 
 def test_every_experiment_of_the_papers_has_a_file():
     asked = {f"{paper}-{part}" for paper, parts in ASKED.items() for part in parts}
-    assert asked <= {path.stem for path in FILES}
+    assert asked <= set(FILES)
 
 
-def test_a_study_is_called_as_its_file_and_says_what_it_shows(study):
-    assert (FOLDER / f"{study.name}.yaml").is_file()
+def test_a_study_is_called_by_its_place_and_says_what_it_shows(study, request):
+    assert study.name == request.node.callspec.params["study"]
     assert len(study.about) > 40
     assert study.figures
     assert study.scale == 1
+
+
+def test_the_page_of_reproductions_has_a_section_and_a_command_for_every_study():
+    page = (FOLDER.parent / "docs" / "reproduction.md").read_text("utf-8")
+    shown = set(re.findall(r"distaff study run studies/(\S+)\.yaml", page))
+    assert {name.replace("/", "-") for name in shown} == set(FILES)
+    headings = " ".join(re.findall(r"^## (.+)$", page, re.M)).split()
+    assert set(FILES) - set(headings) == {"do20-ablations-synthetic"}, (
+        "which is spoken of under do20-ablations"
+    )
 
 
 def test_every_model_and_objective_can_be_made(study):
