@@ -35,12 +35,45 @@ def test_the_threshold_search_finds_the_best_cuts(size):
         assert found.item() == pytest.approx(best_thresholds_by_trying_all(latent, classes, size))
 
 
-def test_quantile_cuts_come_close_to_all_cuts_of_a_real_latent():
-    """Two unit Gaussians a distance d apart: the best threshold has accuracy Φ(d/2)."""
-    classes = np.repeat([0, 1], 50_000)
-    latent = RNG.normal(size=100_000) + 2.0 * classes
-    found = threshold_accuracies(Codes(latent[:, None]), classes[:, None], [2], 0, RNG)
-    assert found.item() == pytest.approx(0.8413, abs=0.004)
+def best_thresholds_row_by_row(latent, classes, size):
+    """Balanced accuracy of the best cuts of a line of any values.
+
+    The most recall that up to m intervals win so far, the last of them with label c: a row adds to those
+    with its own label, and between distinct values a new interval may begin.
+    """
+    order = np.argsort(latent)
+    counts = np.bincount(classes)
+    won = np.full((size, size), -np.inf)
+    won[0] = 0
+    for before, row in zip([None, *order], order, strict=False):
+        if before is not None and latent[before] != latent[row]:
+            won[1:] = np.maximum(won[1:], won[:-1].max(axis=1, keepdims=True))
+        won[:, classes[row]] += 1 / counts[classes[row]]
+    return won.max() / size
+
+
+def predictability(latent, classes):
+    """How well thresholds on one latent predict one factor, by ``sap``."""
+    codes = np.stack([latent, np.zeros(len(latent))], axis=1)
+    return sap(codes, classes).details["predictability"][0, 0]
+
+
+@pytest.mark.parametrize("size", [2, 10, 40, 100, 183, 300, 1000])
+def test_perfect_codes_are_cut_at_class_boundaries_whatever_the_number_of_classes(size):
+    classes = RNG.permutation(np.arange(20 * size) % size)
+    latent = RNG.permutation(size)[classes] + 0.3 * RNG.uniform(-1, 1, len(classes))
+    assert predictability(latent, classes) == 1
+    outliers = RNG.random(len(latent)) < 0.001
+    latent[outliers] = RNG.uniform(0, size, outliers.sum())
+    assert predictability(latent, classes) > 0.998 - outliers.mean()
+
+
+@pytest.mark.parametrize(("size", "noise"), [(2, 1.0), (3, 0.5), (10, 0.4), (10, 2.0), (20, 0.5), (20, 50)])
+def test_the_thresholds_of_a_real_latent_are_the_best(size, noise):
+    classes = RNG.permutation(np.arange(2000) % size)
+    latent = classes + noise * RNG.normal(size=2000)
+    best = best_thresholds_row_by_row(latent, classes, size)
+    assert best - 0.004 < predictability(latent, classes) < best + 1e-9
 
 
 def test_r_squared_is_the_squared_correlation():
@@ -65,10 +98,18 @@ def test_the_svm_is_scikit_learns():
     codes = Codes(perfect_codes(CLASSES) + RNG.normal(size=(len(CLASSES), 5)))
     rows = RNG.permutation(len(CLASSES))
     train, test = rows[:2000], rows[2000:]
-    found = svm_accuracies(codes, CLASSES[:, :2], train, test, 0.01)
-    z = (codes.means - codes.means.mean(0)) / codes.means.std(0)
-    model = LinearSVC(C=0.01, class_weight="balanced").fit(z[train, 1:2], CLASSES[train, 1])
-    assert found[0, 1, 1] == pytest.approx(model.score(z[test, 1:2], CLASSES[test, 1]), abs=0.005)
+    standardised = (codes.means - codes.means.mean(0)) / codes.means.std(0)
+    for z, standardise in ((codes.means, False), (standardised, True)):
+        found = svm_accuracies(codes, CLASSES[:, :2], train, test, 0.01, standardise)
+        model = LinearSVC(C=0.01, class_weight="balanced").fit(z[train, 1:2], CLASSES[train, 1])
+        assert found[0, 1, 1] == pytest.approx(model.score(z[test, 1:2], CLASSES[test, 1]), abs=1e-9)
+
+
+def test_scales_matter_to_the_svm_as_it_is_and_not_to_the_standardised_one():
+    codes = perfect_codes(CLASSES) + RNG.normal(size=(len(CLASSES), 5))
+    for protocol, same in (("locatello19", False), ("locatello19-standardised", True)):
+        whole, small = (sap(scale * codes, CLASSES, protocol=protocol).value for scale in (1, 0.01))
+        assert (abs(whole - small) < 1e-3) is same
 
 
 def test_perfect_codes_have_the_largest_gap_and_noise_none():

@@ -3,15 +3,17 @@
 Each function gives a table (1 + draws, latents, factors): the data's own values, then those of the resamples.
 """
 
+import warnings
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from distaff.codes import Codes
 from distaff.metrics.bootstrap import resample_counts, resample_means
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.latents import standardised
-
-_CANDIDATES = 256
+from distaff.metrics.thresholds import Line
 
 
 def r_squared(codes: Codes, values: Float64Array, draws: int, rng: np.random.Generator) -> Float64Array:
@@ -32,21 +34,20 @@ def threshold_accuracies(
 ) -> Float64Array:
     """The best balanced accuracy of thresholds that cut each latent into one interval a class.
 
-    Kumar et al. 2018, by an exact search over intervals whose ends are quantiles of the latent (255 of them,
-    or all its gaps if there are fewer). A categorical latent predicts, for each of its classes, the likeliest
-    class of the factor. Resamples keep the thresholds.
+    Kumar et al. 2018, by the search of ``distaff.metrics.thresholds``. A categorical latent predicts, for
+    each of its classes, the likeliest class of the factor. Resamples keep the thresholds.
     """
-    cells = [_quantile_bins(means) for means in codes.means.T]
-    cells += [p.argmax(axis=1) for p in codes.categories.values()]
-    table = np.empty((1 + draws, len(cells), len(sizes)))
-    for i, place in enumerate(cells):
-        bins = int(place.max()) + 1
-        for k, size in enumerate(sizes):
-            counts = np.bincount(classes[:, k] * bins + place, minlength=size * bins).reshape(size, bins)
-            recall = counts / counts.sum(axis=1, keepdims=True)
-            guess = _best_intervals(recall) if i < codes.means.shape[1] else recall.argmax(axis=0)
-            hits = np.where(guess == np.arange(size)[:, None], counts, 0).sum(axis=1)
-            outcomes = np.stack([hits, counts.sum(axis=1) - hits], axis=1)[None]
+    lines = [Line(means) for means in codes.means.T]
+    kinds = [p.argmax(axis=1) for p in codes.categories.values()]
+    table = np.empty((1 + draws, len(codes.names), len(sizes)))
+    for k, size in enumerate(sizes):
+        y = np.ascontiguousarray(classes[:, k])
+        total = np.bincount(y, minlength=size)
+        guesses = [line.guesses(y, size) for line in lines]
+        guesses += [_likeliest(kind, y, total) for kind in kinds]
+        for i, guess in enumerate(guesses):
+            hits = np.bincount(y[guess == y], minlength=size)
+            outcomes = np.stack([hits, total - hits], axis=1)[None]
             if draws:
                 outcomes = np.concatenate([outcomes, resample_counts(outcomes[0], draws, rng)])
             table[:, i, k] = (outcomes[..., 0] / np.maximum(outcomes.sum(axis=2), 1)).mean(axis=1)
@@ -54,17 +55,24 @@ def threshold_accuracies(
 
 
 def svm_accuracies(
-    codes: Codes, classes: IntArray, train: IntArray, test: IntArray, penalty: float
+    codes: Codes, classes: IntArray, train: IntArray, test: IntArray, penalty: float, standardise: bool
 ) -> Float64Array:
-    """Test accuracy of one balanced linear SVM a pair; a categorical latent enters as indicators."""
-    inputs = [column[:, None] for column in standardised(codes.means).T]
+    """Test accuracy of one balanced linear SVM a pair; a categorical latent enters as indicators.
+
+    The latents enter as they are, and their scales matter through the penalty, or standardised.
+    """
+    means = standardised(codes.means) if standardise else codes.means
+    inputs = [column[:, None] for column in means.T]
     inputs += [np.eye(p.shape[1])[p.argmax(axis=1)] for p in codes.categories.values()]
     table = np.empty((1, len(inputs), classes.shape[1]))
     for k, labels in enumerate(classes.T):
         only = labels[train[0]] if (labels[train] == labels[train[0]]).all() else None
         for i, x in enumerate(inputs):
             if only is None:
-                model = LinearSVC(C=penalty, class_weight="balanced", dual=False).fit(x[train], labels[train])
+                model = LinearSVC(C=penalty, class_weight="balanced", dual=False)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    model.fit(x[train], labels[train])
             guessed = model.predict(x[test]) if only is None else only
             table[0, i, k] = (guessed == labels[test]).mean()
     return table
@@ -87,35 +95,8 @@ def _squared_correlations(
     return np.asarray(np.minimum(squared, 1.0))
 
 
-def _quantile_bins(latent: Float64Array) -> IntArray:
-    """(N,) the bin of each value: its rank among distinct values, or among quantiles if those are many."""
-    values, place = np.unique(latent, return_inverse=True)
-    if len(values) > _CANDIDATES:
-        levels = np.linspace(0, 1, _CANDIDATES + 1)[1:-1]
-        place = np.searchsorted(np.unique(np.quantile(latent, levels)), latent, side="right")
-    return place.astype(np.int64)
-
-
-def _best_intervals(recall: Float64Array) -> IntArray:
-    """(B,) the class given to each bin when one interval a class wins the most of the recall (C, B)."""
-    size, bins = recall.shape
-    upto = np.zeros((size, bins + 1))
-    np.cumsum(recall, axis=1, out=upto[:, 1:])
-    # gain[a, b]: recall won by giving bins a ... b − 1 to the class with the largest share of itself there
-    gain = np.full((bins + 1, bins + 1), -np.inf)
-    winner = np.zeros((bins + 1, bins + 1), dtype=np.int64)
-    for c, row in enumerate(upto):
-        won = row[None, :] - row[:, None]
-        np.copyto(winner, c, where=won > gain)
-        np.maximum(gain, won, out=gain)
-    gain[np.tril_indices(bins + 1, -1)] = -np.inf
-    best, starts = gain[0], []
-    for _ in range(min(size, bins) - 1):
-        extended = best[:, None] + gain
-        starts.append(extended.argmax(axis=0))
-        best = extended.max(axis=0)
-    guess, end = np.zeros(bins, dtype=np.int64), bins
-    for start in [*reversed(starts), np.zeros(bins + 1, dtype=np.int64)]:
-        guess[start[end] : end] = winner[start[end], end]
-        end = int(start[end])
-    return guess
+def _likeliest(kind: IntArray, y: IntArray, total: IntArray) -> IntArray:
+    """(N,) the class whose rows are most often of the same kind as this row."""
+    counts = np.zeros((len(total), int(kind.max()) + 1))
+    np.add.at(counts, (y, kind), 1)
+    return np.asarray((counts / total[:, None]).argmax(axis=0)[kind])

@@ -21,12 +21,17 @@ class Predictability:
     """How classes are predicted: by thresholds on all rows, or by a linear SVM on ``train`` rows."""
 
     classifier: Literal["thresholds", "svm"]
+    standardise: bool = False
     penalty: float = 0.01
     train: int = 10_000
     test: int = 5_000
 
 
-PROTOCOLS = {"kumar18": Predictability("thresholds"), "locatello19": Predictability("svm")}
+PROTOCOLS = {
+    "kumar18": Predictability("thresholds"),
+    "locatello19": Predictability("svm"),
+    "locatello19-standardised": Predictability("svm", standardise=True),
+}
 
 
 @metric(paper="Kumar et al. 2018", protocols=PROTOCOLS, bounds=(0, 1))
@@ -37,6 +42,7 @@ def sap(
     protocol: str = "kumar18",
     continuous: Sequence[str] | bool | None = None,
     classifier: Literal["thresholds", "svm"] | None = None,
+    standardise: bool | None = None,
     penalty: float | None = None,
     train: int | None = None,
     test: int | None = None,
@@ -51,11 +57,14 @@ def sap(
     Args:
         codes: (N, D) means with D of at least 2, or ``Codes``.
         factors: (N, K) classes or real values.
-        protocol: ``"kumar18"`` (the thresholds with the best balanced accuracy, on all rows) or
-            ``"locatello19"`` (one balanced linear SVM a pair, trained on 10,000 rows, tested on 5,000).
+        protocol: ``"kumar18"`` (the thresholds with the best balanced accuracy, on all rows),
+            ``"locatello19"`` (one balanced linear SVM a pair, trained on 10,000 rows, tested on 5,000; the
+            latents enter as they are, so that small ones meet a strong penalty) or
+            ``"locatello19-standardised"`` (the same whatever the latents' scales).
         continuous: names of the factors to score by R², or True or False for all; the real-valued ones if
             not given.
         classifier: ``"thresholds"`` or ``"svm"``.
+        standardise: whether the SVM reads latents of mean 0 and standard deviation 1.
         penalty: C of the SVM.
         train: rows that train the SVM.
         test: rows that test it.
@@ -63,7 +72,13 @@ def sap(
         seed: of the split and the resamples.
     """
     settings, protocol = settle(
-        PROTOCOLS, protocol, classifier=classifier, penalty=penalty, train=train, test=test
+        PROTOCOLS,
+        protocol,
+        classifier=classifier,
+        standardise=standardise,
+        penalty=penalty,
+        train=train,
+        test=test,
     )
     codes, factors = labelled(codes, factors)
     if len(codes.names) < 2:
@@ -83,7 +98,7 @@ def sap(
         classes = factors.indices[:, ~real]
         if settings.classifier == "svm":
             rows = split_rows(len(codes), settings.train, settings.test, rng)
-            table[:, :, ~real] = svm_accuracies(codes, classes, *rows, settings.penalty)
+            table[:, :, ~real] = svm_accuracies(codes, classes, *rows, settings.penalty, settings.standardise)
         else:
             sizes = [size for size, r in zip(factors.sizes, real, strict=True) if not r]
             table[:, :, ~real] = threshold_accuracies(codes, classes, sizes, draws, rng)
