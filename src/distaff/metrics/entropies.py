@@ -1,15 +1,9 @@
 """Entropies, mutual informations and gaps of tables of probabilities; leading axes are bootstrap draws."""
 
-import weakref
-from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
-
 import numpy as np
 
 from distaff.codes import Codes, FloatArray
 from distaff.metrics.inputs import Float64Array
-
-Result = TypeVar("Result")
 
 
 def entropy(probabilities: FloatArray, axes: int = 1) -> Float64Array:
@@ -38,21 +32,3 @@ def highest_two(information: Float64Array) -> tuple[Float64Array, Float64Array]:
 def one_latent_note(codes: Codes) -> tuple[str, ...]:
     """The note that explains a gap over a single latent."""
     return ("there is one latent: the second highest information counts as 0",) * (len(codes.names) == 1)
-
-
-_memory: weakref.WeakKeyDictionary[Codes, dict[Hashable, Any]] = weakref.WeakKeyDictionary()
-
-
-def remember(codes: Codes, key: Hashable, compute: Callable[[], Result]) -> Result:
-    """``compute()``, or what it gave before for the same ``Codes`` and key.
-
-    Several metrics read the same densities, which take most of their time; a table of metrics computes them
-    once. The key holds a sum over the arrays, so that codes changed in place are not mistaken for the old.
-    """
-    arrays = (codes.means, codes.logvars, *codes.categories.values())
-    full = (key, *(float(array.sum()) for array in arrays if array is not None))
-    kept = _memory.setdefault(codes, {})
-    if full not in kept:
-        kept[full] = compute()
-    result: Result = kept[full]
-    return result

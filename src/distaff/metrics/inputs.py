@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -39,7 +38,7 @@ class Factors:
     def __len__(self) -> int:
         return len(self.values)
 
-    @cached_property
+    @property
     def missing(self) -> NDArray[np.bool_]:
         """(N,) whether any label of the row is missing."""
         return np.asarray(np.isnan(self.values).any(axis=1))
@@ -136,8 +135,9 @@ def labelled(
         raise DistaffError(
             f"{len(codes)} rows of codes but {len(factors)} of factors: both must describe the same rows."
         )
-    if factors.missing.any():
-        present = ~factors.missing
+    missing = factors.missing
+    if missing.any():
+        present = ~missing
         if present.sum() < 2:
             raise DistaffError(f"only {present.sum()} rows have all their labels: a metric needs 2 or more.")
         dropped = f"{int((~present).sum())} of {len(present)} rows dropped: a label is missing"

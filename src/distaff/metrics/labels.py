@@ -1,6 +1,5 @@
 """What information metrics ask of labels: p(y_k|x_n) for every observation, hard or soft."""
 
-import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +19,7 @@ from distaff.metrics.inputs import (
     as_codes,
     labelled,
 )
+from distaff.metrics.shared import remember
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +101,11 @@ def read_labels(
     return codes, Labels(tuple(probabilities or {}), tuple(p.shape[1] for p in soft), soft=soft)
 
 
-_known: weakref.WeakKeyDictionary[Factors, Labels] = weakref.WeakKeyDictionary()
-
-
 def hard_labels(factors: Factors) -> Labels:
     """The same ``Labels`` for the same ``Factors``, so that a table of metrics counts their classes once."""
-    if factors not in _known:
-        _known[factors] = Labels(factors.names, factors.sizes, factors.classes, notes=factors.notes)
-    return _known[factors]
+    return remember(
+        factors, "labels", lambda: Labels(factors.names, factors.sizes, factors.classes, notes=factors.notes)
+    )
 
 
 def _soft(name: str, values: ArrayLike, count: int) -> Float64Array:

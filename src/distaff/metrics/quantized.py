@@ -14,9 +14,10 @@ from torch import Tensor
 from distaff.codes import Codes, FloatArray
 from distaff.errors import DistaffError
 from distaff.metrics.bootstrap import checked_draws, interval, resample_weights
-from distaff.metrics.entropies import mutual_information, remember
+from distaff.metrics.entropies import mutual_information
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels
+from distaff.metrics.shared import digest, remember
 from distaff.parallel import side_by_side
 
 ROWS = 1024
@@ -131,9 +132,8 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None, gro
         return index_tables(indices, len(codes), sizes, labels, groups, outside)
     if not hard or groups > 1:
         return _posterior_tables(codes, bins, labels, groups)
-    # The labels are remembered with the tables: while they live, no other array has their address.
-    key = ("tables", bins, None if labels is None else id(labels.classes))
-    return remember(codes, key, lambda: (_posterior_tables(codes, bins, labels, groups), labels))[0]
+    key = ("tables", bins, None if labels is None else (labels.sizes, digest(labels.classes)))
+    return remember(codes, key, lambda: _posterior_tables(codes, bins, labels, groups))
 
 
 def index_tables(

@@ -15,9 +15,9 @@ from distaff.codes import Codes
 from distaff.errors import DistaffError
 from distaff.gaussians import Mixture, blur, log_density, log_marginal
 from distaff.metrics.bootstrap import checked_draws, interval, resample_means
-from distaff.metrics.entropies import remember
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, pick
+from distaff.metrics.shared import remember
 
 
 @dataclass(frozen=True, eq=False)
