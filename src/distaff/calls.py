@@ -8,6 +8,8 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import yaml
+
 from distaff.errors import DistaffError, unknown
 
 
@@ -36,6 +38,30 @@ def find_function(kind: str, name: str, module: types.ModuleType) -> Callable[..
         hint = f"; {folder}" if lost else ""
         raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint}.") from error
     return typing.cast(Callable[..., Any], found)
+
+
+def split_call(text: str) -> tuple[str, dict[str, Any]]:
+    """A name and the arguments written behind it.
+
+    >>> split_call("mine:pair:depth=2,grey=true")
+    ('mine:pair', {'depth': 2, 'grey': True})
+    """
+    name, colon, rest = text.rpartition(":")
+    return (name, named_values(rest)) if colon and "=" in rest else (text, {})
+
+
+def named_values(text: str) -> dict[str, Any]:
+    """``part=test,count=400`` as a mapping, with values read as YAML reads them."""
+    values = {}
+    for item in filter(None, text.split(",")):
+        name, equals, value = item.partition("=")
+        try:
+            values[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
+        if not equals or not name.strip():
+            raise DistaffError(f"arguments read name=value,name=value, so {item!r} is not one.")
+    return values
 
 
 def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,10 @@ def vectors(count: int = 200, dims: int = 3) -> Dataset:
     return from_array(np.random.default_rng(0).normal(size=(count, dims)).astype(np.float32))
 
 
+def grey_images() -> Dataset:
+    return from_array(np.random.default_rng(0).integers(0, 256, (32, 1, 16, 16), np.uint8))
+
+
 def state(model) -> dict[str, torch.Tensor]:
     return model.model.state_dict()
 
@@ -130,6 +134,7 @@ def test_the_temperature_follows_its_schedule(tmp_path):
     ("data", "network", "likelihood"),
     [
         (toys.tiny_images(64), "kim_mnih", "bernoulli"),
+        (grey_images(), "kim_mnih:grey=true", "bernoulli"),
         (toys.tiny_images(64, side=28), "hfvae_mlp", "bernoulli"),
         (vectors(dims=2), "pinwheel", "gaussian"),
         (vectors(dims=5), "mlp", "gaussian"),
@@ -140,6 +145,30 @@ def test_the_data_choose_network_and_likelihood(tmp_path, data, network, likelih
     content = yaml.safe_load((tmp_path / "run/run.yaml").read_text())["model"]
     assert (content["network"], content["likelihood"]) == (network, likelihood)
     assert trained.reconstruct(data.images[:3].numpy()).shape == (3, *data.shape)
+
+
+def test_grey_images_get_256_units_whoever_names_the_network_and_keep_them(tmp_path):
+    """FactorVAE's Table 3: 3D Faces are grey, and the dense layers have 256 units."""
+    for network in ("auto", "kim_mnih"):
+        folder = tmp_path / network
+        train("vae", grey_images(), steps=1, out=folder, **{**QUICK, "network": network})
+        dense = [m for m in load(folder).model.encoder if isinstance(m, torch.nn.Linear)]
+        assert [layer.out_features for layer in dense] == [256, 20]
+
+
+def test_a_run_of_version_0_1_keeps_the_relu_that_its_network_had(tmp_path):
+    data = toys.tiny_images()
+    network = "mathieu_dsprites:relu=true"
+    train("vae", data, steps=3, latents=2, out=tmp_path / "run", network=network, **QUICK)
+    x = data.images[:5].numpy()
+    expected = load(tmp_path / "run").encode(x).means
+    file = tmp_path / "run/run.yaml"
+    written = yaml.safe_load(file.read_text())
+    written["model"]["network"], written["made_with"]["distaff"] = "mathieu_dsprites", "0.1.0"
+    file.write_text(yaml.safe_dump(written))
+    np.testing.assert_array_equal(load(tmp_path / "run").encode(x).means, expected)
+    with pytest.raises(DistaffError, match="network is mathieu_dsprites:relu=true there"):
+        train("vae", data, steps=3, latents=2, out=tmp_path / "run", network="mathieu_dsprites", **QUICK)
 
 
 def test_a_gaussian_likelihood_learns_vectors():

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from distaff.data.images import Chosen, Images, Indices, IntArray, Shape, as_rows
 from distaff.errors import DistaffError, unknown
 
 Condition = float | Sequence[float] | Callable[[NDArray[Any]], NDArray[np.bool_]]
-FINGERPRINT_SAMPLE = 256
-"""How many observations, spread over the set, enter a fingerprint."""
+SAMPLE = 256
+"""How many observations, spread over the set, stand for all of them."""
 
 
 def grid(sizes: Sequence[int]) -> IntArray:
@@ -164,9 +165,20 @@ class Dataset:
         digest = hashlib.sha256(f"{len(self)} {self.shape} {self.names} {self.sizes}".encode())
         if self.factors is not None:
             digest.update(np.ascontiguousarray(self.factors, dtype=np.float64).tobytes())
-        spread = np.unique(np.linspace(0, len(self) - 1, FINGERPRINT_SAMPLE).astype(np.int64))
-        digest.update(self.images[spread].contiguous().numpy().tobytes())
+        digest.update(self._spread.contiguous().numpy().tobytes())
         return digest.hexdigest()
+
+    @cached_property
+    def is_grey(self) -> bool:
+        """Whether one channel holds shades between black and white, as far as a spread of images tells."""
+        if len(self.shape) != 3 or self.shape[0] != 1:
+            return False
+        some = self._spread
+        return bool(((some != 0) & (some != 1)).any())
+
+    @property
+    def _spread(self) -> Tensor:
+        return self.images[np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))]
 
     def _classes(
         self, name: str, size: int, fixed: Mapping[str, float], count: int, rng: np.random.Generator

@@ -5,6 +5,9 @@ Each takes
     parameters: how many numbers the encoder gives, all groups of latents together;
     width: how many the decoder takes;
     outputs: the shape of what the decoder gives, where the likelihood needs more than ``shape``.
+
+What else one takes is written behind its name, as in ``mlp:hidden=512,layers=3``; one that takes ``grey`` is
+told by the data set (``distaff.models.network_calls``).
 """
 
 from functools import partial
@@ -25,23 +28,37 @@ from distaff.models.layers import (
 
 
 def kim_mnih(
-    shape: Shape, parameters: int, width: int, outputs: Shape | None = None, hidden: int | None = None
+    shape: Shape,
+    parameters: int,
+    width: int,
+    outputs: Shape | None = None,
+    grey: bool = False,
+    hidden: int | None = None,
 ) -> Networks:
     """The networks of FactorVAE's Tables 1–3, for images whose sides are divisible by 16.
 
-    The dense layers have ``hidden`` units: by default 128 for one channel (2D Shapes), else 256.
+    They leave open whether a ReLU follows the encoder's dense layer; one does, as in Do & Tran 2020, Table 4.
+
+    Args:
+        shape: of an image.
+        parameters: outputs of the encoder.
+        width: inputs of the decoder.
+        outputs: the shape that the decoder gives, if not ``shape``.
+        grey: whether one channel holds shades of grey (Table 3, 3D Faces) or black and white alone (Table 1).
+        hidden: units of the dense layers; by default 128 for black and white, 256 for grey and colour.
     """
-    return _halving("kim_mnih", shape, parameters, width, outputs, hidden, [64, 64, 32, 32])
+    units = hidden or (128 if shape[0] == 1 and not grey else 256)
+    return _halving("kim_mnih", shape, parameters, width, outputs, units, [64, 64, 32, 32])
 
 
-def kim_mnih_faces(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
-    """FactorVAE's Table 3, for 3D Faces: dense layers of 256 units for grey images too."""
-    return _halving("kim_mnih_faces", shape, parameters, width, outputs, 256, [64, 64, 32, 32])
+def mathieu_dsprites(
+    shape: Shape, parameters: int, width: int, outputs: Shape | None = None, relu: bool = False
+) -> Networks:
+    """Mathieu et al. 2019, Table 1a: 64, 64, 32 channels in the decoder, a linear FC128 in the encoder.
 
-
-def mathieu_dsprites(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
-    """Mathieu et al. 2019, Table 1a: as FactorVAE's, with 64, 64, 32 channels in the decoder."""
-    return _halving("mathieu_dsprites", shape, parameters, width, outputs, 128, [64, 64, 64, 32])
+    As in the authors' code, nothing follows FC128; with ``relu`` a ReLU does, as it did in distaff 0.1.
+    """
+    return _halving("mathieu_dsprites", shape, parameters, width, outputs, 128, [64, 64, 64, 32], relu)
 
 
 def hfvae_mlp(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
@@ -146,16 +163,17 @@ def _halving(
     parameters: int,
     width: int,
     outputs: Shape | None,
-    hidden: int | None,
+    hidden: int,
     channels: list[int],
+    relu: bool = True,
 ) -> Networks:
     rows, columns = sixteenths(shape, name)
-    hidden = hidden or (128 if shape[0] == 1 else 256)
     size = 64 * rows * columns
     encoder = nn.Sequential(
         *down_stack([shape[0], 32, 32, 64, 64]),
         nn.Flatten(),
-        *dense([size, hidden]),
+        nn.Linear(size, hidden),
+        *([nn.ReLU()] if relu else []),
         nn.Linear(hidden, parameters),
     )
     decoder = nn.Sequential(

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from torch.utils.data import Dataset as TorchDataset
 
+from distaff.calls import named_values
 from distaff.data import names, open_dataset
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object
@@ -33,7 +33,7 @@ def open_data_call(
         resize: one of those options by itself.
         skip_bad: another.
     """
-    chosen = parse_options(options) if isinstance(options, str) else dict(options or {})
+    chosen = named_values(options) if isinstance(options, str) else dict(options or {})
     if resize is not None:
         chosen["resize"] = resize
     if skip_bad:
@@ -72,14 +72,3 @@ def reopen(call: Mapping[str, Any], data: Data | None = None) -> Dataset:
     if dataset.fingerprint != call["fingerprint"]:
         raise DistaffError(f"{dataset.name} is not what the run was trained on: its content has changed.")
     return dataset
-
-
-def parse_options(text: str) -> dict[str, Any]:
-    """``part=test,count=400`` as a mapping, with values read as YAML reads them."""
-    options = {}
-    for item in filter(None, text.split(",")):
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise DistaffError(f"data options read name=value,name=value, so {item!r} is not one.")
-        options[name.strip()] = yaml.safe_load(value)
-    return options

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from distaff.calls import find_function
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
 from distaff.models import infogan_networks
 from distaff.models.infogan import InfoGAN
 from distaff.models.latents import Discrete, LatentSpace, Uniform
+from distaff.models.network_calls import find_network
 from distaff.objectives.games import Game
 from distaff.training.model import AUTO, ModelOptions
 
@@ -42,7 +42,7 @@ def build_gan(calls: Calls) -> InfoGAN:
     """New networks as a run's calls describe them."""
     model = calls["model"]
     latents = LatentSpace.parse(model["latents"])
-    make = find_function("network", model["network"], infogan_networks)
+    make = find_network(model["network"], infogan_networks)
     width = latents.width + latents.noise
     players = make(tuple(calls["data"]["shape"]), latents.parameters, width, norm=model["norm"])
     return InfoGAN(players, latents)

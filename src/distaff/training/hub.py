@@ -9,9 +9,11 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 
 from distaff._version import __version__
+from distaff.calls import split_call
 from distaff.errors import DistaffError
 from distaff.files import atomic_file, sha256, write_json
 from distaff.models.representation import Representation
+from distaff.training.former import in_todays_words
 from distaff.training.kinds import kind_of
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -76,11 +78,11 @@ def _read(file: Path) -> dict[str, Any]:
     ]
     if absent or not isinstance(config.get("step"), int):
         raise DistaffError(f"{file} lacks {', '.join(absent) or 'step'}: export or download it again.")
-    return config
+    return {**config, "model": in_todays_words(config["model"], config.get("library_version"))}
 
 
 def _refuse_unknown_code(network: str) -> None:
     """A folder from elsewhere may name code, but not have it imported: that is the user's to do."""
-    module, colon, _ = network.partition(":")
+    module, colon, _ = split_call(network)[0].partition(":")
     if colon and module not in sys.modules:
         raise DistaffError(f"the model's network is {network}: import {module} first, if you trust it.")

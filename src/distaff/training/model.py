@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from distaff.calls import find_function, from_plain, to_plain
+from distaff.calls import from_plain, to_plain
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
-from distaff.models import networks
 from distaff.models.latents import TEMPERATURE, LatentSpace, Uniform
 from distaff.models.likelihoods import find_likelihood, likelihood_for
+from distaff.models.network_calls import find_network, told_of
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.objective import Objective
@@ -45,7 +45,7 @@ def describe_model(objective: Objective, data: Dataset, options: ModelOptions) -
         "latents": str(space),
         "prior": options.prior,
         "temperature": to_plain(from_plain(options.temperature, Weight, "temperature")),
-        "network": network_for(data.shape) if network == AUTO else network,
+        "network": told_of(network_for(data.shape) if network == AUTO else network, data),
         "likelihood": likelihood_for(data.shape) if likelihood == AUTO else likelihood,
     }
     schedule = temperature_of(calls)
@@ -68,7 +68,7 @@ def build_model(calls: Calls) -> VAE:
     model, shape = calls["model"], tuple(calls["data"]["shape"])
     latents = LatentSpace.parse(model["latents"])
     likelihood = find_likelihood(model["likelihood"])
-    make = find_function("network", model["network"], networks)
+    make = find_network(model["network"])
     outputs = (likelihood.numbers * shape[0], *shape[1:])
     pair = make(shape, latents.parameters, latents.width, outputs=outputs)
     return VAE(pair, latents, parse_prior(model["prior"], latents), likelihood.read)

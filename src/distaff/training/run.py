@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 from distaff._version import __version__
 from distaff.errors import DistaffError, unknown
 from distaff.files import write_text
+from distaff.training.former import in_todays_words
 
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
 CALLS = {
@@ -88,7 +89,9 @@ class RunFolder:
         missing = _missing(content)
         if missing:
             raise DistaffError(f"{file} lacks {', '.join(missing)}: restore it or train again.")
-        return dict(content)
+        made_with = content.get("made_with")
+        version = made_with.get("distaff") if isinstance(made_with, dict) else None
+        return {**content, "model": in_todays_words(content["model"], version)}
 
     def claim(self, calls: Mapping[str, Any]) -> None:
         """Make the folder this run's own; one of the same run is kept, one of another run is refused."""
