@@ -34,7 +34,9 @@ def test_noise_scores_chance():
 def test_permuting_flipping_and_rescaling_latents_change_nothing(protocol):
     codes = rotated(perfect_codes(CLASSES, 7))
     changed = codes[:, np.random.default_rng(1).permutation(7)] * [3, -1, 1e-6, 1e6, -2, 1, 0.1] + 5
-    before, after = (factor_vae_score(z, CLASSES, protocol=protocol).value for z in (codes, changed))
+    before, after = (
+        factor_vae_score(z, CLASSES, protocol=protocol, prune="none").value for z in (codes, changed)
+    )
     assert before == after
     assert before < 0.9
 
@@ -81,6 +83,38 @@ def test_latents_collapsed_to_the_prior_do_not_vote():
     assert bare.all()
     assert used == {"prune": "none"}
     assert active_latents(Codes(z), "means", 0.05)[0].tolist() == active.tolist()
+
+
+def test_locatello_prunes_by_the_standard_deviation_of_the_means():
+    """Theirs keeps a latent whose means have a standard deviation of at least 0.05, not a variance."""
+    small = 0.15 * perfect_codes(CLASSES)
+    dead = 0.04 * noise_codes(CLASSES, 3)
+    score = factor_vae_score(np.concatenate([small, dead], axis=1), CLASSES, protocol="locatello19")
+    assert score.value == 1.0
+    assert score.details["active"] == ["z0", "z1", "z2", "z3", "z4"]
+    assert (score.settings["prune"], score.settings["threshold"]) == ("means", 0.05)
+    none_left = factor_vae_score(0.04 * perfect_codes(CLASSES), CLASSES, protocol="locatello19")
+    assert none_left.value == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"threshold": 0.3}, "kim18"),
+        ({"prune": "none", "threshold": 0.3}, "kim18 with prune=none"),
+        ({"prune": "means", "threshold": 0.05}, "kim18 with prune=means"),
+        ({"prune": "means", "threshold": 0.3}, "kim18 with prune=means, threshold=0.3"),
+        ({"protocol": "locatello19", "threshold": 0.05}, "locatello19"),
+    ],
+)
+def test_a_threshold_without_effect_is_no_part_of_the_protocols_name(options, name):
+    assert factor_vae_score(perfect_codes(CLASSES), CLASSES, **options).protocol == name
+
+
+def test_a_threshold_with_effect_is_part_of_the_protocols_name():
+    codes = Codes(perfect_codes(CLASSES), np.full((len(CLASSES), 5), -3.0))
+    assert factor_vae_score(codes, CLASSES, threshold=0.3).protocol == "kim18 with threshold=0.3"
+    assert factor_vae_score(codes, CLASSES, threshold=0.01).protocol == "kim18"
 
 
 def test_deterministic_latents_are_alive():
@@ -151,9 +185,9 @@ def test_frames_and_tensors_are_read():
     assert list(score.per_factor or {}) == ["shape", "scale", "angle", "x", "y"]
 
 
-def test_no_active_latent_scores_a_constant_guess_and_says_so():
+def test_no_active_latent_scores_zero_and_says_so():
     score = factor_vae_score(Codes(np.zeros((len(CLASSES), 3))), CLASSES)
-    assert score.value == pytest.approx(0.2, abs=0.05)
+    assert score.value == 0
     assert "no latent is active" in score.notes[-1]
 
 
@@ -163,7 +197,6 @@ def test_no_active_latent_scores_a_constant_guess_and_says_so():
         ({"votes": 0}, "votes >= 1"),
         ({"protocol": "kim"}, "did you mean 'kim18'"),
         ({"prune": "kl"}, "needs log-variances"),
-        ({"prune": "means"}, "needs a threshold"),
         ({"prune": "all"}, "unknown prune"),
         ({"bootstrap": 5}, "20 draws"),
     ],

@@ -66,7 +66,17 @@ def dci(
         seed: of the split, the trees and the resamples.
     """
     settings, protocol = settle(
-        PROTOCOLS, protocol, predictor=predictor, task=task, train=train, test=test, alpha=alpha, trees=trees
+        PROTOCOLS,
+        protocol,
+        idle=lambda s: {"lasso": ("task", "trees"), "forest": ("alpha",)}.get(
+            s.predictor, ("alpha", "trees")
+        ),
+        predictor=predictor,
+        task=task,
+        train=train,
+        test=test,
+        alpha=alpha,
+        trees=trees,
     )
     if settings.predictor not in ("lasso", "forest", "boosting"):
         raise unknown("predictor", settings.predictor, ("lasso", "forest", "boosting"))

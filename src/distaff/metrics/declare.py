@@ -10,7 +10,7 @@ A metric is an ordinary function with its own keyword arguments; ``None`` means 
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -106,11 +106,18 @@ def metrics_in(module: ModuleType) -> dict[str, Callable[..., Any]]:
     return {name: value for name, value in public.items() if isinstance(getattr(value, "card", None), Card)}
 
 
-def settle(protocols: Mapping[str, Settings], protocol: str, **given: Any) -> tuple[Settings, str]:
+def settle(
+    protocols: Mapping[str, Settings],
+    protocol: str,
+    *,
+    idle: Callable[[Settings], Collection[str]] = lambda _: (),
+    **given: Any,
+) -> tuple[Settings, str]:
     """The protocol's settings with the caller's values put in, and the name that says so.
 
     Values of ``None`` keep the protocol's. A changed value becomes part of the name
-    (``"kim18 with votes=200"``), so that the same name never means two numbers.
+    (``"kim18 with votes=200"``), so that the same name never means two numbers. ``idle`` names the settings
+    that have no effect beside the others: their values stay the protocol's and out of the name.
     """
     if protocol not in protocols:
         raise unknown("protocol", protocol, protocols)
@@ -118,6 +125,8 @@ def settle(protocols: Mapping[str, Settings], protocol: str, **given: Any) -> tu
     changes = {
         key: value for key, value in given.items() if value is not None and value != getattr(preset, key)
     }
+    without_effect = idle(replace(preset, **changes))
+    changes = {key: value for key, value in changes.items() if key not in without_effect}
     if not changes:
         return preset, protocol
     listed = ", ".join(f"{key}={value}" for key, value in changes.items())

@@ -10,7 +10,14 @@ from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.groups import Groups, blocks, fixed_factor_rows, group_rows
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
-from distaff.metrics.latents import Prune, active_latents, gini_variance, standardised
+from distaff.metrics.latents import (
+    THRESHOLDS,
+    Prune,
+    active_latents,
+    gini_variance,
+    pruning,
+    standardised,
+)
 from distaff.metrics.score import Score
 
 
@@ -27,7 +34,7 @@ class Voting:
 
 PROTOCOLS = {
     "kim18": Voting(votes=800, size=100, fresh=0),
-    "locatello19": Voting(votes=10_000, size=64, fresh=5_000),
+    "locatello19": Voting(votes=10_000, size=64, fresh=5_000, prune="means"),
 }
 
 
@@ -51,43 +58,49 @@ def factor_vae_score(
     each latent by its variance over all data (Gini's variance for categorical latents) and takes the argmin
     j. The majority vote C(j) = argmax_k V_jk then guesses k (Kim & Mnih 2018, §4 and App. B). Noise scores
     about 1/K on fresh votes, more on the votes that made the classifier: 0.26 for D = 10, K = 5 in "kim18".
+    Without any active latent the score is 0.
 
     Args:
         codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to N(0, 1) do not vote.
         factors: (N, K) classes.
         protocol: ``"kim18"`` (800 votes of 100, tested on themselves) or ``"locatello19"`` (10,000 votes of
-            64, tested on 5,000 fresh ones).
+            64, tested on 5,000 fresh ones; latents whose means have a standard deviation below 0.05 do not
+            vote, so that it depends on their scale).
         votes: number of votes that make the classifier.
         size: observations in a vote.
         fresh: number of further votes that test it; 0 tests it on the first ones.
-        prune: which latents may vote, see ``distaff.metrics.latents.active_latents``. Locatello et al.
-            use ``prune="means", threshold=0.05``, which depends on the latents' scale.
+        prune: which latents may vote, see ``distaff.metrics.latents.active_latents``.
         threshold: of the pruning.
         bootstrap: number of resamples of the test votes for the interval.
         seed: of the draws.
     """
+    codes, factors = labelled(codes, factors)
+
+    def idle(given: Voting) -> tuple[str, ...]:
+        usual = THRESHOLDS.get(pruning(codes, given.prune), given.threshold)
+        return ("threshold",) if given.threshold == usual else ()
+
     settings, protocol = settle(
-        PROTOCOLS, protocol, votes=votes, size=size, fresh=fresh, prune=prune, threshold=threshold
+        PROTOCOLS, protocol, idle=idle, votes=votes, size=size, fresh=fresh, prune=prune, threshold=threshold
     )
     if settings.votes < 1 or settings.size < 2 or settings.fresh < 0:
         raise DistaffError("the FactorVAE score needs votes >= 1, size >= 2 and fresh >= 0.")
-    codes, factors = labelled(codes, factors)
     groups = group_rows(factors)
-    active, pruning, notes = active_latents(codes, settings.prune, settings.threshold)
+    active, criterion, notes = active_latents(codes, settings.prune, settings.threshold)
     rng = np.random.default_rng(seed)
 
     count = len(factors.names)
     fixed = rng.integers(count, size=settings.votes + settings.fresh)
+    table = np.zeros((len(codes.names), count), dtype=np.int64)
+    tested = slice(settings.votes, None) if settings.fresh else slice(None)
     if active.any():
         variances = _relative_variances(codes, groups, fixed, settings.size, rng)
         lowest = np.where(active, variances, np.inf).argmin(axis=1)
+        np.add.at(table, (lowest[: settings.votes], fixed[: settings.votes]), 1)
+        right = (table.argmax(axis=1)[lowest] == fixed)[tested]
     else:
-        lowest = np.zeros(len(fixed), dtype=np.int64)
-        notes += ("no latent is active: the score is that of one constant guess",)
-    table = np.zeros((len(codes.names), count), dtype=np.int64)
-    np.add.at(table, (lowest[: settings.votes], fixed[: settings.votes]), 1)
-    tested = slice(settings.votes, None) if settings.fresh else slice(None)
-    right = (table.argmax(axis=1)[lowest] == fixed)[tested]
+        right = np.zeros(len(fixed[tested]), dtype=bool)
+        notes += ("no latent is active: the score is 0",)
 
     value = float(right.mean())
     draws = checked_draws(bootstrap)
@@ -95,7 +108,7 @@ def factor_vae_score(
         name="factor_vae_score",
         value=value,
         protocol=protocol,
-        settings={**asdict(settings), **pruning, "seed": seed},
+        settings={**asdict(settings), **criterion, "seed": seed},
         per_factor={
             name: float(right[fixed[tested] == k].mean()) if (fixed[tested] == k).any() else float("nan")
             for k, name in enumerate(factors.names)

@@ -60,6 +60,7 @@ def rmig(
     settings, protocol = settle(
         PROTOCOLS,
         protocol,
+        idle=lambda s: ("samples",) if s.estimate == "quantized" else ("bins", "low", "high"),
         estimate=estimate,
         bins=bins,
         low=low,
@@ -118,6 +119,7 @@ def jemmig(
     settings, protocol = settle(
         PROTOCOLS,
         protocol,
+        idle=lambda s: () if s.estimate == "sampled" and s.normalize else s.idle,
         estimate=estimate,
         bins=bins,
         low=low,

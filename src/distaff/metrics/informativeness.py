@@ -33,6 +33,13 @@ class Estimation:
             raise DistaffError(f"estimate must be 'quantized' or 'sampled', not {self.estimate!r}.")
 
     @property
+    def idle(self) -> tuple[str, ...]:
+        """Settings of the other estimate; normalised values need the number of bins in any case."""
+        if self.estimate == "quantized":
+            return ("samples",)
+        return ("low", "high") if self.normalize else ("bins", "low", "high")
+
+    @property
     def grid(self) -> Bins:
         """The bins of the quantized terms."""
         return Bins(self.bins, self.low, self.high)
@@ -78,6 +85,7 @@ def informativeness(
     settings, protocol = settle(
         PROTOCOLS,
         protocol,
+        idle=lambda s: s.idle,
         estimate=estimate,
         bins=bins,
         low=low,

@@ -11,8 +11,9 @@ from distaff.metrics.inputs import Float64Array
 
 Prune = Literal["auto", "kl", "ratio", "means", "none"]
 
-#: A latent below its threshold has collapsed: nats of KL to the prior, or share of variance due to x.
-THRESHOLDS = {"kl": 0.01, "ratio": 0.05}
+#: A latent below its threshold has collapsed: nats of KL to the prior, share of the variance due to x, or
+#: standard deviation of the means (that of Locatello et al. 2019).
+THRESHOLDS = {"kl": 0.01, "ratio": 0.05, "means": 0.05}
 
 
 def standardised(means: FloatArray) -> Float64Array:
@@ -32,6 +33,18 @@ def constant_latents(codes: Codes) -> NDArray[np.bool_]:
     return np.array(same, dtype=bool)
 
 
+def pruning(codes: Codes, prune: Prune) -> Prune:
+    """The criterion that ``prune`` stands for with these codes."""
+    known = codes.logvars is not None or not codes.means.shape[1]
+    if prune not in ("auto", "kl", "ratio", "means", "none"):
+        raise unknown("prune", prune, ("auto", "kl", "ratio", "means", "none"))
+    if prune in ("kl", "ratio") and not known:
+        raise DistaffError(f"prune={prune!r} needs log-variances: give them, or prune='means' or 'none'.")
+    if prune == "auto":
+        return "kl" if known else "none"
+    return prune
+
+
 def active_latents(
     codes: Codes, prune: Prune = "auto", threshold: float | None = None
 ) -> tuple[NDArray[np.bool_], dict[str, str | float], tuple[str, ...]]:
@@ -40,20 +53,13 @@ def active_latents(
     - ``"kl"``: E KL(q(z_j|x) ‖ p(z_j)) is at least ``threshold`` nats (0.01), for p = N(0, 1), or uniform
       for a categorical latent;
     - ``"ratio"``: Var μ_j / (Var μ_j + E σ_j²) is at least ``threshold`` (0.05);
-    - ``"means"``: Var μ_j is at least ``threshold``, which depends on the latents' scale and must be given;
+    - ``"means"``: the standard deviation of μ_j is at least ``threshold`` (0.05, as in Locatello et al.
+      2019), which depends on the latents' scale; categorical latents are kept;
     - ``"none"``: all; ``"auto"``: ``"kl"`` when log-variances are known, else ``"none"``.
 
     Constant latents, which cannot be normalised, are never active.
     """
-    known = codes.logvars is not None or not codes.means.shape[1]
-    if prune not in ("auto", "kl", "ratio", "means", "none"):
-        raise unknown("prune", prune, ("auto", "kl", "ratio", "means", "none"))
-    if prune in ("kl", "ratio") and not known:
-        raise DistaffError(f"prune={prune!r} needs log-variances: give them, or prune='means' or 'none'.")
-    if prune == "means" and threshold is None:
-        raise DistaffError("prune='means' needs a threshold: it depends on the scale of your latents.")
-    if prune == "auto":
-        prune = "kl" if known else "none"
+    prune = pruning(codes, prune)
     constant = constant_latents(codes)
     used: dict[str, str | float] = {"prune": prune}
     active = ~constant
@@ -90,9 +96,10 @@ def gini_variance(shares: FloatArray) -> Float64Array:
 def _activity(codes: Codes, prune: Prune) -> Float64Array:
     if prune == "kl":
         return kl_to_prior(codes)
-    variance = codes.means.var(axis=0, dtype=np.float64)
     if prune == "means":
-        return np.append(variance, [np.inf] * len(codes.categories))
+        deviation = codes.means.std(axis=0, ddof=1, dtype=np.float64)
+        return np.append(deviation, [np.inf] * len(codes.categories))
+    variance = codes.means.var(axis=0, dtype=np.float64)
     noise = 0.0 if codes.logvars is None else np.exp(codes.logvars).mean(axis=0, dtype=np.float64)
     total = variance + noise
     shares = [

@@ -60,7 +60,14 @@ def modularity(
         bootstrap: number of resamples of groups of rows for the interval.
         seed: of the draws.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, bins=bins, low=low, high=high)
+    settings, protocol = settle(
+        PROTOCOLS,
+        protocol,
+        idle=lambda s: () if s.posterior else ("low", "high"),
+        bins=bins,
+        low=low,
+        high=high,
+    )
     codes, labels = read_labels(codes, factors, None)
     count = len(labels.names)
     if count < 2:

@@ -74,6 +74,7 @@ def sap(
     settings, protocol = settle(
         PROTOCOLS,
         protocol,
+        idle=lambda s: ("standardise", "penalty", "train", "test") if s.classifier == "thresholds" else (),
         classifier=classifier,
         standardise=standardise,
         penalty=penalty,

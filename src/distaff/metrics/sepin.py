@@ -59,7 +59,9 @@ def sepin(
         bootstrap: number of resamples of the draws for the interval.
         seed: of the draws.
     """
-    settings, protocol = settle(TOP_PROTOCOLS, protocol, k=k, samples=samples, normalize=normalize, bins=bins)
+    settings, protocol = settle(
+        TOP_PROTOCOLS, protocol, idle=_idle, k=k, samples=samples, normalize=normalize, bins=bins
+    )
     return _ranked("sepin", _alone, codes, logvar, settings, protocol, bootstrap, seed, k)
 
 
@@ -80,7 +82,9 @@ def wsepin(
     Latents without information have no weight, so more of them change nothing. Arguments as for
     ``sepin``.
     """
-    settings, protocol = settle(WEIGHTED_PROTOCOLS, protocol, samples=samples, normalize=normalize, bins=bins)
+    settings, protocol = settle(
+        WEIGHTED_PROTOCOLS, protocol, idle=_idle, samples=samples, normalize=normalize, bins=bins
+    )
     return _ranked("wsepin", _alone, codes, logvar, settings, protocol, bootstrap, seed)
 
 
@@ -108,7 +112,9 @@ def indin(
     For a factorised encoder, which all codes of means and log-variances have, it equals SEPIN@k. Arguments
     as for ``sepin``.
     """
-    settings, protocol = settle(TOP_PROTOCOLS, protocol, k=k, samples=samples, normalize=normalize, bins=bins)
+    settings, protocol = settle(
+        TOP_PROTOCOLS, protocol, idle=_idle, k=k, samples=samples, normalize=normalize, bins=bins
+    )
     return _ranked("indin", _independent, codes, logvar, settings, protocol, bootstrap, seed, k)
 
 
@@ -134,8 +140,14 @@ def windin(
 
     Equal to WSEPIN for a factorised encoder. Arguments as for ``sepin``.
     """
-    settings, protocol = settle(WEIGHTED_PROTOCOLS, protocol, samples=samples, normalize=normalize, bins=bins)
+    settings, protocol = settle(
+        WEIGHTED_PROTOCOLS, protocol, idle=_idle, samples=samples, normalize=normalize, bins=bins
+    )
     return _ranked("windin", _independent, codes, logvar, settings, protocol, bootstrap, seed)
+
+
+def _idle(settings: Ranking) -> tuple[str, ...]:
+    return () if settings.normalize else ("bins",)
 
 
 def _alone(drawn: Samples) -> Float64Array:

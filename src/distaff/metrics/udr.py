@@ -56,7 +56,13 @@ def udr(
         bootstrap: number of resamples of the other models; needs three models or more.
         seed: of the resamples.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, similarity=similarity, alpha=alpha)
+    settings, protocol = settle(
+        PROTOCOLS,
+        protocol,
+        idle=lambda s: ("alpha",) if s.similarity == "spearman" else (),
+        similarity=similarity,
+        alpha=alpha,
+    )
     if settings.similarity not in ("lasso", "spearman"):
         raise unknown("similarity", settings.similarity, ("lasso", "spearman"))
     named = models if isinstance(models, Mapping) else {f"model{i}": codes for i, codes in enumerate(models)}
