@@ -204,7 +204,7 @@ class WholeSet(Step):
         none = torch.zeros(1, 1, device=self.z.device)
         groups = self.model.latents.group_dims.values()
         for posterior in self.everything:
-            log_q = log_pairs(posterior, self.z)
+            log_q = log_pairs(posterior, self.u)
             parts = [log_q.sum(0)[None], *(log_q[dims].sum(0)[None] for dims in groups), log_q]
             block = torch.cat([log_sum_exp(part, none) for part in parts])
             total = torch.logaddexp(total.to(block.device, torch.float64), block.double())

@@ -6,7 +6,6 @@ from functools import partial
 import torch
 from lightning_fabric import Fabric
 
-from distaff.models.vae import Output
 from distaff.objectives.densities import DENSITIES
 from distaff.objectives.divergences import DIVERGENCES
 from distaff.objectives.moments import of_means, of_samples, squared_covariances
@@ -54,10 +53,10 @@ def gradients(fabric: Fabric) -> list[torch.Tensor]:
         posterior = model.encode(x[share])
         spread = torch.cat([part.logvar for part in posterior.parts.values()], 1)
         z = posterior.mode() + (0.5 * spread).exp() * noise[share]
-        output = Output(x[share], posterior, z, model.decode(z), model.prior)
+        output = model.output(x[share], posterior, z)
         processes = Processes(fabric.global_rank, partial(gather, fabric))
         step = Step(model, output, 0, DATA_SIZE, density=DENSITIES[density], processes=processes)
-        step.__dict__["prior_z"] = prior_z[share]
+        step.__dict__["prior_u"] = prior_z[share]
         model.zero_grad()
         fabric.backward(term(step))
         average_gradients(fabric, model)

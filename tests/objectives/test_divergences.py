@@ -15,7 +15,6 @@ from distaff.models.priors import Prior
 from distaff.models.priors.discrete import Relaxed
 from distaff.models.priors.gaussians import Anisotropic, FullCovariance
 from distaff.models.relaxed import BernoulliPosterior
-from distaff.models.vae import Output
 from distaff.objectives.densities import batch
 from distaff.objectives.divergences import (
     DIVERGENCES,
@@ -188,11 +187,12 @@ def test_the_inclusive_kl_pulls_at_learned_classes():
     prior = Prior({"smile": Relaxed(latents.groups["smile"], learned=True)})
     prior.parts[0].logits.data.fill_(1.5)
     posterior = Posterior({"smile": BernoulliPosterior(torch.full((500, 1), -0.5), prior.temperature)})
+    model = worlds.model_of(latents, prior).float()
     torch.manual_seed(0)
     found = []
     for _ in range(100):
-        output = Output(torch.zeros(500, 1), posterior, posterior.rsample(), None, prior)
-        step = Step(worlds.model_of(worlds.space(1)), output, 0, 500, density=batch)
+        output = model.output(torch.zeros(500, 1), posterior, posterior.rsample())
+        step = Step(model, output, 0, 500, density=batch)
         found += torch.autograd.grad(inclusive_kl(step), prior.parts[0].logits)
     found = torch.cat(found)
     expected = 1 / math.tanh(1.0) - 1.0 / math.sinh(1.0) ** 2

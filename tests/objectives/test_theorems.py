@@ -9,7 +9,7 @@ from torch import nn
 from distaff.models.networks import Networks
 from distaff.models.posteriors import GaussianPosterior, Posterior
 from distaff.models.priors import Prior
-from distaff.models.vae import VAE, Output
+from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.step import Step
 from distaff.objectives.terms import nll
@@ -34,7 +34,7 @@ def step_at(mu, logvar, weight, x, noise):
     model = VAE(Networks(nn.Identity(), Linear(weight)), worlds.space(DIMS), likelihood=worlds.UnitGaussian)
     posterior = Posterior({"g0": GaussianPosterior(mu, logvar)})
     z = mu + (0.5 * logvar).exp() * noise
-    return Step(model, Output(x, posterior, z, model.decode(z), model.prior), 0, len(x))
+    return Step(model, model.output(x, posterior, z), 0, len(x))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from distaff.models.latents import Gaussian, LatentSpace
 from distaff.models.networks import Networks
 from distaff.models.posteriors import GaussianPosterior, Posterior
 from distaff.models.priors import Prior, StandardNormal
-from distaff.models.vae import VAE, Output
+from distaff.models.vae import VAE
 from distaff.objectives.densities import Density, stratified
 from distaff.objectives.step import Step
 
@@ -82,9 +82,8 @@ def step_of(
         parts[name] = GaussianPosterior(mu[:, columns], logvar[:, columns])
         start += group.dims
     posterior = Posterior(parts)
-    z = posterior.rsample()
     x = torch.cat([mu, logvar], 1).detach()
-    output = Output(x, posterior, z, model.decode(z), model.prior)
+    output = model.output(x, posterior, posterior.rsample())
     return Step(model, output, 0, data_size, density=density, **more)
 
 

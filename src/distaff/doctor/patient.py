@@ -51,7 +51,7 @@ class Sample:
     @cached_property
     def kl_per_latent(self) -> dict[str, float]:
         """E KL(q(z_d|x) ‖ p(z_d)) by the latents' names; infinite for deterministic ones."""
-        values = self.output.prior.kl_dims(self.output.posterior, self.output.z).mean(0)
+        values = self.output.prior.kl_dims(self.output.posterior, self.output.u).mean(0)
         return {v.name: float(values[v.place]) for v in self.model.latents.coded}
 
     @property

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from distaff.errors import DistaffError
 from distaff.models.posteriors import GaussianPosterior
-from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, one_hot
+from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, one_hot, to_simplex, to_unit
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class Gaussian:
         """The posterior that encoder outputs (B, 2·dims) stand for: means, then log-variances."""
         mu, logvar = parameters.chunk(2, dim=1)
         return GaussianPosterior(mu, logvar)
+
+    def squash(self, u: Tensor) -> Tensor:
+        """z of coordinates u (B, dims), which is u itself."""
+        return u
 
     def hard(self, z: Tensor) -> Tensor:
         """z as it is: it has no classes to choose from."""
@@ -106,6 +110,10 @@ class Concrete:
         """The posterior with these logits (B, classes)."""
         return ConcretePosterior(parameters, temperature)
 
+    def squash(self, u: Tensor) -> Tensor:
+        """z of coordinates u = log z (B, classes)."""
+        return to_simplex(u)
+
     def hard(self, z: Tensor) -> Tensor:
         """The nearest corner of the simplex."""
         return one_hot(z)
@@ -137,6 +145,10 @@ class Bernoulli:
     def posterior(self, parameters: Tensor, temperature: float) -> BernoulliPosterior:
         """The posterior with these logits (B, dims)."""
         return BernoulliPosterior(parameters, temperature)
+
+    def squash(self, u: Tensor) -> Tensor:
+        """z of coordinates u = log z/(1 − z) (B, dims)."""
+        return to_unit(u)
 
     def hard(self, z: Tensor) -> Tensor:
         """The nearer of 0 and 1."""

@@ -203,6 +203,11 @@ class LatentSpace:
         """z (count, width) of the groups' usual priors, discrete variables at a class."""
         return torch.cat([group.draw(count, like) for group in self.groups.values()], dim=1)
 
+    def squash(self, u: Tensor) -> Tensor:
+        """z (B, width), as decoders and critics see it, of coordinates u, which densities are taken in."""
+        parts = [group.squash(u[:, self.group_columns[name]]) for name, group in self.groups.items()]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
     def hard(self, z: Tensor) -> Tensor:
         """z (B, width) with every discrete variable at the nearest of its classes."""
         return torch.cat([g.hard(z[:, self.group_columns[name]]) for name, g in self.groups.items()], dim=1)

@@ -1,4 +1,8 @@
-"""q(z|x) of a batch: sampled with gradient, with log-densities whole, per group and per variable."""
+"""q(z|x) of a batch: sampled with gradient, with log-densities whole, per group and per variable.
+
+Samples are given and densities taken in coordinates u (B, width): z itself, but for relaxed variables, whose
+z rounds to its ends (``relaxed``). ``LatentSpace.squash`` makes z of u.
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -16,19 +20,19 @@ class GroupPosterior(Protocol):
 
     @property
     def width(self) -> int:
-        """Columns of z."""
+        """Columns of u, and of z."""
 
     def rsample(self) -> Tensor:
-        """A sample (B, width) with gradient."""
+        """A sample u (B, width) with gradient."""
 
     def mode(self) -> Tensor:
         """The code used for evaluation (B, width)."""
 
-    def log_prob_dims(self, z: Tensor) -> Tensor:
-        """log q(z_d|x) (B, dims) of z (B, width); z (M, 1, width) gives all pairs (M, B, dims)."""
+    def log_prob_dims(self, u: Tensor) -> Tensor:
+        """log q(u_d|x) (B, dims) of u (B, width); u (M, 1, width) gives all pairs (M, B, dims)."""
 
-    def log_prob_pairs(self, z: Tensor) -> Tensor:
-        """log q(z_i,d|x_j) (dims, B, M) of every sample z_i (B, width) under every posterior x_j."""
+    def log_prob_pairs(self, u: Tensor) -> Tensor:
+        """log q(u_i,d|x_j) (dims, B, M) of every sample u_i (B, width) under every posterior x_j."""
 
     def log_code_dims(self, c: Tensor) -> Tensor:
         """log Q(c_d|x) (B, dims) of codes c (B, width): real ones, or classes and their probabilities."""
@@ -93,28 +97,28 @@ class Posterior:
     parts: Mapping[str, GroupPosterior]
 
     def rsample(self) -> Tensor:
-        """z (B, width) with gradient."""
+        """u (B, width) with gradient."""
         return torch.cat([part.rsample() for part in self.parts.values()], dim=1)
 
     def mode(self) -> Tensor:
         """The codes used for evaluation (B, width): means, or hard classes."""
         return torch.cat([part.mode() for part in self.parts.values()], dim=1)
 
-    def log_prob_dims(self, z: Tensor) -> Tensor:
-        """log q(z_d|x) (B, dims); see ``GroupPosterior.log_prob_dims`` for pairs."""
-        return torch.cat(self._by_group(z), dim=-1)
+    def log_prob_dims(self, u: Tensor) -> Tensor:
+        """log q(u_d|x) (B, dims); see ``GroupPosterior.log_prob_dims`` for pairs."""
+        return torch.cat(self._by_group(u), dim=-1)
 
-    def log_prob_groups(self, z: Tensor) -> Tensor:
-        """log q(z_g|x) (B, groups)."""
-        return torch.stack([dims.sum(-1) for dims in self._by_group(z)], dim=-1)
+    def log_prob_groups(self, u: Tensor) -> Tensor:
+        """log q(u_g|x) (B, groups)."""
+        return torch.stack([dims.sum(-1) for dims in self._by_group(u)], dim=-1)
 
-    def log_prob(self, z: Tensor) -> Tensor:
-        """log q(z|x) (B,)."""
-        return self.log_prob_dims(z).sum(-1)
+    def log_prob(self, u: Tensor) -> Tensor:
+        """log q(u|x) (B,)."""
+        return self.log_prob_dims(u).sum(-1)
 
-    def log_prob_pairs(self, z: Tensor) -> Tensor:
-        """log q(z_i,d|x_j) (dims, B, M) of every sample z_i (B, width) under every posterior x_j."""
-        pairs = [part.log_prob_pairs(c) for part, c in self._columns(z)]
+    def log_prob_pairs(self, u: Tensor) -> Tensor:
+        """log q(u_i,d|x_j) (dims, B, M) of every sample u_i (B, width) under every posterior x_j."""
+        pairs = [part.log_prob_pairs(c) for part, c in self._columns(u)]
         return pairs[0] if len(pairs) == 1 else torch.cat(pairs)
 
     def log_code(self, c: Tensor) -> Tensor:
@@ -136,9 +140,9 @@ class Posterior:
         self.map(noted)
         return found
 
-    def _by_group(self, z: Tensor) -> list[Tensor]:
-        return [part.log_prob_dims(c) for part, c in self._columns(z)]
+    def _by_group(self, u: Tensor) -> list[Tensor]:
+        return [part.log_prob_dims(c) for part, c in self._columns(u)]
 
-    def _columns(self, z: Tensor) -> list[tuple[GroupPosterior, Tensor]]:
-        columns = torch.split(z, [part.width for part in self.parts.values()], dim=-1)
+    def _columns(self, u: Tensor) -> list[tuple[GroupPosterior, Tensor]]:
+        columns = torch.split(u, [part.width for part in self.parts.values()], dim=-1)
         return list(zip(self.parts.values(), columns, strict=True))

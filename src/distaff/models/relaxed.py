@@ -1,8 +1,9 @@
 """Discrete variables with a gradient: Concrete (Gumbel-softmax) and relaxed Bernoulli densities.
 
-Maddison et al. 2017 and Jang et al. 2017. Samples are held away from 0 and 1, where a density is infinite,
-by ``_hold``: a saturated sample keeps its gradient, since without one the density alone would be
-followed, which rewards logits for running further away.
+Maddison et al. 2017, Jang et al. 2017. A confident sample z rounds to 0 or 1, where densities are infinite;
+its coordinate u does not: u = log z of classes, u = log z/(1 − z) of a bit. Samples are of u, and densities
+too, with respect to the log-ratios of the classes; only a decoder sees z, by ``to_simplex`` and ``to_unit``.
+Ratios of q(z|x), q(z) and p(z) are those of densities of z: one Jacobian belongs to all of them.
 """
 
 import math
@@ -13,16 +14,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-LOWEST, HIGHEST = -60.0, -2e-7
-"""Bounds of log z of a Concrete sample: z and 1/z fit float32, and z < 1."""
+LOWEST = -60.0
+"""Of log z for a decoder: less tells it nothing, and subnormal numbers would slow its products down."""
 
-FARTHEST = 13.8
-"""Bound of |log z/(1 − z)| of a relaxed bit: at z = 1 − 10⁻⁶ float32 still tells 1 − z to a few percent."""
+SMALLEST = 1e-300
+"""In place of a sum that float64 rounds to 0."""
 
 
 @dataclass(frozen=True)
 class ConcretePosterior:
-    """One variable of k classes for B observations, relaxed to points z (B, k) of the simplex.
+    """One variable of k classes for B observations, relaxed to points of the simplex, u = log z (B, k).
 
     Args:
         logits: (B, k) log class probabilities, up to a constant.
@@ -34,7 +35,7 @@ class ConcretePosterior:
 
     @property
     def width(self) -> int:
-        """Columns of z: one a class."""
+        """Columns of u: one a class."""
         return self.logits.shape[-1]
 
     @property
@@ -43,38 +44,34 @@ class ConcretePosterior:
         return self.logits.softmax(-1)
 
     def rsample(self) -> Tensor:
-        """softmax((logits + Gumbel noise) / temperature), in log space until the last."""
-        noisy = (self.logits + _gumbel(self.logits)) / self.temperature
-        return _hold(noisy.log_softmax(-1), LOWEST, HIGHEST).exp()
+        """u = log softmax((logits + Gumbel noise) / temperature)."""
+        return ((self.logits + _gumbel(self.logits)) / self.temperature).log_softmax(-1)
 
     def mode(self) -> Tensor:
         """The likeliest class, one-hot."""
         return one_hot(self.logits)
 
-    def log_prob_dims(self, z: Tensor) -> Tensor:
-        """The Concrete density at z (B, k), (B, 1); z (M, 1, k) gives all pairs (M, B, 1).
+    def log_prob_dims(self, u: Tensor) -> Tensor:
+        """The density at u (B, k), (B, 1); u (M, 1, k) gives all pairs (M, B, 1).
 
-        log Γ(k) + (k−1) log τ + Σ_c [a_c − (τ+1) log z_c] − k log Σ_c exp(a_c − τ log z_c), for logits a
-        (Maddison et al. 2017, Eq. 10).
+        log Γ(k) + (k−1) log τ + Σ_c [a_c − τ u_c] − k log Σ_c exp(a_c − τ u_c), for logits a
+        (the ExpConcrete of Maddison et al. 2017's appendix).
         """
-        classes, tau, log_z = self.width, self.temperature, z.log()
-        constant = math.lgamma(classes) + (classes - 1) * math.log(tau)
-        own = self.logits.sum(-1) - (tau + 1) * log_z.sum(-1)
-        shared = torch.logsumexp(self.logits - tau * log_z, dim=-1)
-        return (constant + own - classes * shared)[..., None]
+        exponents = self.logits - self.temperature * u
+        return (self._constant + exponents.sum(-1) - self.width * exponents.logsumexp(-1))[..., None]
 
-    def log_prob_pairs(self, z: Tensor) -> Tensor:
-        """log q(z_i|x_j) (1, B, M): Σ_c exp(a_jc) z_ic^−τ of all pairs is a matrix product."""
-        classes, tau, log_z = self.width, self.temperature, z.log()
-        constant = math.lgamma(classes) + (classes - 1) * math.log(tau)
-        powers, logits = -tau * log_z, self.logits.T
+    def log_prob_pairs(self, u: Tensor) -> Tensor:
+        """log q(u_i|x_j) (1, B, M): Σ_c exp(a_jc − τ u_ic) of all pairs is a matrix product.
+
+        A sum may be as small as exp(−s) of its largest factors, s the range of logits over the classes:
+        float64 holds that for any s below 700.
+        """
+        powers, logits = -self.temperature * u, self.logits.T
         highest, likeliest = powers.detach().amax(1, keepdim=True), logits.detach().amax(0, keepdim=True)
-        # No sum is below exp(τ LOWEST) of the largest, which float32 holds at usual temperatures.
-        precise = torch.float64 if tau * LOWEST < -80 else logits.dtype
-        with torch.autocast(z.device.type, enabled=False):
-            sums = torch.exp((powers - highest).to(precise)) @ torch.exp((logits - likeliest).to(precise))
-        own = logits.sum(0) - (tau + 1) * log_z.sum(1, keepdim=True)
-        return (constant + own - classes * (sums.log().to(own.dtype) + highest + likeliest))[None]
+        with torch.autocast(u.device.type, enabled=False):
+            sums = torch.exp((powers - highest).double()) @ torch.exp((logits - likeliest).double())
+        shared = sums.clamp_min(SMALLEST).log().to(powers.dtype) + highest + likeliest
+        return (self._constant + powers.sum(1, keepdim=True) + logits.sum(0) - self.width * shared)[None]
 
     def log_code_dims(self, c: Tensor) -> Tensor:
         """The log-probability of the classes c (B, k), one-hot, (B, 1)."""
@@ -84,10 +81,14 @@ class ConcretePosterior:
         """The posterior of ``f`` of the parameters."""
         return ConcretePosterior(f(self.logits), self.temperature)
 
+    @property
+    def _constant(self) -> float:
+        return math.lgamma(self.width) + (self.width - 1) * math.log(self.temperature)
+
 
 @dataclass(frozen=True)
 class BernoulliPosterior:
-    """n bits for B observations, independent, relaxed to z (B, n) in (0, 1).
+    """n bits for B observations, independent, relaxed to (0, 1), u = log z/(1 − z) (B, n).
 
     Args:
         logits: (B, n) of the bits being 1.
@@ -99,7 +100,7 @@ class BernoulliPosterior:
 
     @property
     def width(self) -> int:
-        """Columns of z: one a bit."""
+        """Columns of u: one a bit."""
         return self.logits.shape[-1]
 
     @property
@@ -108,27 +109,25 @@ class BernoulliPosterior:
         return self.logits.sigmoid()
 
     def rsample(self) -> Tensor:
-        """sigmoid((logits + logistic noise) / temperature)."""
+        """u = (logits + logistic noise) / temperature."""
         noise = _gumbel(self.logits) - _gumbel(self.logits)
-        return _hold((self.logits + noise) / self.temperature, -FARTHEST, FARTHEST).sigmoid()
+        return (self.logits + noise) / self.temperature
 
     def mode(self) -> Tensor:
         """The likelier value of each bit."""
         return (self.logits > 0).to(self.logits.dtype)
 
-    def log_prob_dims(self, z: Tensor) -> Tensor:
-        """The binary Concrete density at z (B, n), one a bit; z (M, 1, n) gives all pairs (M, B, n).
+    def log_prob_dims(self, u: Tensor) -> Tensor:
+        """The density at u (B, n), one a bit; u (M, 1, n) gives all pairs (M, B, n).
 
-        log τ + t − 2 softplus(t) − log z − log(1 − z), with t = logit − τ log(z / (1 − z))
-        (Maddison et al. 2017, Eq. 24 and 25).
+        log τ + t − 2 softplus(t) with t = logit − τ u: logistic (Maddison et al. 2017, Eq. 24 and 25).
         """
-        log_z, log_rest = z.log(), torch.log1p(-z)
-        t = self.logits - self.temperature * (log_z - log_rest)
-        return math.log(self.temperature) + t - 2 * F.softplus(t) - log_z - log_rest
+        t = self.logits - self.temperature * u
+        return math.log(self.temperature) + t - 2 * F.softplus(t)
 
-    def log_prob_pairs(self, z: Tensor) -> Tensor:
-        """log q(z_i,d|x_j) (n, B, M)."""
-        return self.log_prob_dims(z[:, None]).permute(2, 0, 1)
+    def log_prob_pairs(self, u: Tensor) -> Tensor:
+        """log q(u_i,d|x_j) (n, B, M)."""
+        return self.log_prob_dims(u[:, None]).permute(2, 0, 1)
 
     def log_code_dims(self, c: Tensor) -> Tensor:
         """The log-probability of the bits c (B, n), one a bit."""
@@ -137,6 +136,16 @@ class BernoulliPosterior:
     def map(self, f: Callable[[Tensor], Tensor]) -> "BernoulliPosterior":
         """The posterior of ``f`` of the parameters."""
         return BernoulliPosterior(f(self.logits), self.temperature)
+
+
+def to_simplex(u: Tensor) -> Tensor:
+    """z = exp u of a Concrete variable, as a decoder sees it."""
+    return u.clamp_min(LOWEST).exp()
+
+
+def to_unit(u: Tensor) -> Tensor:
+    """z = 1/(1 + exp −u) of bits, as a decoder sees them."""
+    return u.clamp_min(LOWEST).sigmoid()
 
 
 def one_hot(scores: Tensor) -> Tensor:
@@ -148,8 +157,3 @@ def _gumbel(like: Tensor) -> Tensor:
     """Gumbel noise: −log of an exponential variable."""
     exponential = torch.empty_like(like).exponential_()
     return -exponential.clamp_min(torch.finfo(like.dtype).tiny).log()
-
-
-def _hold(values: Tensor, low: float, high: float) -> Tensor:
-    """``values`` within bounds, with the gradient of ``values`` itself."""
-    return values + (values.clamp(low, high) - values).detach()

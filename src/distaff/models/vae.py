@@ -20,13 +20,16 @@ class Output:
     Args:
         x: (B, *shape) observations.
         posterior: q(z|x).
-        z: (B, width) one sample of it an observation.
+        u: (B, width) one sample of it an observation, in the coordinates of densities: those of
+            z, but log z of classes and log z/(1 − z) of bits, which confidence does not round to 0 or 1.
+        z: (B, width) the same as decoders and critics see it.
         likelihood: p(x|z) at that sample.
         prior: p(z).
     """
 
     x: Tensor
     posterior: Posterior
+    u: Tensor
     z: Tensor
     likelihood: Likelihood
     prior: Prior
@@ -69,8 +72,12 @@ class VAE(nn.Module):
     def forward(self, x: Tensor) -> Output:
         """x (B, *shape) → q(z|x), z ~ q(z|x), p(x|z)."""
         posterior = self.encode(x)
-        z = posterior.rsample()
-        return Output(x, posterior, z, self.decode(z), self.prior)
+        return self.output(x, posterior, posterior.rsample())
+
+    def output(self, x: Tensor, posterior: Posterior, u: Tensor) -> Output:
+        """The ``Output`` at a given sample u (B, width) of the posteriors."""
+        z = self.latents.squash(u)
+        return Output(x, posterior, u, z, self.decode(z), self.prior)
 
     def encode(self, x: Tensor) -> Posterior:
         """q(z|x)."""
@@ -90,14 +97,14 @@ class VAE(nn.Module):
         places = [variable.place for variable in self.latents.coded]
         return output.posterior, {
             "nll": -output.likelihood.log_prob(x),
-            "kl": output.prior.kl(output.posterior, output.z),
-            "kl_dims": output.prior.kl_dims(output.posterior, output.z)[:, places],
+            "kl": output.prior.kl(output.posterior, output.u),
+            "kl_dims": output.prior.kl_dims(output.posterior, output.u)[:, places],
         }
 
     @torch.no_grad()
     def draw_latents(self, count: int) -> Tensor:
         """z (count, width) of the prior, discrete variables at a class."""
-        return self.latents.hard(self.prior.sample(count, next(self.parameters())))
+        return self.latents.hard(self.latents.squash(self.prior.sample(count, next(self.parameters()))))
 
     @torch.no_grad()
     def draw(self, count: int) -> Tensor:

@@ -49,24 +49,29 @@ def _shuffle_each(z: Tensor, widths: Sequence[int]) -> Tensor:
     return torch.cat([part[torch.randperm(len(z), device=z.device)] for part in parts], dim=1)
 
 
+def _samples(model: VAE, x: Tensor) -> Tensor:
+    """z (B, width) ~ q(z|x), as critics see it."""
+    return model.latents.squash(model.encode(x).rsample())
+
+
 def permuted_dims(model: VAE, x: Tensor) -> Tensor:
     """Samples of ∏_j q(z_j) from the batch x."""
-    return permute_dims(model.encode(x).rsample(), model.latents)
+    return permute_dims(_samples(model, x), model.latents)
 
 
 def permuted_groups(model: VAE, x: Tensor) -> Tensor:
     """Samples of ∏_g q(z_g) from the batch x."""
-    return permute_groups(model.encode(x).rsample(), model.latents)
+    return permute_groups(_samples(model, x), model.latents)
 
 
 def prior_samples(model: VAE, x: Tensor) -> Tensor:
     """As many samples of p(z) as the batch x has observations."""
-    return model.prior.sample(len(x), x)
+    return model.latents.squash(model.prior.sample(len(x), x))
 
 
 def log_prior(s: Step) -> Tensor:
     """log p(z) (B,) at the samples, with gradient to the prior alone."""
-    return s.output.prior.log_prob(s.z.detach())
+    return s.output.prior.log_prob(s.u.detach())
 
 
 def log_ratio(logits: Tensor) -> Tensor:

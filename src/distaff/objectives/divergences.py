@@ -81,9 +81,9 @@ def _to_prior(distance: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Step], 
 
 def _inclusive(s: Step) -> Tensor:
     count = len(s.posteriors.mode())
-    log_weights = single(s.prior_z).new_full((len(s.prior_z), count), -math.log(count))
-    log_qz = log_joint(s.posteriors, s.prior_z, log_weights)
-    return (s.output.prior.log_prob(s.prior_z) - log_qz).mean()
+    log_weights = single(s.prior_u).new_full((len(s.prior_u), count), -math.log(count))
+    log_qz = log_joint(s.posteriors, s.prior_u, log_weights)
+    return (s.output.prior.log_prob(s.prior_u) - log_qz).mean()
 
 
 mmd = Divergence("mmd", _to_prior(mmd_by_dimension))

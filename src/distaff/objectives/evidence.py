@@ -57,12 +57,12 @@ def log_evidence(evidence: Evidence) -> FunctionTerm:
 
 
 def log_importance_weights(model: VAE, x: Tensor, particles: int) -> Tensor:
-    """log p(x, z_k) − log q(z_k|x) (B, K) of particles z_k ~ q(z|x)."""
+    """log p(x, u_k) − log q(u_k|x) (B, K) of particles u_k ~ q(u|x)."""
     with torch.no_grad():
         posterior = model.encode(x).map(lambda parameter: parameter.repeat_interleave(particles, 0))
-        z = posterior.rsample()
-        log_q = posterior.log_prob(z)
-    return (_log_joint(model, x, z) - log_q).view(len(x), particles)
+        u = posterior.rsample()
+        log_q = posterior.log_prob(u)
+    return (_log_joint(model, x, u) - log_q).view(len(x), particles)
 
 
 @torch.no_grad()
@@ -75,7 +75,7 @@ def iwae_bound(model: VAE, x: Tensor, particles: int = 5000, block: int = 500) -
     return total - math.log(particles)
 
 
-def _log_joint(model: VAE, x: Tensor, z: Tensor) -> Tensor:
-    """log p(x_i, z) of z (B·K, width), K for each of the B observations in turn."""
-    repeated = x.repeat_interleave(len(z) // len(x), 0)
-    return model.decode(z).log_prob(repeated) + model.prior.log_prob(z)
+def _log_joint(model: VAE, x: Tensor, u: Tensor) -> Tensor:
+    """log p(x_i, u) of u (B·K, width), K for each of the B observations in turn."""
+    repeated = x.repeat_interleave(len(u) // len(x), 0)
+    return model.decode(model.latents.squash(u)).log_prob(repeated) + model.prior.log_prob(u)

@@ -1,4 +1,4 @@
-"""log Σ_j w_ij q(z_i|x_j), the kernel under every density: whole, or one variable at a time, with gradients.
+"""log Σ_j w_ij q(u_i|x_j), the kernel under every density: whole, or one variable at a time, with gradients.
 
 Gaussian densities of all pairs are a matrix product, [z², z, 1] · [−1/2σ², μ/σ², const], to which the
 log-weights are added as it is taken, and whose exponentials are kept for the way back: a step at B = 1024
@@ -24,17 +24,17 @@ def single(x: Tensor) -> Tensor:
     return x if x.dtype == torch.float64 else x.float()
 
 
-def log_pairs(posterior: Posterior, z: Tensor) -> Tensor:
-    """log q(z_id|x_j) (D, B, M) of every sample z (B, width) under every one of M posteriors."""
-    with torch.autocast(z.device.type, enabled=False):
-        return posterior.map(single).log_prob_pairs(single(z))
+def log_pairs(posterior: Posterior, u: Tensor) -> Tensor:
+    """log q(u_id|x_j) (D, B, M) of every sample u (B, width) under every one of M posteriors."""
+    with torch.autocast(u.device.type, enabled=False):
+        return posterior.map(single).log_prob_pairs(single(u))
 
 
-def log_joint(posterior: Posterior, z: Tensor, log_weights: Tensor) -> Tensor:
-    """log Σ_j w_ij q(z_i|x_j) (B,) of samples z (B, width) and log-weights (B, M)."""
+def log_joint(posterior: Posterior, u: Tensor, log_weights: Tensor) -> Tensor:
+    """log Σ_j w_ij q(u_i|x_j) (B,) of samples u (B, width) and log-weights (B, M)."""
     lefts, rights, rest = [], [], log_weights
-    with torch.autocast(z.device.type, enabled=False):
-        for part, columns in _parts(posterior, z):
+    with torch.autocast(u.device.type, enabled=False):
+        for part, columns in _parts(posterior, u):
             if isinstance(part, GaussianPosterior):
                 left, right = _factors(part, columns)
                 lefts.append(left.flatten(1))
@@ -46,11 +46,11 @@ def log_joint(posterior: Posterior, z: Tensor, log_weights: Tensor) -> Tensor:
         return _log_mixture(torch.cat(lefts, 1)[None], torch.cat(rights, 1).T[None], rest)[0]
 
 
-def log_each(posterior: Posterior, z: Tensor, log_weights: Tensor) -> Tensor:
-    """log Σ_j w_ij q(z_id|x_j) (B, D), one variable at a time."""
+def log_each(posterior: Posterior, u: Tensor, log_weights: Tensor) -> Tensor:
+    """log Σ_j w_ij q(u_id|x_j) (B, D), one variable at a time."""
     found = []
-    with torch.autocast(z.device.type, enabled=False):
-        for part, columns in _parts(posterior, z):
+    with torch.autocast(u.device.type, enabled=False):
+        for part, columns in _parts(posterior, u):
             if isinstance(part, GaussianPosterior):
                 left, right = _factors(part, columns)
                 found.append(_log_mixture(left.permute(2, 0, 1), right.permute(2, 1, 0), log_weights))
@@ -71,9 +71,9 @@ def _log_mixture(left: Tensor, right: Tensor, plus: Tensor) -> Tensor:
     return result
 
 
-def _parts(posterior: Posterior, z: Tensor) -> Iterator[tuple[GroupPosterior, Tensor]]:
+def _parts(posterior: Posterior, u: Tensor) -> Iterator[tuple[GroupPosterior, Tensor]]:
     parts = posterior.map(single).parts.values()
-    return zip(parts, torch.split(single(z), [part.width for part in parts], dim=-1), strict=True)
+    return zip(parts, torch.split(single(u), [part.width for part in parts], dim=-1), strict=True)
 
 
 def _factors(part: GaussianPosterior, z: Tensor) -> tuple[Tensor, Tensor]:

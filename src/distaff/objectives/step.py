@@ -62,8 +62,13 @@ class Step:
 
     @property
     def z(self) -> Tensor:
-        """(B, width) the sampled latents."""
+        """(B, width) the sampled latents, as decoders and critics see them."""
         return self.output.z
+
+    @property
+    def u(self) -> Tensor:
+        """(B, width) the same in the coordinates that densities are taken in (``Output``)."""
+        return self.output.u
 
     @cached_property
     def log_px_z(self) -> Tensor:
@@ -73,17 +78,22 @@ class Step:
     @cached_property
     def kl(self) -> Tensor:
         """KL(q(z|x) ‖ p(z)) (B,), in closed form where one exists."""
-        return self.output.prior.kl(self.output.posterior, self.z)
+        return self.output.prior.kl(self.output.posterior, self.u)
 
     @cached_property
     def kl_groups(self) -> Tensor:
         """KL(q(z_g|x) ‖ p(z_g)) (B, G), likewise."""
-        return self.output.prior.kl_groups(self.output.posterior, self.z)
+        return self.output.prior.kl_groups(self.output.posterior, self.u)
+
+    @cached_property
+    def kl_dims(self) -> Tensor:
+        """KL(q(z_d|x) ‖ p(z_d)) (B, D) of the marginals, likewise."""
+        return self.output.prior.kl_dims(self.output.posterior, self.u)
 
     @cached_property
     def log_qz_x_dims(self) -> Tensor:
         """log q(z_d|x) (B, D) at the sample."""
-        return self.output.posterior.log_prob_dims(self.z)
+        return self.output.posterior.log_prob_dims(self.u)
 
     @cached_property
     def log_qz_x(self) -> Tensor:
@@ -93,22 +103,22 @@ class Step:
     @cached_property
     def log_pz(self) -> Tensor:
         """log p(z) (B,) at the sample."""
-        return self.output.prior.log_prob(self.z)
+        return self.output.prior.log_prob(self.u)
 
     @cached_property
     def log_pz_groups(self) -> Tensor:
         """log p(z_g) (B, G) at the sample."""
-        return self.output.prior.log_prob_groups(self.z)
+        return self.output.prior.log_prob_groups(self.u)
 
     @cached_property
     def log_pz_dims(self) -> Tensor:
         """log p(z_d) (B, D) at the sample."""
-        return self.output.prior.log_prob_dims(self.z)
+        return self.output.prior.log_prob_dims(self.u)
 
     @cached_property
     def log_qz(self) -> Tensor:
         """log q(z) (B,) by the step's density."""
-        return log_joint(self.posteriors, self.z, self.log_weights)
+        return log_joint(self.posteriors, self.u, self.log_weights)
 
     @cached_property
     def log_qz_groups(self) -> Tensor:
@@ -116,19 +126,19 @@ class Step:
         parts = self.posteriors.parts
         if len(parts) == 1:
             return self.log_qz[:, None]
-        columns = torch.split(self.z, [part.width for part in parts.values()], dim=1)
+        columns = torch.split(self.u, [part.width for part in parts.values()], dim=1)
         groups = [Posterior({name: part}) for name, part in parts.items()]
-        found = [log_joint(q, z, self.log_weights) for q, z in zip(groups, columns, strict=True)]
+        found = [log_joint(q, u, self.log_weights) for q, u in zip(groups, columns, strict=True)]
         return torch.stack(found, dim=1)
 
     @cached_property
     def log_qz_dims(self) -> Tensor:
         """log q(z_d) (B, D) by the step's density."""
-        return log_each(self.posteriors, self.z, self.log_weights)
+        return log_each(self.posteriors, self.u, self.log_weights)
 
     def log_qz_of(self, variables: Sequence[int]) -> Tensor:
         """log q(z_a) (B,) of some variables a together, by the step's density."""
-        log_terms = log_pairs(self.posteriors, self.z)[list(variables)].sum(0)
+        log_terms = log_pairs(self.posteriors, self.u)[list(variables)].sum(0)
         return log_sum_exp(log_terms, self.log_weights)
 
     @cached_property
@@ -152,9 +162,14 @@ class Step:
         return single(self.processes.gather(self.z))
 
     @cached_property
-    def prior_z(self) -> Tensor:
-        """(B, width) as many samples of the prior."""
+    def prior_u(self) -> Tensor:
+        """(B, width) as many samples of the prior, in the coordinates that densities are taken in."""
         return self.output.prior.sample(len(self.z), self.z)
+
+    @cached_property
+    def prior_z(self) -> Tensor:
+        """(B, width) the same as decoders and critics see them."""
+        return self.model.latents.squash(self.prior_u)
 
     @cached_property
     def all_prior_z(self) -> Tensor:

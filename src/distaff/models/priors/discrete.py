@@ -31,18 +31,18 @@ class Relaxed(Marginals, nn.Module):
 
     @property
     def width(self) -> int:
-        """Columns of z: one a class, or one a bit."""
+        """Columns of u: one a class, or one a bit."""
         return self.group.width
 
-    def log_prob_dims(self, z: Tensor) -> Tensor:
+    def log_prob_dims(self, u: Tensor) -> Tensor:
         """The relaxed density of each variable, (B, dims)."""
-        return self._density(self.logits).log_prob_dims(z)
+        return self._density(self.logits).log_prob_dims(u)
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, width) relaxed draws on the device and in the type of ``like``."""
+        """u (count, width) of relaxed draws on the device and in the type of ``like``."""
         return self._density(self.logits.to(like.dtype).expand(count, -1)).rsample()
 
-    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+    def kl_dims(self, posterior: GroupPosterior, u: Tensor) -> Tensor:
         """The KL of the relaxed densities, (B, dims).
 
         For bits it is closed, and the same at any temperature: with d the difference of the logits,
@@ -50,7 +50,7 @@ class Relaxed(Marginals, nn.Module):
         """
         if isinstance(posterior, BernoulliPosterior):
             return _kl_of_logistics(posterior.logits - self.logits)
-        return super().kl_dims(posterior, z)
+        return super().kl_dims(posterior, u)
 
     def _density(self, logits: Tensor) -> ConcretePosterior | BernoulliPosterior:
         kind = BernoulliPosterior if isinstance(self.group, Bernoulli) else ConcretePosterior

@@ -10,27 +10,30 @@ from distaff.models.posteriors import LOG_2PI, GroupPosterior
 
 
 class GroupPrior(Protocol):
-    """The prior of one group of variables."""
+    """The prior of one group of variables, sampled and measured in the posterior's coordinates u.
+
+    These are z itself of real variables (``posteriors``).
+    """
 
     temperature: float
 
     @property
     def width(self) -> int:
-        """Columns of z."""
+        """Columns of u, and of z."""
 
-    def log_prob(self, z: Tensor) -> Tensor:
-        """log p(z) (B,) of z (B, width)."""
+    def log_prob(self, u: Tensor) -> Tensor:
+        """log p(u) (B,) of u (B, width)."""
 
-    def log_prob_dims(self, z: Tensor) -> Tensor:
-        """The marginals log p(z_d) (B, dims)."""
+    def log_prob_dims(self, u: Tensor) -> Tensor:
+        """The marginals log p(u_d) (B, dims)."""
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, width) draws on the device and in the type of ``like``."""
+        """u (count, width) of the prior, on the device and in the type of ``like``."""
 
-    def kl(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
-        """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at z ~ q(z|x)."""
+    def kl(self, posterior: GroupPosterior, u: Tensor) -> Tensor:
+        """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at u ~ q(u|x)."""
 
-    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+    def kl_dims(self, posterior: GroupPosterior, u: Tensor) -> Tensor:
         """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, likewise."""
 
     def start_from(self, images: Images) -> None:

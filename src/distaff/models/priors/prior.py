@@ -15,7 +15,7 @@ from distaff.models.priors.group import GroupPrior
 
 
 class Prior(nn.Module):
-    """The groups' priors side by side, in the order of z.
+    """The groups' priors side by side, in the order of z; densities and samples are in its coordinates u.
 
     Args:
         groups: the prior of each group.
@@ -53,46 +53,46 @@ class Prior(nn.Module):
         for part in self._parts:
             part.start_from(images)
 
-    def log_prob(self, z: Tensor) -> Tensor:
+    def log_prob(self, u: Tensor) -> Tensor:
         """log p(z) (B,)."""
-        return self.log_prob_groups(z).sum(-1)
+        return self.log_prob_groups(u).sum(-1)
 
-    def log_prob_groups(self, z: Tensor) -> Tensor:
+    def log_prob_groups(self, u: Tensor) -> Tensor:
         """log p(z_g) (B, groups)."""
-        return torch.stack([part.log_prob(c) for part, c in self._columns(z)], dim=-1)
+        return torch.stack([part.log_prob(c) for part, c in self._columns(u)], dim=-1)
 
-    def log_prob_dims(self, z: Tensor) -> Tensor:
+    def log_prob_dims(self, u: Tensor) -> Tensor:
         """The marginals log p(z_d) (B, dims)."""
-        return torch.cat([part.log_prob_dims(c) for part, c in self._columns(z)], dim=-1)
+        return torch.cat([part.log_prob_dims(c) for part, c in self._columns(u)], dim=-1)
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """z (count, width) from the prior, on the device and in the type of ``like``."""
+        """u (count, width) from the prior, on the device and in the type of ``like``."""
         return torch.cat([part.sample(count, like) for part in self._parts], dim=-1)
 
-    def kl(self, posterior: Posterior, z: Tensor) -> Tensor:
-        """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at z ~ q(z|x)."""
-        return self.kl_groups(posterior, z).sum(-1)
+    def kl(self, posterior: Posterior, u: Tensor) -> Tensor:
+        """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at u ~ q(u|x)."""
+        return self.kl_groups(posterior, u).sum(-1)
 
-    def kl_groups(self, posterior: Posterior, z: Tensor) -> Tensor:
+    def kl_groups(self, posterior: Posterior, u: Tensor) -> Tensor:
         """KL(q(z_g|x) ‖ p(z_g)) (B, groups), likewise."""
-        return torch.stack([prior.kl(q, c) for prior, q, c in self._beside(posterior, z)], dim=-1)
+        return torch.stack([prior.kl(q, c) for prior, q, c in self._beside(posterior, u)], dim=-1)
 
-    def kl_dims(self, posterior: Posterior, z: Tensor) -> Tensor:
+    def kl_dims(self, posterior: Posterior, u: Tensor) -> Tensor:
         """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, likewise."""
-        return torch.cat([prior.kl_dims(q, c) for prior, q, c in self._beside(posterior, z)], dim=-1)
+        return torch.cat([prior.kl_dims(q, c) for prior, q, c in self._beside(posterior, u)], dim=-1)
 
     @property
     def _parts(self) -> list[GroupPrior]:
         return [cast(GroupPrior, part) for part in self.parts]
 
-    def _split(self, z: Tensor) -> tuple[Tensor, ...]:
-        return torch.split(z, [part.width for part in self._parts], dim=-1)
+    def _split(self, u: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(u, [part.width for part in self._parts], dim=-1)
 
-    def _columns(self, z: Tensor) -> Iterator[tuple[GroupPrior, Tensor]]:
-        return zip(self._parts, self._split(z), strict=True)
+    def _columns(self, u: Tensor) -> Iterator[tuple[GroupPrior, Tensor]]:
+        return zip(self._parts, self._split(u), strict=True)
 
-    def _beside(self, posterior: Posterior, z: Tensor) -> Iterator[tuple[GroupPrior, GroupPosterior, Tensor]]:
-        return zip(self._parts, posterior.parts.values(), self._split(z), strict=True)
+    def _beside(self, posterior: Posterior, u: Tensor) -> Iterator[tuple[GroupPrior, GroupPosterior, Tensor]]:
+        return zip(self._parts, posterior.parts.values(), self._split(u), strict=True)
 
 
 def standard(group: Group) -> nn.Module:
