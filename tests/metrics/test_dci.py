@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
@@ -16,7 +18,7 @@ from tests.metrics.toys import grid, noise_codes, perfect_codes, rotated
 CLASSES = grid()
 SMALL = grid((2, 3, 4), repeats=20)
 RNG = np.random.default_rng(0)
-PROTOCOLS = ["eastwood18", "esmaeili18", "locatello19"]
+PROTOCOLS = ["eastwood18", "esmaeili18", "locatello19", "locatello19-histogram"]
 
 
 def test_lasso_is_scikit_learns_on_the_data_and_on_resamples():
@@ -41,12 +43,12 @@ def test_perfect_codes_score_one_in_all_three(protocol):
         assert score.protocol == protocol
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("protocol", [p for p in PROTOCOLS if p != "locatello19"])
 def test_noise_is_neither_modular_nor_informative(protocol):
     disentanglement, completeness, informativeness = dci(noise_codes(SMALL, 6), SMALL, protocol=protocol)
     assert disentanglement.value < (0.6 if protocol == "eastwood18" else 0.2)
     assert completeness.value < (0.6 if protocol == "eastwood18" else 0.2)
-    chance = np.mean([1 / 2, 1 / 3, 1 / 4]) if protocol == "locatello19" else 0.0
+    chance = np.mean([1 / 2, 1 / 3, 1 / 4]) if protocol.startswith("locatello19") else 0.0
     assert informativeness.value == pytest.approx(chance, abs=0.1)
 
 
@@ -119,12 +121,29 @@ def test_noise_has_no_explicitness():
     assert dci_es(noise_codes(CLASSES), CLASSES).explicitness.value == pytest.approx(0, abs=0.01)
 
 
-def test_gains_of_histogram_boosting_are_the_importances_of_exact_boosting():
-    x = perfect_codes(SMALL, 5) + 0.6 * noise_codes(SMALL, 5)
-    z = (x - x.mean(0)) / x.std(0)
-    settings = Probing("boosting", "classification", train=400, test=80)
-    found = probe(Codes(x), as_factors(SMALL), settings, 0, 0).importances[0]
-    train, _ = split_rows(len(x), 400, 80, np.random.default_rng(0))
+def test_importances_of_boosting_are_scikit_learns_and_those_on_histograms_come_near():
+    classes = SMALL[::2]
+    x = perfect_codes(classes, 5) + 0.6 * noise_codes(classes, 5)
+    settings = Probing("boosting", "classification", train=200, test=40)
+    found, near = (
+        probe(Codes(x), as_factors(classes), replace(settings, predictor=predictor), 0, 0)
+        for predictor in ("boosting", "histogram")
+    )
+    train, test = split_rows(len(x), 200, 40, np.random.default_rng(0))
     for k in range(3):
-        exact = GradientBoostingClassifier(random_state=0).fit(z[train], SMALL[train, k]).feature_importances_
-        np.testing.assert_allclose(found[:, k], exact, atol=0.06)
+        model = GradientBoostingClassifier(random_state=0).fit(x[train], classes[train, k])
+        np.testing.assert_allclose(found.importances[0, :, k], model.feature_importances_, atol=1e-12)
+        np.testing.assert_array_equal(found.losses[:, k], model.predict(x[test]) != classes[test, k])
+        np.testing.assert_allclose(near.importances[0, :, k], model.feature_importances_, atol=0.1)
+
+
+def test_completeness_is_the_mean_over_factors_or_weighted_by_their_importances():
+    codes = perfect_codes(CLASSES) + 0.5 * noise_codes(CLASSES, 5)
+    plain = dci(codes, CLASSES, protocol="eastwood18").completeness
+    weighted = dci(codes, CLASSES, protocol="eastwood18", weighted=True).completeness
+    each = np.array(list((plain.per_factor or {}).values()))
+    importances = plain.details["importances"].sum(axis=0)
+    assert plain.value == pytest.approx(each.mean())
+    assert weighted.value == pytest.approx(each @ importances / importances.sum())
+    assert weighted.protocol == "eastwood18 with weighted=True"
+    assert abs(plain.value - weighted.value) > 1e-4

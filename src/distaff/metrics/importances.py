@@ -6,6 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     RandomForestClassifier,
@@ -14,19 +16,27 @@ from sklearn.ensemble import (
 from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
+from distaff.errors import DistaffError
 from distaff.metrics.bootstrap import resample_means
-from distaff.metrics.inputs import Factors, Float64Array
+from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.lasso import lasso_weights
 from distaff.metrics.latents import standardised
 from distaff.metrics.splits import by_latent, columns, split_rows
+from distaff.parallel import side_by_side
+
+Predictor = Literal["lasso", "forest", "boosting", "histogram"]
 
 
 @dataclass(frozen=True)
 class Probing:
-    """Which predictor, whether classes are predicted as classes, and how many rows it sees."""
+    """Which predictor, whether classes are predicted as classes, and how many rows it sees.
 
-    predictor: Literal["lasso", "forest", "boosting"]
+    ``weighted`` says whether the completeness of all factors is their mean weighted by importance.
+    """
+
+    predictor: Predictor
     task: Literal["regression", "classification"]
+    weighted: bool = False
     train: int = 10_000
     test: int = 5_000
     alpha: float = 0.002
@@ -56,23 +66,35 @@ class Probe:
 
 
 def probe(codes: Codes, factors: Factors, settings: Probing, draws: int, seed: int) -> Probe:
-    """Train one predictor a factor on some rows and test it on others."""
+    """Train one predictor a factor on some rows and test it on others.
+
+    The lasso reads latents and factors standardised by the rows that train it; gradient boosting reads the
+    latents as they are, since scikit-learn's trees take values closer than 1e-7 as equal.
+    """
     rng = np.random.default_rng(seed)
-    x, owners = columns(codes)
+    x, owners = columns(codes, standardise=settings.predictor != "boosting")
+    if settings.predictor == "boosting" and np.abs(x).max() > np.finfo(np.float32).max:
+        raise DistaffError("gradient boosting reads latents in float32: rescale those beyond 3e38.")
     train, test = split_rows(len(x), settings.train, settings.test, rng)
     regressed = np.array([settings.task == "regression" or size == 0 for size in factors.sizes])
     if settings.predictor == "lasso":
-        targets = standardised(factors.values)
-        weights = lasso_weights(x[train], targets[train], settings.alpha, draws, rng)
-        centred = x[test] - x[train].mean(axis=0)
-        residuals = targets[test] - targets[train].mean(axis=0) - centred @ weights[0]
+        x, y = (_by_training_rows(values, train) for values in (x, standardised(factors.values)))
+        weights = lasso_weights(x[train], y[train], settings.alpha, draws, rng)
         importances = np.abs(weights)
-        losses, regressed = _relative_squares(residuals, targets[test]), np.ones_like(regressed)
+        losses = _relative_squares(y[test] - x[test] @ weights[0], y[test])
+        regressed = np.ones_like(regressed)
     else:
         shares, columns_of_losses = [], []
-        for k in range(len(factors.names)):
-            target = factors.values[:, k] if regressed[k] else factors.indices[:, k]
-            stages, guess = _trees(x[train], target[train], x[test], regressed[k], settings, seed)
+        wanted = zip(regressed, factors.values.T, factors.indices.T, strict=True)
+        targets = [np.ascontiguousarray(values if r else classes) for r, values, classes in wanted]
+
+        def fitted(k: int) -> tuple[Float64Array, NDArray[Any]]:
+            return _trees(x[train], targets[k][train], x[test], bool(regressed[k]), settings, seed)
+
+        # Trees of gradient boosting grow outside of Python, one after the other: the factors share the cores.
+        several = side_by_side if settings.predictor == "boosting" else map
+        for k, (stages, guess) in enumerate(several(fitted, range(len(targets)))):
+            target = targets[k]
             drawn = stages.mean(axis=0, keepdims=True)
             if draws:
                 drawn = np.concatenate([drawn, resample_means(stages, draws, rng)])
@@ -97,6 +119,14 @@ def _trees(
         return np.stack([tree.feature_importances_ for tree in model.estimators_]), model.predict(test)
     if len(np.unique(y)) == 1:
         return np.zeros((1, x.shape[1])), np.full(len(test), y[0])
+    if settings.predictor == "boosting":
+        exact = GradientBoostingRegressor if regress else GradientBoostingClassifier
+        model = exact(random_state=seed).fit(x, y)
+        decrease = [
+            sum(tree.tree_.compute_feature_importances(normalize=False) for tree in stage)
+            for stage in model.estimators_
+        ]
+        return np.stack(decrease), model.predict(test)
     boosted = HistGradientBoostingRegressor if regress else HistGradientBoostingClassifier
     # 100 rounds of depth 3, as in GradientBoosting; without the penalty many classes make the rounds diverge
     model = boosted(max_depth=3, max_iter=100, l2_regularization=1.0, early_stopping=False, random_state=seed)
@@ -111,6 +141,13 @@ def _gains(trees: list[Any], inputs: int) -> Float64Array:
     splits = nodes[nodes["is_leaf"] == 0]
     gains = np.maximum(splits["gain"], 0.0)
     return np.bincount(splits["feature_idx"], weights=gains, minlength=inputs).astype(np.float64)
+
+
+def _by_training_rows(values: Float64Array, train: IntArray) -> Float64Array:
+    """The columns less the mean of some rows, over their standard deviation; 0 where they are constant."""
+    known = values[train]
+    deviation = known.std(axis=0)
+    return np.asarray((values - known.mean(axis=0)) / np.where(deviation > 1e-12, deviation, np.inf))
 
 
 def _relative_squares(residuals: NDArray[Any], targets: NDArray[Any]) -> Float64Array:

@@ -23,9 +23,10 @@ def split_rows(count: int, train: int, test: int, rng: np.random.Generator) -> t
     return rows[:train], rows[train:]
 
 
-def columns(codes: Codes) -> tuple[Float64Array, IntArray]:
-    """(N, F) standardised means, then class probabilities; and (F,) the latent of each column."""
-    parts = [standardised(codes.means), *(p.astype(np.float64) for p in codes.categories.values())]
+def columns(codes: Codes, *, standardise: bool = True) -> tuple[Float64Array, IntArray]:
+    """(N, F) means, standardised or as they are, then class probabilities; and (F,) each column's latent."""
+    means = standardised(codes.means) if standardise else codes.means.astype(np.float64)
+    parts = [means, *(p.astype(np.float64) for p in codes.categories.values())]
     gaussian = codes.means.shape[1]
     owners = [np.arange(gaussian)]
     owners += [np.full(p.shape[1], gaussian + g) for g, p in enumerate(codes.categories.values())]
