@@ -99,14 +99,14 @@ def tc_within_groups(s: Step) -> Tensor:
 
 @dataclass(frozen=True)
 class CapacityGap(Term):
-    """|E KL(q(z|x) ‖ p(z)) − C(t)| (Burgess et al. 2018, Eq. 8)."""
+    """|E KL(q(z|x) ‖ p(z)) − C(t)| (Burgess et al. 2018, Eq. 8), the mean over the batch of all processes."""
 
     capacity: Weight
     name: str = "capacity_gap"
 
     def __call__(self, s: Step) -> Tensor:
         """The distance from the capacity at this step, in nats."""
-        return (s.kl.mean() - weight_at(self.capacity, s.index)).abs()
+        return (s.processes.gather(s.kl).mean() - weight_at(self.capacity, s.index)).abs()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The learner of InfoGANs: the discriminator's step, then that of generator and Q."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import torch
 from lightning_fabric import Fabric
@@ -12,7 +13,8 @@ from distaff.objectives.adversarial import code_log_likelihood, gradient_penalty
 from distaff.objectives.games import Game
 from distaff.objectives.schedules import weight_at
 from distaff.training.batches import Batches
-from distaff.training.learner import descend, make_adam, trainable
+from distaff.training.learner import descend, gather, make_adam, trainable
+from distaff.training.norms import share_batch_norms
 
 FOOLED = 0.05
 """A discriminator that tells no more generated images than this, and no fewer real ones than 1 minus it."""
@@ -34,6 +36,7 @@ class InfoGANLearner:
 
     def __init__(self, model: InfoGAN, game: Game, optimiser: Optimizer, fabric: Fabric) -> None:
         self.model, self.game, self.fabric = model, game, fabric
+        share_batch_norms(model, fabric.world_size, partial(gather, fabric))
         self.modules: Mapping[str, nn.Module] = {"model": model}
         settings = game.discriminator
         adam = make_adam(model.discriminator.parameters(), settings.learning_rate, settings.betas)

@@ -19,6 +19,7 @@ from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Processes, Step
 from distaff.training.batches import Batches
+from distaff.training.norms import share_batch_norms
 
 
 class Learner(Protocol):
@@ -67,6 +68,7 @@ class VAELearner:
         self.temperature = temperature
         self.model, self.objective, self.data_size, self.fabric = model, objective, data_size, fabric
         self.processes = Processes(fabric.global_rank, partial(gather, fabric))
+        share_batch_norms(model, fabric.world_size, self.processes.gather)
         self.ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
         self.critics = {ratio.name: fabric.to_device(ratio.network(model.latents)) for ratio in self.ratios}
         self.modules: Mapping[str, nn.Module] = {
