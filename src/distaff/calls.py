@@ -12,6 +12,10 @@ import yaml
 
 from distaff.errors import DistaffError, unknown
 
+ADDED_LATER = {"added_later": True}
+"""Metadata of a field that first runs did not have: at its default it is not written down, so that a run made
+before it is still the same run, under the same name."""
+
 
 def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
     """The functions that a module itself defines, by name: adding one there is all it takes to be found."""
@@ -84,12 +88,20 @@ def to_plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if type(value).__str__ is not object.__str__:
             return str(value)
-        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {
+            f.name: to_plain(item)
+            for f in dataclasses.fields(value)
+            if _told(f, item := getattr(value, f.name))
+        }
     if isinstance(value, Mapping):
         return {key: to_plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [to_plain(item) for item in value]
     return value
+
+
+def _told(field: dataclasses.Field[Any], value: Any) -> bool:
+    return not field.metadata.get("added_later") or value != field.default
 
 
 def from_plain(value: Any, hint: Any, name: str) -> Any:

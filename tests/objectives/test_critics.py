@@ -5,6 +5,7 @@ import torch
 from lightning_fabric import Fabric
 from torch.nn import functional as F
 
+from distaff.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.likelihoods import Gaussian
 from distaff.models.priors import Prior
@@ -17,6 +18,7 @@ from distaff.objectives.critics import (
     DensityRatio,
     DensityRatioGroups,
     DensityRatioPrior,
+    DensityRatioTC,
     non_saturating,
     permute_groups,
 )
@@ -135,11 +137,12 @@ def trained_critic(term, draw, reference, latents):
         return term.reading(critic(draw(20_000))).mean().item()
 
 
-def test_the_ratio_to_the_prior_approaches_the_closed_form():
+@pytest.mark.parametrize("logits", [1, 2])
+def test_the_ratio_to_the_prior_approaches_the_closed_form(logits):
     """KL(N(0.7, 0.8²) ‖ N(0, 1)) = ½ (μ² + σ² − 1) − log σ."""
     latents = LatentSpace.parse(1)
     model = toys.model(toys.ring(10), 1)
-    term = DensityRatioPrior(CriticSettings(hidden=64, layers=2))
+    term = DensityRatioPrior(CriticSettings(hidden=64, layers=2, logits=logits))
     found = trained_critic(
         term,
         lambda n: 0.7 + 0.8 * torch.randn(n, 1),
@@ -147,6 +150,36 @@ def test_the_ratio_to_the_prior_approaches_the_closed_form():
         latents,
     )
     assert found == pytest.approx(0.5 * (0.49 + 0.64 - 1) - math.log(0.8), abs=0.06)
+
+
+def test_the_critic_of_do_and_tran_has_five_layers_and_one_logit():
+    """Tables 3 and 4: 5 × [FC 1000, leaky ReLU], FC 1."""
+    settings = CriticSettings(layers=5, betas=(0.5, 0.99), logits=1)
+    network = DensityRatioTC(settings).network(LatentSpace.parse(10))
+    assert [len(p) for p in network.parameters() if p.ndim == 2] == [1000] * 5 + [1]
+
+
+def test_one_logit_is_the_log_ratio_and_learns_by_binary_cross_entropy():
+    """−mean log σ(l) over q and log σ(−l) over the reference, as are two logits that are l apart."""
+    torch.manual_seed(0)
+    one = DensityRatioTC(CriticSettings(logits=1))
+    z, r, weight = torch.randn(6, 3), torch.randn(4, 3), torch.randn(3, 1)
+    loss, accuracy = one.critic_loss(lambda x: x @ weight, z, r)
+    of_q, of_r = (z @ weight).sigmoid().flatten(), (r @ weight).sigmoid().flatten()
+    torch.testing.assert_close(loss, -(of_q.log().sum() + (1 - of_r).log().sum()) / 10)
+    assert float(accuracy) == pytest.approx(float((of_q > 0.5).sum() + (of_r < 0.5).sum()) / 10)
+    torch.testing.assert_close(one.reading(z @ weight), (z @ weight)[:, 0])
+
+    two = DensityRatioTC(CriticSettings()).critic_loss(
+        lambda x: torch.cat([x @ weight, 0 * x[:, :1]], 1), z, r
+    )
+    torch.testing.assert_close(two[0], loss)
+    assert two[1] == accuracy
+
+
+def test_a_critic_of_three_logits_is_refused():
+    with pytest.raises(DistaffError, match="1 logit or 2, not 3"):
+        CriticSettings(logits=3)
 
 
 def test_the_ratio_to_a_learned_prior_pulls_at_it_as_the_kl_does():

@@ -15,7 +15,8 @@ from distaff.models.priors import Prior
 from distaff.models.priors.discrete import Relaxed
 from distaff.models.priors.gaussians import Anisotropic, FullCovariance
 from distaff.models.relaxed import BernoulliPosterior
-from distaff.objectives.densities import batch
+from distaff.objectives import recipes
+from distaff.objectives.densities import batch, weighted
 from distaff.objectives.divergences import (
     DIVERGENCES,
     SCALES,
@@ -134,6 +135,20 @@ def test_inclusive_kl_is_that_of_the_prior_to_q_z():
 def test_exclusive_kl_is_that_of_q_z_to_the_prior():
     found, world = averages(exclusive_kl)
     assert found == pytest.approx(world.kl_to(torch.eye(2).double()), abs=0.04)
+
+
+@pytest.mark.parametrize("recipe", [recipes.alpha_beta_vae, recipes.info_vae, recipes.wae])
+def test_the_exclusive_kl_takes_the_recipes_density(recipe):
+    """E log q̂(z) − log p(z) with Chen's w_ij = 1/(NB), by hand, for B = 20 of N = 10,000."""
+    objective = recipe(divergence=exclusive_kl, density=weighted)
+    torch.manual_seed(0)
+    mu, logvar = torch.randn(20, 2).double(), torch.full((20, 2), -1.0).double()
+    s = worlds.step_of(mu, logvar, worlds.space(2), 10_000, objective.density)
+    (found,) = [w.term(s) for w in objective.terms if w.term.name == "exclusive_kl"]
+    normal = torch.distributions.Normal(mu, (logvar / 2).exp())
+    log_q = normal.log_prob(s.z[:, None]).sum(-1).logsumexp(1) - math.log(10_000 * 20)
+    log_p = torch.distributions.Normal(0, 1).log_prob(s.z).sum(-1)
+    torch.testing.assert_close(found, (log_q - log_p).mean())
 
 
 def pull_on_prior(divergence, prior, parameter, mu, logvar, repeats=60):

@@ -1,11 +1,16 @@
 """log p(x) on a linear-Gaussian model, where it is known."""
 
+import itertools
+import math
+
 import pytest
 import torch
 from torch import nn
 
 from distaff.errors import DistaffError
+from distaff.models.latents import Concrete, LatentSpace
 from distaff.models.networks import Networks
+from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.evidence import Evidence, iwae_bound
 from tests.objectives import worlds
@@ -53,8 +58,82 @@ def test_with_the_true_posterior_any_number_of_particles_in_any_blocks_gives_log
 def test_a_grid_is_exact_for_a_single_latent():
     model, x = linear_gaussian(1)
     torch.testing.assert_close(Evidence("grid", 400)(model, x), exact(model, x), rtol=1e-6, atol=1e-6)
-    with pytest.raises(DistaffError, match="single latent"):
-        Evidence("grid", 400)(linear_gaussian(2)[0], x)
+
+
+def discrete(latents: str, prior: str = "learned_classes") -> tuple[VAE, torch.Tensor]:
+    """p(x|z) = N(Wz + b, I) of any latents, with classes of unequal probabilities."""
+    torch.manual_seed(0)
+    space = LatentSpace.parse(latents)
+    networks = Networks(nn.Linear(5, space.parameters), nn.Linear(space.width, 5))
+    model = VAE(networks, space, parse_prior(prior, space), worlds.UnitGaussian).double()
+    for parameter in model.prior.parameters():
+        nn.init.normal_(parameter)
+    return model, torch.randn(7, 5).double()
+
+
+def test_discrete_latents_are_summed_over_their_classes():
+    """log Σ_c p(c) N(x; W e_c + b, I) and, for two bits, over their four combinations, by hand."""
+    model, x = discrete("c=concrete:3")
+    (prior,) = model.prior.parts
+    w, b = model.decoder.weight, model.decoder.bias
+    each = [torch.distributions.Normal(w[:, c] + b, 1).log_prob(x).sum(1) for c in range(3)]
+    expected = (torch.stack(each, 1) + prior.logits.log_softmax(0)).logsumexp(1)
+    torch.testing.assert_close(Evidence("grid", 2)(model, x), expected)
+
+    model, x = discrete("b=bernoulli:2")
+    (prior,) = model.prior.parts
+    w, b, p = model.decoder.weight, model.decoder.bias, prior.logits.sigmoid()
+    total = 0.0
+    for first, second in itertools.product((0, 1), (0, 1)):
+        chance = (p[0] if first else 1 - p[0]) * (p[1] if second else 1 - p[1])
+        mean = first * w[:, 0] + second * w[:, 1] + b
+        total = total + chance * torch.distributions.Normal(mean, 1).log_prob(x).sum(1).exp()
+    torch.testing.assert_close(Evidence("grid", 2)(model, x), total.log())
+
+
+def test_a_real_latent_beside_discrete_ones_is_integrated_for_each_of_their_classes():
+    """Given the class, x is Gaussian: N(W_c + b, W_z W_zᵀ + I)."""
+    model, x = discrete("z=gaussian:1,b=bernoulli:1,c=concrete:3", "normal")
+    w, b = model.decoder.weight, model.decoder.bias
+    cov = w[:, :1] @ w[:, :1].T + torch.eye(5).double()
+    each = [
+        torch.distributions.MultivariateNormal(bit * w[:, 1] + w[:, 2 + c] + b, cov).log_prob(x)
+        for bit, c in itertools.product((0, 1), range(3))
+    ]
+    expected = torch.stack(each, 1).logsumexp(1) - math.log(6)
+    torch.testing.assert_close(Evidence("grid", 400)(model, x), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_few_sharp_classes_are_what_importance_sampling_finds():
+    """At a low temperature relaxed bits are all but at their classes."""
+    model, x = discrete("b=bernoulli:1")
+    model.temperature = 0.02
+    torch.manual_seed(0)
+    torch.testing.assert_close(iwae_bound(model, x, 20_000), Evidence("grid", 2)(model, x), rtol=0, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("latents", "prior", "points", "message"),
+    [
+        ("gaussian:2", "normal", 400, "has 2 real latents: use iwae:K"),
+        ("gaussian:2,bernoulli:1", "normal", 400, "has 2 real latents"),
+        ("bernoulli:11", "normal", 2, "has 2,048 combinations of classes"),
+        ("concrete:40,bernoulli:5", "normal", 2, "has 1,280 combinations of classes"),
+        ("gaussian:1", "normal", 5, "5 points from -8 to 8 do not hold the prior's mass"),
+        ("gaussian:1", "student_t:1", 400, "do not hold the prior's mass"),
+        ("concrete:3", "tests.objectives.test_evidence:silent", 2, "does not say its classes' probabilities"),
+    ],
+)
+def test_what_a_grid_cannot_do_is_refused_in_a_sentence(latents, prior, points, message):
+    model, x = discrete(latents, prior)
+    with pytest.raises(DistaffError, match=message) as error:
+        Evidence("grid", points)(model, x)
+    assert "\n" not in str(error.value)
+
+
+def silent(group: Concrete) -> nn.Module:
+    """A prior that gives no probabilities of classes."""
+    return nn.Identity()
 
 
 def test_the_gradient_is_that_of_log_p_x_and_never_reaches_the_encoder():

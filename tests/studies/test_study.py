@@ -109,6 +109,11 @@ def test_keys_are_the_hash_of_what_is_not_at_its_default():
     assert run.key == f"beta_vae-beta2-seed3-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
     (usual,) = parse(seeds=[3], runs=[{"recipe": "beta_vae", "beta": 4}]).runs
     assert usual.key.startswith("beta_vae-seed3-")
+    (run,) = parse(seeds=[3], runs=[{"recipe": "factor_vae", "critic": {"layers": 2}}]).runs
+    first = {"hidden": 1000, "layers": 2, "learning_rate": 1e-4, "betas": [0.5, 0.9]}
+    calls |= {"recipe": "factor_vae", "arguments": {"critic": first}}
+    text = json.dumps(calls, sort_keys=True, separators=(",", ":"))
+    assert run.key == f"factor_vae-seed3-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
 @pytest.mark.parametrize(

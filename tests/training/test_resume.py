@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from safetensors.numpy import load_file
 
 from distaff.errors import DistaffError
+from distaff.objectives.critics import CriticSettings
 from distaff.training.log import read_log
 from distaff.training.run import RunFolder
 from distaff.training.train import load, resume, train
@@ -20,6 +22,7 @@ from tests import toys
 from tests.processes import Forked, distaff
 
 STEPS = 90
+TWO_LOGITS, ONE_LOGIT = (CriticSettings(hidden=8, layers=1, logits=n) for n in (2, 1))
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +177,27 @@ def test_two_processes_do_not_train_in_one_folder(short_run, tmp_path):
     with RunFolder(tmp_path / "run").lock(), pytest.raises(DistaffError, match="another process is training"):
         short_run(steps=4)
     short_run(steps=4)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "forget", "other"),
+    [
+        ("wae", lambda arguments: arguments.pop("density"), {"density": "weighted"}),
+        ("factor_vae", lambda arguments: arguments["critic"].pop("logits", None), {"critic": ONE_LOGIT}),
+    ],
+)
+def test_arguments_that_came_later_leave_earlier_runs_the_same(tmp_path, recipe, forget, other):
+    settings = {"steps": 2, "batch_size": 16, "network": "tests.toys:mlp", "progress": False}
+    settings |= {"out": tmp_path / "run", "accelerator": "cpu"}
+    own = {"critic": TWO_LOGITS} if "critic" in other else {}
+    train(recipe, toys.tiny_images(), **own, **settings)
+    file = tmp_path / "run/run.yaml"
+    content = yaml.safe_load(file.read_text())
+    forget(content["recipe"]["arguments"])
+    file.write_text(yaml.safe_dump(content))
+    train(recipe, toys.tiny_images(), **own, **settings)
+    with pytest.raises(DistaffError, match="holds another run"):
+        train(recipe, toys.tiny_images(), **{**own, **other}, **settings)
 
 
 def test_another_run_in_the_folder_is_refused_and_left_alone(short_run, tmp_path):

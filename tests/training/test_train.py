@@ -1,8 +1,11 @@
+from importlib.metadata import version
+
 import numpy as np
 import pytest
 import torch
 import yaml
 
+import distaff
 from distaff.errors import DistaffError
 from distaff.objectives.objective import term
 from distaff.objectives.terms import kl, nll
@@ -19,7 +22,10 @@ def test_the_run_folder_describes_itself(tmp_path):
     assert content["recipe"] == {"name": "beta_vae", "arguments": {"beta": 2.0}}
     assert content["training"]["steps"] == 10
     assert content["data"]["shape"] == [1, 16, 16]
-    assert content["made_with"]["torch"] == torch.__version__.split("+")[0] or content["made_with"]["torch"]
+    for library in ("torch", "numpy", "lightning-fabric", "safetensors"):
+        assert content["made_with"][library] == version(library)
+    assert content["made_with"]["distaff"] == distaff.__version__
+    assert content["made_with"]["threads"] == torch.get_num_threads()
     lines = read_log(tmp_path / "run/log.jsonl")
     assert [line["step"] for line in lines] == [5, 10]
     assert lines[0]["loss"] == pytest.approx(lines[0]["nll"] + 2 * lines[0]["kl"], rel=1e-4)

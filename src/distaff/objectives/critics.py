@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from distaff.calls import ADDED_LATER
+from distaff.errors import DistaffError
 from distaff.models.critic import critic as critic_network
 from distaff.models.latents import LatentSpace
 from distaff.models.vae import VAE
@@ -18,17 +20,25 @@ from distaff.objectives.step import Step
 class CriticSettings:
     """The critic and its Adam, as in FactorVAE's appendix A.
 
+    That of Do & Tran 2020 (Tables 3, 4) is ``CriticSettings(layers=5, betas=(0.5, 0.99), logits=1)``.
+
     Args:
-        hidden: units of a hidden layer.
+        hidden: units per hidden layer.
         layers: hidden layers.
         learning_rate: 1e-4 for 2D Shapes and 3D Faces, 1e-5 for 3D Shapes, Chairs and CelebA.
         betas: Adam's decay rates.
+        logits: 2, of q(z) and of the reference, under a softmax; or 1, of their ratio, under a sigmoid.
     """
 
     hidden: int = 1000
     layers: int = 6
     learning_rate: float = 1e-4
     betas: tuple[float, float] = (0.5, 0.9)
+    logits: int = field(default=2, metadata=ADDED_LATER)
+
+    def __post_init__(self) -> None:
+        if self.logits not in (1, 2):
+            raise DistaffError(f"a critic has 1 logit or 2, not {self.logits}.")
 
 
 def permute_dims(z: Tensor, latents: LatentSpace) -> Tensor:
@@ -75,8 +85,8 @@ def log_prior(s: Step) -> Tensor:
 
 
 def log_ratio(logits: Tensor) -> Tensor:
-    """log q(z)/r(z) (B,) as the critic's logits (B, 2) have it (FactorVAE Eq. 3)."""
-    return logits[:, 0] - logits[:, 1]
+    """log q(z)/r(z) (B,) as the critic has it: the difference of two logits (FactorVAE Eq. 3), or the one."""
+    return logits[:, 0] - logits[:, 1] if logits.shape[1] == 2 else logits[:, 0]
 
 
 def non_saturating(logits: Tensor) -> Tensor:
@@ -92,7 +102,7 @@ class DensityRatio(Term):
         name: what the divergence is called in logs.
         reference: gives samples of r(z) from the model and a second, independent batch.
         settings: the critic and its optimiser.
-        reading: from the critic's logits (B, 2) to what is averaged over the batch.
+        reading: from the critic's logits (B, 1 or 2) to what is averaged over the batch.
         log_reference: log r(z) (B,) where r is known and may be learned. A critic's estimate is blind to
             that: the term's gradient to r's own parameters is that of −E log r(z), as in KL(q(z) ‖ r(z)).
     """
@@ -114,7 +124,8 @@ class DensityRatio(Term):
 
     def network(self, latents: LatentSpace) -> nn.Module:
         """A new critic for a latent space."""
-        return critic_network(latents.width, self.settings.hidden, self.settings.layers)
+        settings = self.settings
+        return critic_network(latents.width, settings.hidden, settings.layers, outputs=settings.logits)
 
     def critic_loss(self, network: nn.Module, z: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         """Cross-entropy of telling z (B, width) ~ q from r (B, width), and the accuracy.
@@ -125,8 +136,11 @@ class DensityRatio(Term):
         labels = torch.arange(2, device=z.device).repeat_interleave(
             torch.tensor([len(z), len(r)], device=z.device)
         )
+        ratio = log_ratio(logits)
         with torch.no_grad():
-            accuracy = (logits.argmax(1) == labels).float().mean()
+            accuracy = ((ratio < 0) == (labels == 1)).float().mean()
+        if self.settings.logits == 1:
+            return F.binary_cross_entropy_with_logits(ratio, (labels == 0).to(ratio.dtype)), accuracy
         return F.cross_entropy(logits, labels), accuracy
 
 

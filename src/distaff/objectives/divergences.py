@@ -96,10 +96,16 @@ mmd_joint = Divergence("mmd_joint", _to_prior(mmd_of_squares))
 """As in Tolstikhin et al. 2018: squared distances in all dimensions."""
 
 inclusive_kl = Divergence("inclusive_kl", _inclusive)
-"""KL(p(z) ‖ q(z)): the mean over z_j ~ p(z) of log p(z_j) − log 1/M Σ_i q(z_j|x_i) (Mathieu, App. B)."""
+"""KL(p(z) ‖ q(z)): the mean over z_j ~ p(z) of log p(z_j) − log 1/M Σ_i q(z_j|x_i) (Mathieu, App. B).
+
+The M posteriors are those of the objective's density: the batch's, or with ``exact`` the whole data set's.
+"""
 
 exclusive_kl = Divergence("exclusive_kl", marginal_kl.compute)
-"""KL(q(z) ‖ p(z)) by the objective's density (Mathieu, App. C, says how the estimate misleads)."""
+"""KL(q(z) ‖ p(z)) = E [log q(z) − log p(z)] with q(z) by the objective's density.
+
+Mathieu, App. C, says how estimates from a batch mislead; ``exact`` does not.
+"""
 
 DIVERGENCES = {d.name: d for d in (mmd, mmd_printed, mmd_joint, inclusive_kl, exclusive_kl)}
 

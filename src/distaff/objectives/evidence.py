@@ -1,16 +1,24 @@
-"""log p(x) = log ∫ p(x|z) p(z) dz: by importance sampling, or on a grid where there is a single latent."""
+"""log p(x) = log ∫ p(x|z) p(z) dz: by importance sampling, or in full where z has few values."""
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor
 
 from distaff.errors import DistaffError
+from distaff.models.latents import Gaussian, LatentSpace
+from distaff.models.priors import GroupPrior, Prior
+from distaff.models.priors.discrete import Relaxed
 from distaff.models.vae import VAE
 from distaff.objectives.objective import FunctionTerm
 
 GRID_END = 8.0
+MOST_CLASSES = 1024
+"""Combinations of classes that are still few."""
+MASS_ERROR = 0.01
+"""How far from 1 the prior's mass on the grid may be."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +29,11 @@ class Evidence:
     importance-weighted bound would pass to it is the estimator's, not p(x)'s.
 
     Args:
-        kind: ``iwae`` draws from q(z|x); ``grid`` covers −8 … 8 of a single latent, and is exact.
-        points: particles or grid points.
+        kind: ``iwae`` draws from q(z|x). ``grid`` sums p(x|z) p(z) over every combination of the classes of
+            discrete latents, and of K points between −8 and 8 of one real latent, if there is one. Discrete
+            latents are then at a class, as in draws from the model, where ``iwae`` has their relaxed
+            densities: the two agree as the temperature goes to 0.
+        points: particles or grid points; discrete latents alone have no use for it.
     """
 
     kind: str
@@ -32,12 +43,15 @@ class Evidence:
         """log p(x) (B,)."""
         if self.kind == "iwae":
             return log_importance_weights(model, x, self.points).logsumexp(1) - math.log(self.points)
-        if model.latents.width != 1:
-            raise DistaffError("the evidence on a grid needs a single latent: use iwae:K.")
-        step = 2 * GRID_END / (self.points - 1)
-        grid = torch.linspace(-GRID_END, GRID_END, self.points, device=x.device, dtype=x.dtype)
-        z = grid.repeat(len(x))[:, None]
-        return _log_joint(model, x, z).view(len(x), -1).logsumexp(1) + math.log(step)
+        z = every_value(model.latents, self.points, like=x)
+        log_p = _log_mass(model.latents, model.prior, z, self.points)
+        if abs(float(log_p.detach().logsumexp(0))) > MASS_ERROR:
+            raise DistaffError(
+                f"{self.points} points from {-GRID_END:g} to {GRID_END:g} do not hold the prior's mass: use "
+                "more of them, or iwae:K."
+            )
+        log_px_z = model.decode(z.repeat(len(x), 1)).log_prob(x.repeat_interleave(len(z), 0))
+        return (log_px_z.view(len(x), -1) + log_p).logsumexp(1)
 
     @classmethod
     def parse(cls, text: str) -> "Evidence":
@@ -73,6 +87,37 @@ def iwae_bound(model: VAE, x: Tensor, particles: int = 5000, block: int = 500) -
         weights = log_importance_weights(model, x, min(block, particles - start))
         total = torch.logaddexp(total, weights.double().logsumexp(1))
     return total - math.log(particles)
+
+
+def every_value(latents: LatentSpace, points: int, like: Tensor) -> Tensor:
+    """z (K, width): every combination of the classes of discrete variables and of a grid of a real one."""
+    real = sum(variable.classes == 0 for variable in latents.variables)
+    classes = math.prod(variable.classes or 1 for variable in latents.variables)
+    if real > 1 or classes > MOST_CLASSES:
+        what = f"{real} real latents" if real > 1 else f"{classes:,} combinations of classes"
+        raise DistaffError(
+            f"the evidence on a grid takes at most one real latent and {MOST_CLASSES:,} combinations of "
+            f"classes, and {latents} has {what}: use iwae:K."
+        )
+    grid = torch.linspace(-GRID_END, GRID_END, points, dtype=like.dtype)[:, None]
+    values = [torch.from_numpy(v.corners).to(like.dtype) if v.classes else grid for v in latents.variables]
+    picked = torch.cartesian_prod(*(torch.arange(len(value)) for value in values)).view(-1, len(values))
+    z = torch.cat([value[rows] for value, rows in zip(values, picked.T, strict=True)], dim=1)
+    return z.to(like.device)
+
+
+def _log_mass(latents: LatentSpace, prior: Prior, z: Tensor, points: int) -> Tensor:
+    """log p(z) (K,), with the length of the grid that a value of a real latent stands for."""
+    total = z.new_zeros(len(z))
+    for (name, group), part in zip(latents.groups.items(), prior.groups.values(), strict=True):
+        columns = z[:, latents.group_columns[name]]
+        if isinstance(group, Gaussian):
+            total = total + cast(GroupPrior, part).log_prob(columns) + math.log(2 * GRID_END / (points - 1))
+        elif isinstance(part, Relaxed):
+            total = total + part.log_classes(columns)
+        else:
+            raise DistaffError(f"the prior of {name} does not say its classes' probabilities: use iwae:K.")
+    return total
 
 
 def _log_joint(model: VAE, x: Tensor, u: Tensor) -> Tensor:

@@ -150,18 +150,21 @@ def batch_tc_vae(
     return beta_tcvae(beta, alpha, gamma, density)
 
 
-def info_vae(alpha: float = 0.0, lam: float = 1000.0, divergence: Divergence = mmd_joint) -> Objective:
+def info_vae(
+    alpha: float = 0.0, lam: float = 1000.0, divergence: Divergence = mmd_joint, density: Density = stratified
+) -> Objective:
     """InfoVAE (Zhao et al. 2017, Eq. 6): less of KL(q(z|x) ‖ p), more of D(q(z), p(z)).
 
     Args:
         alpha: takes α I(x;z) off the penalty; 1 is HFVAE Table 1's row.
         lam: λ, weight of the divergence of q(z) beyond the VAE's own.
         divergence: D; mmd_joint is Zhao's choice, in Tolstikhin's kernel.
+        density: how exclusive_kl and inclusive_kl estimate q(z).
     """
-    return nll + (1 - alpha) * kl + (alpha + lam - 1) * divergence
+    return (nll + (1 - alpha) * kl + (alpha + lam - 1) * divergence).using(density)
 
 
-def wae(lam: Weight = 10.0, divergence: Divergence = mmd_joint) -> Objective:
+def wae(lam: Weight = 10.0, divergence: Divergence = mmd_joint, density: Density = stratified) -> Objective:
     """Wasserstein auto-encoder (Tolstikhin et al. 2018, Eq. 4): nll + λ D(q(z), p(z)).
 
     Deterministic encoders are allowed: ``latents="point:10"``.
@@ -169,8 +172,9 @@ def wae(lam: Weight = 10.0, divergence: Divergence = mmd_joint) -> Objective:
     Args:
         lam: λ, 10 for MNIST and 100 for CelebA in the paper.
         divergence: D.
+        density: how exclusive_kl and inclusive_kl estimate q(z).
     """
-    return nll + lam * divergence
+    return (nll + lam * divergence).using(density)
 
 
 def wae_gan(lam: Weight = 10.0, critic: CriticSettings = CriticSettings()) -> Objective:
@@ -237,15 +241,21 @@ def structured_beta_vae(beta: Weight = 4.0) -> Objective:
     return nll + beta * kl
 
 
-def alpha_beta_vae(alpha: Weight = 1.0, beta: Weight = 1.0, divergence: Divergence = mmd) -> Objective:
+def alpha_beta_vae(
+    alpha: Weight = 1.0,
+    beta: Weight = 1.0,
+    divergence: Divergence = mmd,
+    density: Density = stratified,
+) -> Objective:
     """The decomposition objective (Mathieu et al. 2019, Eq. 7): overlap by β, the match of q(z) by α.
 
     Args:
         alpha: weight of the divergence D(q(z), p(z)).
         beta: weight of KL(q(z|x) ‖ p(z)).
         divergence: D; the paper uses mmd for sparsity and inclusive_kl for clusters.
+        density: how exclusive_kl and inclusive_kl estimate q(z).
     """
-    return nll + beta * kl + alpha * divergence
+    return (nll + beta * kl + alpha * divergence).using(density)
 
 
 def max_entropy_vae(beta: float = 4.0) -> Objective:
@@ -292,7 +302,8 @@ def ablated_elbo(
 
     Args:
         without: which term.
-        evidence: how log p(x) is estimated: iwae:K with K particles, grid:K for a single Gaussian latent.
+        evidence: how log p(x) is estimated: iwae:K with K particles, or grid:K, a sum over all classes of
+            discrete latents and K points of one real latent.
         density: how q(z) is estimated.
     """
     information, match = mutual_information, marginal_kl

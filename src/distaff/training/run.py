@@ -15,8 +15,10 @@ import yaml
 from filelock import FileLock, Timeout
 
 from distaff._version import __version__
+from distaff.calls import bind, public_functions, to_plain
 from distaff.errors import DistaffError, unknown
 from distaff.files import write_text
+from distaff.objectives import recipes
 from distaff.training.former import in_todays_words
 
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
@@ -97,6 +99,7 @@ class RunFolder:
         """Make the folder this run's own; one of the same run is kept, one of another run is refused."""
         if (self.path / "run.yaml").exists():
             held = self.read()
+            held["recipe"] = _with_defaults(held["recipe"])
             differing = [
                 difference for key in CALLS for difference in _differences(key, held[key], calls[key])
             ]
@@ -140,6 +143,14 @@ def _missing(content: Any) -> list[str]:
         raise unknown("kind of model in run.yaml", str(kind), MODELS)
     needed = {**CALLS, "model": CALLS["model"] + MODELS[kind]}
     return [f"{name}.{key}" for name, keys in needed.items() for key in keys if key not in sections[name]]
+
+
+def _with_defaults(recipe: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A recipe's call with the arguments that it has come to take since, at their defaults."""
+    function = public_functions(recipes).get(recipe["name"])
+    if function is None:
+        return recipe
+    return {"name": recipe["name"], "arguments": to_plain(bind(function, recipe["arguments"]))}
 
 
 def _differences(prefix: str, held: Any, asked: Any) -> list[str]:

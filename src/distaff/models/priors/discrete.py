@@ -38,6 +38,10 @@ class Relaxed(Marginals, nn.Module):
         """The relaxed density of each variable, (B, dims)."""
         return self._density(self.logits).log_prob_dims(u)
 
+    def log_classes(self, z: Tensor) -> Tensor:
+        """The log-probability (B,) of the classes that z (B, width) is at."""
+        return self._density(self.logits.expand(len(z), -1)).log_code_dims(z).sum(-1)
+
     def sample(self, count: int, like: Tensor) -> Tensor:
         """u (count, width) of relaxed draws on the device and in the type of ``like``."""
         return self._density(self.logits.to(like.dtype).expand(count, -1)).rsample()
