@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import torch
-import yaml
 from matplotlib.figure import Figure
 
 from distaff import figures
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.evaluation import Encoded, drawable, encode_run, evaluate_encoded, trained_steps, traversals
-from distaff.files import write_text
+from distaff.files import write_text, yaml_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
 from distaff.naming import read_names, titled
@@ -42,7 +41,7 @@ def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool
         *_pictures(folder, model, data, encoded),
         _scores(scores, read_names(folder)),
         Text(str(build_goal(calls)), title="What was minimised"),
-        Code(yaml.safe_dump(calls, sort_keys=False), title="Settings (run.yaml)", folded=True),
+        Code(yaml_text(calls), title="Settings (run.yaml)", folded=True),
         Code(_commands(folder), title="Look closer"),
     ]
     path = Path(out) if out is not None else folder.path / "report.html"

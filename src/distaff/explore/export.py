@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import io
-import json
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from distaff.explore.explored import Explored
 from distaff.explore.painting import Pixels
 from distaff.explore.server import asset
 from distaff.explore.session import Json, Session, text
-from distaff.files import write_text
+from distaff.files import json_text, write_text
 
 STARTS = 6
 """Observations to start from."""
@@ -31,7 +30,7 @@ def export_page(session: Session, path: Path) -> Path:
 
     The page looks like the live one, but moves one latent at a time.
     """
-    write_text(path, _inlined(json.dumps(frozen(session))))
+    write_text(path, _inlined(json_text(frozen(session))))
     return path
 
 

@@ -20,6 +20,7 @@ from distaff.explore.explored import Explored
 from distaff.explore.guard import Guard
 from distaff.explore.session import STEPS, Json, Session
 from distaff.explore.uploads import LARGEST_UPLOAD
+from distaff.files import json_text
 
 ASSETS = {
     "": ("index.html", "text/html"),
@@ -32,6 +33,14 @@ ASSETS = {
 
 LARGEST_QUESTION = 1 << 16
 Result = TypeVar("Result")
+
+
+class Answer(JSONResponse):
+    """JSON as all of the library's is written."""
+
+    def render(self, content: Any) -> bytes:
+        """The bytes of the body."""
+        return json_text(content).encode()
 
 
 def build_app(session: Session, token: str, host: str = "127.0.0.1") -> Starlette:
@@ -67,21 +76,21 @@ class Answers:
 
     async def session(self, _: Request) -> Response:
         """All that the page needs to draw itself."""
-        return JSONResponse(await self._do(self._session.describe))
+        return Answer(await self._do(self._session.describe))
 
     async def start(self, request: Request) -> Response:
         """{"index": i} starts from an observation, {} from the prior's centre."""
         index = (await _question(request)).get("index")
         if index is None:
-            return JSONResponse(await self._do(self._session.start_at_centre))
+            return Answer(await self._do(self._session.start_at_centre))
         if not isinstance(index, int) or isinstance(index, bool):
             raise DistaffError("an observation is chosen by its number, from 0.")
-        return JSONResponse(await self._do(lambda: self._session.start_at(index)))
+        return Answer(await self._do(lambda: self._session.start_at(index)))
 
     async def upload(self, request: Request) -> Response:
         """The body is an image file to start from."""
         content = await _body(request, LARGEST_UPLOAD)
-        return JSONResponse(await self._do(lambda: self._session.start_from_file(content)))
+        return Answer(await self._do(lambda: self._session.start_from_file(content)))
 
     async def decode(self, request: Request) -> Response:
         """{"values": [...]} → the bytes of one picture, row by row."""
@@ -101,12 +110,12 @@ class Answers:
         latent, title = question.get("latent"), question.get("title")
         if not isinstance(latent, str) or not isinstance(title, str):
             raise DistaffError("a name is given as a latent and a title, both texts.")
-        return JSONResponse(await self._do(lambda: run.rename(latent, title)))
+        return Answer(await self._do(lambda: run.rename(latent, title)))
 
     async def factors(self, request: Request) -> Response:
         """I(z_j; y_k), as soon as it is known."""
         future = self._factors[self._session.runs.index(self._run(request))]
-        return JSONResponse(await asyncio.wrap_future(future))
+        return Answer(await asyncio.wrap_future(future))
 
     def _run(self, request: Request) -> Explored:
         runs = {str(i): run for i, run in enumerate(self._session.runs)}
@@ -160,5 +169,5 @@ async def _question(request: Request) -> dict[str, Any]:
 def _sentence(_: Request, error: Exception) -> Response:
     """One sentence for the page to show."""
     if isinstance(error, HTTPException):
-        return JSONResponse({"error": error.detail}, error.status_code)
-    return JSONResponse({"error": str(error)}, 422)
+        return Answer({"error": error.detail}, error.status_code)
+    return Answer({"error": str(error)}, 422)

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from distaff._version import __version__
+from distaff.files import yaml_text
 
 PICTURE = "traversals.png"
 
@@ -19,11 +18,11 @@ def model_card(
         calls: the run's calls, as ``run.yaml`` holds them.
         objective: what was minimised, in words.
         step: of the checkpoint.
-        scores: as ``Score.to_dict`` gives them.
+        scores: as ``scores.json`` holds them, where a value that is not finite is null.
         picture: whether there is a traversal picture beside the card.
     """
     title = f"{calls['recipe']['name']} on {calls['data']['name']}"
-    front = yaml.safe_dump(_metadata(title, calls, scores), sort_keys=False, allow_unicode=True)
+    front = yaml_text(_metadata(title, calls, scores))
     sections = [
         f"---\n{front}---",
         f"# {title}",
@@ -79,7 +78,7 @@ def _table(scores: Sequence[Mapping[str, Any]]) -> str:
 
 def _settings(calls: Mapping[str, Any]) -> str:
     shown = {key: calls[key] for key in ("recipe", "model", "training")}
-    return f"```yaml\n{yaml.safe_dump(shown, sort_keys=False)}```"
+    return f"```yaml\n{yaml_text(shown)}```"
 
 
 def _shape(calls: Mapping[str, Any]) -> str:

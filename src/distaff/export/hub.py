@@ -14,7 +14,7 @@ from distaff.errors import DistaffError
 from distaff.evaluation import drawable, encode_run, evaluate_encoded, trained_steps, traversals
 from distaff.export.card import PICTURE, model_card
 from distaff.export.formats import Written, refuse_existing
-from distaff.files import write_text
+from distaff.files import finite, write_text
 from distaff.models.representation import Representation
 from distaff.training.hub import CONFIG, WEIGHTS, write_model
 from distaff.training.run import RunFolder
@@ -68,7 +68,8 @@ def _scores(
             return scores
     if data is None:
         return []
-    return [score.to_dict() for score in evaluate_encoded(encode_run(folder, data, progress), data).scores]
+    found = evaluate_encoded(encode_run(folder, data, progress), data)
+    return [finite(score.to_dict()) for score in found.scores]
 
 
 def _picture(

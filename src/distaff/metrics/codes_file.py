@@ -1,7 +1,5 @@
 """Codes on disk: npz files of means, log-variances, categorical groups and factors."""
 
-import json
-import math
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -13,10 +11,9 @@ from numpy.typing import NDArray
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError
-from distaff.files import atomic_file, write_text
+from distaff.files import atomic_file, write_json
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
 from distaff.metrics.inputs import Factors, as_factors
-from distaff.metrics.score import Score
 
 _MEANS = ("means", "mean", "mu", "codes", "z")
 _LOGVARS = ("logvars", "logvar", "log_variances")
@@ -86,18 +83,8 @@ def evaluate_file(
 
 def write_scores(path: Path | str, evaluation: Evaluation, **facts: Any) -> None:
     """Write scores, with their settings and breakdowns, and the reasons for absent ones, as JSON."""
-    content = {
-        **facts,
-        "scores": [plain_score(score) for score in evaluation.scores],
-        "skipped": dict(evaluation.skipped),
-    }
-    write_text(Path(path), json.dumps(content, indent=2, allow_nan=False) + "\n")
-
-
-def plain_score(score: Score) -> dict[str, Any]:
-    """A score as JSON holds it: what is not finite is null."""
-    plain: dict[str, Any] = _finite(score.to_dict())
-    return plain
+    scores = [score.to_dict() for score in evaluation.scores]
+    write_json(Path(path), {**facts, "scores": scores, "skipped": dict(evaluation.skipped)})
 
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
@@ -114,12 +101,3 @@ def _load(path: Path) -> dict[str, NDArray[Any]]:
 
 def _first(arrays: dict[str, NDArray[Any]], names: tuple[str, ...]) -> NDArray[Any] | None:
     return next((arrays[name] for name in names if name in arrays), None)
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: both become null."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -6,9 +6,8 @@ from typing import Any
 
 from distaff.errors import DistaffError
 from distaff.evaluation import Encoded, elbo_scores, encode_run, trained_steps, varied_factors
-from distaff.files import write_text
+from distaff.files import write_json
 from distaff.metrics import Factors
-from distaff.metrics.codes_file import plain_score
 from distaff.metrics.evaluation import evaluate_scores
 from distaff.studies.study_run import StudyRun
 
@@ -25,7 +24,7 @@ def score(run: StudyRun) -> None:
     encoded = encode_run(run.folder, run.data, progress=False)
     factors = varied_factors(run.data) if asked else None
     content["scores"] = [
-        *(plain_score(one) for one in elbo_scores(encoded)),
+        *(one.to_dict() for one in elbo_scores(encoded)),
         *(entry for entry in content["scores"] if "metric" in entry),
     ]
     for metric in asked:
@@ -35,7 +34,7 @@ def score(run: StudyRun) -> None:
             content["skipped"][metric] = str(reason)
         content["asked"].append(metric)
     content["seconds"] = round(content["seconds"] + time.monotonic() - began, 2)
-    write_text(run.folder.scores, json.dumps(content, indent=2, allow_nan=False) + "\n")
+    write_json(run.folder.scores, content)
 
 
 def _held(run: StudyRun) -> dict[str, Any]:
@@ -54,4 +53,4 @@ def _held(run: StudyRun) -> dict[str, Any]:
 
 def _measured(metric: str, encoded: Encoded, factors: Factors | None) -> list[dict[str, Any]]:
     found = evaluate_scores(encoded.standard_codes, factors, metrics=[metric]).scores
-    return [{"metric": metric, **plain_score(one)} for one in found]
+    return [{"metric": metric, **one.to_dict()} for one in found]

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from distaff.calls import find_function
 from distaff.errors import DistaffError, unknown
+from distaff.files import yaml_text
 from distaff.metrics.evaluation import selected
 from distaff.studies.grid import combinations
 from distaff.studies.run_call import RunCall, training_parameters
@@ -147,7 +148,7 @@ class Study:
     def to_yaml(self) -> str:
         """The file again, with the scale it was read at."""
         content = {"name": self.name, **yaml.safe_load(self.source), "scale": self.scale}
-        return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+        return yaml_text(content)
 
 
 def drawings_in(module: ModuleType) -> dict[str, Callable[..., Drawn]]:

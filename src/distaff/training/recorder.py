@@ -1,6 +1,5 @@
 """What a run leaves behind while it trains: log lines, TensorBoard, checkpoints, progress."""
 
-import json
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -11,7 +10,7 @@ from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
 from distaff.errors import DistaffError
-from distaff.files import write_json
+from distaff.files import append_json_line, write_json
 from distaff.training import checkpoint
 from distaff.training.health import Health, Line, well
 from distaff.training.learner import Learner
@@ -123,8 +122,7 @@ class Recorder:
         line["seconds"] = round(time.monotonic() - self._started, 2)
         self.progress.update(line)
         if self.folder is not None and self._board is not None:
-            with self.folder.log.open("a") as file:
-                file.write(json.dumps(line) + "\n")
+            append_json_line(self.folder.log, line)
             for name in self._names:
                 self._board.add_scalar(name, line[name], line["step"])
         self._health.see(line)

@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from distaff._version import __version__
 from distaff.calls import bind, public_functions, to_plain
 from distaff.errors import DistaffError, unknown
-from distaff.files import write_text
+from distaff.files import write_text, yaml_text
 from distaff.objectives import recipes
 from distaff.training.former import in_todays_words
 
@@ -85,7 +85,7 @@ class RunFolder:
         if not file.is_file():
             raise DistaffError(f"{self.path} is not a run folder: it has no run.yaml.")
         try:
-            content = yaml.safe_load(file.read_text())
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise DistaffError(f"{file} is not readable YAML: restore it or train again.") from error
         missing = _missing(content)
@@ -127,7 +127,7 @@ class RunFolder:
     def write(self, calls: Mapping[str, Any]) -> None:
         """Write ``run.yaml``, with what it was made with."""
         content = {**{key: calls[key] for key in CALLS}, "made_with": _surroundings()}
-        write_text(self.path / "run.yaml", yaml.safe_dump(content, sort_keys=False))
+        write_text(self.path / "run.yaml", yaml_text(content))
 
 
 def warn(message: str) -> None:
