@@ -19,6 +19,7 @@ from distaff.models.layers import Networks, Shape
 from distaff.models.representation import Representation
 from distaff.objectives.evidence import Evidence
 from distaff.training.train import train
+from studies.esmaeili18.ablations import Toy, toy_panels
 
 POINTS = torch.linspace(-2, 2, 7)[:, None]
 NOISE = 0.2
@@ -88,8 +89,9 @@ def panels(seed: int = 0) -> Figure:
     for without, title in TITLES.items():
         model = trained(without, seed).model
         prior, p_x = Normal(0.0, 1.0).log_prob(z).exp(), _log_px(model, x[:, None]).exp()
-        toys[title] = figures.Toy(z, _posteriors(model, z), prior, x, p_x, POINTS[:, 0])
-    return figures.ablations(toys)
+        arrays = (z, _posteriors(model, z), prior, x, p_x, POINTS[:, 0])
+        toys[title] = Toy(*(array.numpy() for array in arrays))
+    return toy_panels(toys)
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ from torch.distributions import Categorical, Distribution, Independent, MixtureS
 from distaff import figures
 from distaff.data import pinwheel
 from distaff.training.train import train
+from studies.mathieu19.drawings import densities_by_weights
 
 ALPHAS = (0.0, 1.0, 3.0, 5.0)
 BETAS = (0.01, 0.5, 1.0, 1.2)
@@ -74,11 +75,11 @@ def grid_figure(seed: int = 0) -> Figure:
     extent, axis = (-0.75, 1.75, -0.75, 1.75), torch.linspace(-0.75, 1.75, 120)
     points = torch.cartesian_prod(axis, axis).flip(1)
 
-    def density(q: Distribution) -> Tensor:
-        return q.log_prob(points).exp().view(len(axis), -1)
+    def density(q: Distribution) -> np.ndarray:
+        return q.log_prob(points).exp().view(len(axis), -1).numpy()
 
     densities = {(a, b): density(aggregate(a, b, seed)) for a in ALPHAS for b in BETAS}
-    return figures.aggregate_posteriors(densities, extent, prior=density(PRIOR))
+    return densities_by_weights(densities, extent, density(PRIOR))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.stats import norm
-from scipy.stats import t as student_t
 
 from distaff import figures
 
@@ -62,23 +60,7 @@ def curves_by_setting() -> Figure:
     return figures.curves_by_setting(STEPS, grid, setting="β or γ")
 
 
-def critic_accuracy() -> Figure:
-    return figures.critic_accuracy(STEPS, {f"seed {i}": decay(0.85, 0.55 + 0.02 * i, 1)[0] for i in range(5)})
-
-
-def total_correlation() -> Figure:
-    true = {g: decay(5, 60 / g / 5) for g in (10, 20, 40, 80)}
-    return figures.total_correlation(STEPS, true, {g: runs * 0.2 for g, runs in true.items()})
-
-
-def information_per_latent() -> Figure:
-    ends = [3.1, 2.8, 2.2, 1.9, 1.5, 1.1, 0.6, 0.02, 0.01, 0.0]
-    return figures.information_per_latent(
-        STEPS, np.stack([decay(1, end, 1)[0].clip(0) for end in ends], axis=1)
-    )
-
-
-def tradeoff() -> Figure:
+def trade_off() -> Figure:
     spread = rng(2)
     runs = {
         name: {
@@ -104,7 +86,7 @@ def tradeoff() -> Figure:
             ],
         }.items()
     }
-    return figures.tradeoff(runs)
+    return figures.trade_off(runs)
 
 
 def scores_by_setting() -> Figure:
@@ -125,14 +107,6 @@ def points(slope: float, shift: float, noise: float = 0.1) -> dict[str, tuple[np
 
 def agreement() -> Figure:
     return figures.agreement({("DCI disentanglement", "JEMMIG (nats)"): points(-1, 4, 0.6)})
-
-
-def sampled_against_quantized() -> Figure:
-    return figures.sampled_against_quantized(points(1, -np.log(0.08)), points(1, 0), bin_width=0.08)
-
-
-def rmig_against_mig() -> Figure:
-    return figures.rmig_against_mig(points(1, 0), points(0.8, 0, 0.3))
 
 
 def kl_bars() -> Figure:
@@ -158,19 +132,6 @@ def scores_by_factor() -> Figure:
 def marginals() -> Figure:
     scales = np.linspace(0.2, 1.3, 10)
     return figures.marginals({f"γ = {g}": rng(g).normal(size=(5000, 10)) * scales for g in (10, 20, 40, 80)})
-
-
-def distributions_of_means() -> Figure:
-    means = {
-        f"D = {d}": np.sign(rng(d).normal(size=4000)) * s + 0.4 * rng(d + 1).normal(size=4000)
-        for d, s in ((10, 0.9), (100, 0.2), (200, 0.0))
-    }
-    return figures.distributions_of_means(means, "z3")
-
-
-def log_density_histograms() -> Figure:
-    estimates = {b: (rng(b).normal(-20, 2, 5000), rng(b + 1).normal(-18 - 6 / b, 3, 5000)) for b in (1, 5, 9)}
-    return figures.log_density_histograms(estimates)
 
 
 def information_matrix() -> Figure:
@@ -222,73 +183,11 @@ def metric_sensitivity_panels() -> Figure:
     return figures.metric_sensitivity(bins, scores, x_label="number of bins", series="model")
 
 
-def grid_density(means: np.ndarray, scale: float, n: int = 80) -> np.ndarray:
-    y, x = np.mgrid[-1 : 2 : n * 1j, -1 : 2 : n * 1j]
-    return np.mean([norm.pdf(x, a, scale) * norm.pdf(y, b, scale) for a, b in means], axis=0)
-
-
-def aggregate_posteriors() -> Figure:
-    corners = np.array([(0, 0), (0, 1), (1, 0), (1, 1)])
-    densities = {
-        (alpha, beta): grid_density(
-            corners * min(1, 0.3 + alpha / 5) + (0.5 - 0.5 * min(1, 0.3 + alpha / 5)),
-            0.05 + 0.08 * np.sqrt(beta),
-        )
-        for alpha in (0.0, 1.0, 3.0, 5.0)
-        for beta in (0.01, 0.5, 1.0, 1.2)
-    }
-    return figures.aggregate_posteriors(densities, (-1, 2, -1, 2), prior=grid_density(corners, 0.03**0.5))
-
-
-def prior_densities() -> Figure:
-    grid = np.linspace(-4, 4, 100)
-    panels = {f"ν = {nu}": np.outer(student_t.pdf(grid, nu), student_t.pdf(grid, nu)) for nu in (3, 5, 100)}
-    return figures.prior_densities(panels, (-4, 4, -4, 4))
-
-
 def plane() -> Figure:
     classes = np.repeat(np.arange(4), 100)
     radius, angle = 1 + 0.3 * rng().normal(size=400), 0.1 * rng(1).normal(size=400)
     angle += classes * np.pi / 2 + 0.25 * np.exp(radius)
     return figures.plane(np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), classes)
-
-
-def sparsity_against_alpha() -> Figure:
-    alphas = np.array([0, 200, 400, 600, 800, 1000])
-    noise = rng(3).normal(size=(3, 6))
-    rise = 1 - np.exp(-alphas / 200)
-    names = {"γ = 0, β = 1": 0.05, "γ = 0.9, β = 1": 0.6, "γ = 0, β = 5": 0.04, "γ = 0.9, β = 5": 0.5}
-    return figures.sparsity_against_alpha(
-        alphas,
-        {name: 0.2 + gain * rise + 0.02 * noise for name, gain in names.items()},
-        {name: 350 + 30 * gain * rise + 3 * noise for name, gain in names.items()},
-        {name: 0.1 + gain * (1 - rise) + 0.01 * noise for name, gain in names.items()},
-    )
-
-
-def removed_combination() -> Figure:
-    kept, removed = rng(1).normal(-0.4, 0.8, 5000), rng(2).normal(1.8, 0.4, 600)
-    values = {"trained on all": (kept, removed), "trained without thick 7s": (kept, removed - 0.2)}
-    return figures.removed_combination(values, blobs(12), blobs(12) * 0.8, feature="z3 (stroke thickness)")
-
-
-def ablations() -> Figure:
-    z, x, data = np.linspace(-3, 3, 200), np.linspace(-4, 4, 200), np.linspace(-2, 2, 7)
-    prior, model = norm.pdf(z), np.mean([norm.pdf(x, d, 0.4) for d in data], axis=0)
-    widths = {
-        "without ①": (0.0, 1.0),
-        "without ②": (0.8, 0.05),
-        "without ③": (0.6, 0.4),
-        "without ④": (1.1, 0.2),
-    }
-    return figures.ablations(
-        {
-            title: figures.Toy(
-                z, np.stack([norm.pdf(z, shrink * d, width) for d in data]), prior, x, model, data
-            )
-            for title, (shrink, width) in widths.items()
-        }
-    )
 
 
 def image_grid() -> Figure:
@@ -301,11 +200,6 @@ def samples() -> Figure:
 
 def reconstructions() -> Figure:
     return figures.reconstructions(blobs(16), blobs(16) * 0.7)
-
-
-def interpolation_planes() -> Figure:
-    planes = {(f"z{i}", f"z{j}"): blobs(7, 7) for i, j in ((0, 1), (0, 2), (1, 2))}
-    return figures.interpolation_planes(planes, np.linspace(-2, 2, 7))
 
 
 def traversals() -> Figure:

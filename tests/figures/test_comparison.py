@@ -9,12 +9,12 @@ from tests.figures.drawings import texts
 ERRORS, SCORES = np.array([30.0, 32.0, 34.0]), np.array([0.6, 0.7, 0.65])
 
 
-def test_tradeoff_draws_means_joined_along_the_setting_with_intervals_and_values():
+def test_a_trade_off_draws_means_joined_along_the_setting_with_intervals_and_values():
     runs = {
         "β-VAE": {1: (ERRORS, SCORES), 4: (ERRORS + 10, SCORES + 0.1)},
         "FactorVAE": {10: (ERRORS, SCORES)},
     }
-    (axes,) = comparison.tradeoff(runs, y="MIG").axes
+    (axes,) = comparison.trade_off(runs, y="MIG").axes
     np.testing.assert_allclose(axes.lines[0].get_xydata(), [[32, 0.65], [42, 0.75]])
     assert texts(axes.texts) == ["1", "4", "10"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("reconstruction error (nats)", "MIG")
@@ -26,7 +26,7 @@ def test_tradeoff_draws_means_joined_along_the_setting_with_intervals_and_values
 
 def test_intervals_of_two_seeds_do_not_push_the_runs_together():
     """They reach 12.7 standard errors each way: the frame ends half the runs' range beyond the runs."""
-    (axes,) = comparison.tradeoff(
+    (axes,) = comparison.trade_off(
         {"VAE": {1: ([30.0, 40.0], [0.5, 0.7])}, "β-VAE": {4: ([20.0, 32.0], [0.3, 0.6])}}
     ).axes
     np.testing.assert_allclose([axes.get_xlim(), axes.get_ylim()], [(10, 50), (0.1, 0.9)])
@@ -36,8 +36,8 @@ def test_intervals_of_two_seeds_do_not_push_the_runs_together():
     np.testing.assert_allclose(axes.get_ylim(), (0.1, 0.9))
 
 
-def test_tradeoff_of_one_seed_has_no_error_bars():
-    (axes,) = comparison.tradeoff({"VAE": {1: ([30.0], [0.6])}}).axes
+def test_a_trade_off_of_one_seed_has_no_error_bars():
+    (axes,) = comparison.trade_off({"VAE": {1: ([30.0], [0.6])}}).axes
     assert axes.containers[0].has_xerr is axes.containers[0].has_yerr is False
 
 
@@ -75,29 +75,13 @@ def test_agreement_leaves_out_undefined_correlations():
     assert axes.get_title() == ""
 
 
-def test_sampled_against_quantized_lines_are_apart_by_the_log_of_the_bin_width():
-    points = {"FactorVAE": ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])}
-    figure = comparison.sampled_against_quantized(points, points, bin_width=0.08)
-    intercepts = [axes.lines[0].get_xy1()[1] for axes in figure.axes]
-    np.testing.assert_allclose(intercepts, [-np.log(0.08), 0])
-    assert [axes.lines[0].get_slope() for axes in figure.axes] == [1, 1]
-    assert figure.axes[0].get_ylabel() == "JEMMIG, quantized (nats)"
-
-
-def test_rmig_against_mig_has_a_panel_for_each_mig():
-    points = {"β-VAE": ([0.1, 0.2, 0.4], [0.1, 0.3, 0.4])}
-    figure = comparison.rmig_against_mig(points, points)
-    assert [axes.get_xlabel() for axes in figure.axes] == ["MIG (Chen 2018)", "MIG (Locatello 2019)"]
-    assert all(axes.get_ylabel() == "RMIG" for axes in figure.axes)
-
-
 def test_wrong_shapes_are_refused():
     with pytest.raises(DistaffError, match="lengths differ"):
-        comparison.tradeoff({"VAE": {1: ([1, 2], [1])}})
+        comparison.trade_off({"VAE": {1: ([1, 2], [1])}})
     with pytest.raises(DistaffError, match="runs is empty"):
-        comparison.tradeoff({})
+        comparison.trade_off({})
     with pytest.raises(DistaffError, match="VAE is empty"):
-        comparison.tradeoff({"VAE": {}})
+        comparison.trade_off({"VAE": {}})
     with pytest.raises(DistaffError, match=r"VAE 1 must have the shape \(S,\)"):
         comparison.scores_by_setting({"VAE": {1: np.ones((2, 2))}}, score="MIG")
     with pytest.raises(DistaffError, match="is empty"):

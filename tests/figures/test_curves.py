@@ -67,43 +67,12 @@ def test_curves_by_setting_are_rows_of_quantities_and_columns_of_objectives():
     np.testing.assert_array_equal(figure.axes[3].lines[1].get_ydata(), np.full(5, 2.0))
 
 
-def test_critic_accuracy_shows_chance():
-    (axes,) = curves.critic_accuracy(STEPS, {"seed 0": np.full(5, 0.7), "seed 1": np.full(5, 0.6)}).axes
-    assert [set(line.get_ydata()) for line in axes.lines] == [{0.7}, {0.6}, {0.5}]
-    assert axes.get_ylabel() == "critic's accuracy"
-    assert texts(axes.texts) == ["chance"]
-
-
-def test_total_correlation_gives_a_setting_one_colour_in_both_panels():
-    true = {10: np.full(5, 3.0), 40: np.full((2, 5), 1.0)}
-    figure = curves.total_correlation(STEPS, true, {40: np.full(5, 0.4)})
-    left, right = figure.axes
-    assert [line.get_label() for line in left.lines] == ["γ = 10", "γ = 40"]
-    assert right.lines[0].get_color() == left.lines[1].get_color() != left.lines[0].get_color()
-    assert left.get_ylabel() == right.get_ylabel() == "total correlation (nats)"
-    np.testing.assert_array_equal(right.lines[0].get_ydata(), np.full(5, 0.4))
-
-
-def test_information_per_latent_parts_the_kept_from_the_pruned():
-    information = np.stack([np.linspace(0, 2, 5), np.linspace(2, 0, 5), np.linspace(0, 1, 5)], axis=1)
-    figure = curves.information_per_latent(STEPS, information)
-    kept, pruned = figure.axes
-    assert [line.get_label() for line in kept.lines] == ["z0", "z2"]
-    assert [line.get_label() for line in pruned.lines] == ["z1"]
-    np.testing.assert_array_equal(kept.lines[1].get_ydata(), information[:, 2])
-    assert kept.get_title() == "2 informative latents"
-    assert "nats" in kept.get_ylabel()
-    assert kept.get_ylim() == pruned.get_ylim()
-
-
 def test_wrong_shapes_are_refused():
     with pytest.raises(DistaffError, match="nll has 4 values a seed, but there are 5 points"):
         curves.training_curves(STEPS, {"nll": np.ones(4)})
     with pytest.raises(DistaffError, match="terms is empty"):
         curves.training_curves(STEPS, {})
-    with pytest.raises(DistaffError, match="5 points"):
-        curves.information_per_latent(STEPS, np.ones((4, 3)))
-    with pytest.raises(DistaffError, match="true is empty"):
-        curves.total_correlation(STEPS, {}, {1: np.ones(5)})
+    with pytest.raises(DistaffError, match="curves is empty"):
+        curves.curves_by_setting(STEPS, {})
     with pytest.raises(DistaffError, match=r"shape \(S, P\)"):
-        curves.critic_accuracy(STEPS, {"a": np.ones((2, 2, 5))})
+        curves.curves_by_setting(STEPS, {"nll": {"VAE": {1: np.ones((2, 2, 5))}}})

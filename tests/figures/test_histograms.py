@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 
 from distaff.errors import DistaffError
-from distaff.figures.histograms import distributions_of_means, log_density_histograms, marginals
+from distaff.figures.histograms import marginals
 from tests.figures.drawings import texts
 
 SAMPLES = np.random.default_rng(0).normal(size=(2000, 3))
@@ -48,28 +48,6 @@ def test_many_latents_go_on_in_further_rows():
     assert figure.axes[11].get_title() == "z11"
 
 
-def test_distributions_of_means_share_their_bins():
-    figure = distributions_of_means({"D = 10": SAMPLES[:, 0], "D = 100": SAMPLES[:, 1] + 5}, "z3")
-    first, second = figure.axes
-    np.testing.assert_array_equal(first.patches[0].get_data().edges, second.patches[0].get_data().edges)
-    assert area(first) == pytest.approx(1)
-    assert (first.get_xlabel(), first.get_ylabel(), second.get_title()) == (
-        "mean of z3 given x",
-        "density",
-        "D = 100",
-    )
-
-
-def test_log_density_histograms_say_the_total_correlation_with_its_sign():
-    joint, product = np.array([-10.0, -12.0]), np.array([-9.0, -9.5])
-    figure = log_density_histograms({5: (joint, product), 9: (product, joint)})
-    assert figure.axes[0].get_title() == "β = 5: TC ≈ −1.75 nats"
-    assert figure.axes[1].get_title() == "β = 9: TC ≈ 1.75 nats"
-    assert len(figure.axes) == 4
-    assert all("nats" in axes.get_xlabel() for axes in figure.axes)
-    assert figure.axes[2].patches[0].get_data().values.sum() == 2
-
-
 def test_wrong_shapes_are_refused():
     with pytest.raises(DistaffError, match="different numbers of latents"):
         marginals({"a": SAMPLES, "b": SAMPLES[:, :2]})
@@ -77,9 +55,5 @@ def test_wrong_shapes_are_refused():
         marginals({"a": SAMPLES}, (np.zeros(7), np.zeros(4)))
     with pytest.raises(DistaffError, match=r"shape \(N, D\)"):
         marginals({"a": SAMPLES[:, 0]})
-    with pytest.raises(DistaffError, match=r"shape \(N,\)"):
-        distributions_of_means({"a": SAMPLES})
     with pytest.raises(DistaffError, match="a holds values that are not finite"):
-        distributions_of_means({"a": [0.0, np.nan]})
-    with pytest.raises(DistaffError, match="joint 2, product 3"):
-        log_density_histograms({1: (np.zeros(2), np.zeros(3))})
+        marginals({"a": [[0.0], [np.nan]]})

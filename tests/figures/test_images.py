@@ -80,14 +80,6 @@ def test_reconstructions_lie_under_their_originals():
     np.testing.assert_array_equal(drawn(axes), montage(rows, breaks=[2]))
 
 
-def test_interpolation_planes_have_a_panel_a_pair():
-    planes = {("z0", "z1"): distinct(5, 5), ("z0", "z2"): distinct(5, 5), ("z1", "z2"): distinct(5, 5)}
-    figure = images.interpolation_planes(planes, np.linspace(-2, 2, 5))
-    assert [(one.get_ylabel(), one.get_xlabel()) for one in figure.axes] == list(planes)
-    assert texts(figure.axes[0].get_xticklabels()) == ["−2", "", "0", "", "2"]
-    np.testing.assert_array_equal(drawn(figure.axes[0]), montage(planes["z0", "z1"]))
-
-
 def test_wrong_shapes_are_refused():
     with pytest.raises(DistaffError, match="originals have the shape"):
         images.reconstructions(distinct(3), distinct(4))
@@ -97,7 +89,3 @@ def test_wrong_shapes_are_refused():
         images.image_grid(distinct(2, 2), row_labels=["a"])
     with pytest.raises(DistaffError, match="columns must be 1 or more"):
         images.image_grid(distinct(2), columns=0)
-    with pytest.raises(DistaffError, match="4 of them for 5 rows"):
-        images.interpolation_planes({("a", "b"): distinct(5, 5)}, [1, 2, 3, 4])
-    with pytest.raises(DistaffError, match="planes is empty"):
-        images.interpolation_planes({})

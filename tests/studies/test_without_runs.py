@@ -5,7 +5,11 @@ from distaff.cli import main
 STUDY = """
 about: Votes.
 figures:
-  - {drawing: factor_vae_sensitivity, votes: [20, 40], sizes: [10], seeds: 2, observations: 500}
+  - drawing: "studies.kim18.sensitivity:factor_vae_sensitivity"
+    votes: [20, 40]
+    sizes: [10]
+    seeds: 2
+    observations: 500
 """
 
 

@@ -20,7 +20,7 @@ LETTERS_A_COLUMN = 32
 """How many letters of tick labels fit beside each other in a figure of a column's width."""
 
 
-def tradeoff(
+def trade_off(
     runs: Mapping[str, Mapping[Any, Points]],
     *,
     x: str = "reconstruction error (nats)",
@@ -150,33 +150,6 @@ def agreement(
         if i == 0 and len(points) > 1:
             style.legend(one)
     return figure
-
-
-def sampled_against_quantized(
-    jemmig: Mapping[str, Points], rmig: Mapping[str, Points], *, bin_width: float
-) -> Figure:
-    """Estimates by sampling against those by quantization: Do & Tran's Fig. 24.
-
-    A quantized entropy exceeds the differential one by −log(bin width): JEMMIG holds one, in RMIG it cancels.
-
-    Args:
-        jemmig: objective → (sampled (M,), quantized (M,)), unnormalised, in nats.
-        rmig: likewise.
-        bin_width: of the quantization.
-    """
-    first, second = ((f"{name}, sampled (nats)", f"{name}, quantized (nats)") for name in ("JEMMIG", "RMIG"))
-    return agreement({first: jemmig, second: rmig}, offsets={first: -np.log(bin_width), second: 0.0})
-
-
-def rmig_against_mig(chen: Mapping[str, Points], locatello: Mapping[str, Points]) -> Figure:
-    """RMIG against Chen's MIG, of q(z|x), and Locatello's, of binned means: Do & Tran's Fig. 25.
-
-    Args:
-        chen: objective → (MIG (M,), RMIG (M,)).
-        locatello: likewise.
-    """
-    first, second = (("MIG (Chen 2018)", "RMIG"), ("MIG (Locatello 2019)", "RMIG"))
-    return agreement({first: chen, second: locatello}, offsets={first: 0.0, second: 0.0})
 
 
 def _pair(what: str, pair: Points) -> tuple[Array, Array]:

@@ -1,6 +1,6 @@
-"""Curves over training: logged terms, the critic's accuracy, total correlation, information per latent."""
+"""Curves over training: logged terms, and quantities by setting."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,13 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from distaff.figures import style
-from distaff.figures.arrays import Array, filled, mean_interval, named, numbers, seeds
+from distaff.figures.arrays import Array, filled, mean_interval, numbers, seeds
 from distaff.figures.style import count_axis, label, panels, small_multiples
 
 NATS = (
-    *("loss", "elbo", "nll", "kl", "sampled_kl", "mutual_information", "dimension_kl"),
-    *("total_correlation", "tc_between_groups", "tc_within_groups", "density_ratio_tc"),
-    *("inclusive_kl", "exclusive_kl", "critic_loss", "critic_tc", "code_log_likelihood"),
+    *("loss", "nll", "kl", "sampled_kl", "real_kl", "discrete_kl", "class_balance", "capacity_gap"),
+    *("mutual_information", "anchored_information", "total_correlation", "dimension_kl", "marginal_kl"),
+    *("tc_between_groups", "tc_within_groups", "inclusive_kl", "exclusive_kl"),
+    *("log_evidence", "code_log_likelihood"),
 )
 """Logged terms that are known to be in nats; other terms say their unit through ``units``."""
 
@@ -95,86 +96,6 @@ def curves_by_setting(
                 style.legend(one, title=setting, columns=2)
         for unused in axes[r][len(objectives) :]:
             unused.remove()
-    return figure
-
-
-def critic_accuracy(steps: Any, accuracies: Mapping[str, Any], *, title: str | None = None) -> Figure:
-    """The critic's accuracy through training, a line a run: the FactorVAE paper's Fig. 24 and 37.
-
-    Args:
-        steps: (T,) training steps.
-        accuracies: run → (T,) values in [0, 1]; a half is chance, where q(z) cannot be told from its
-            product of marginals.
-        title: written above.
-    """
-    steps = numbers("steps", steps, "T")
-    filled("accuracies", accuracies)
-    figure, axes = panels()
-    one = axes[0][0]
-    for i, (run, values) in enumerate(accuracies.items()):
-        colour, dashes = style.PALETTE[i % len(style.PALETTE)], style.DASHES[i % len(style.DASHES)]
-        band(one, steps, seeds(run, values, len(steps)), colour, run, dashes)
-    one.axhline(0.5, color=style.MUTED, linewidth=0.8, linestyle=":")
-    one.annotate(
-        "chance", (1, 0.5), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=style.SMALL
-    )
-    label(one, x="training step", y="critic's accuracy", title=title)
-    count_axis(one)
-    style.legend(one)
-    return figure
-
-
-def total_correlation(
-    steps: Any, true: Mapping[Any, Any], critic: Mapping[Any, Any], *, setting: str = "γ"
-) -> Figure:
-    """True total correlation beside the critic's estimate: the FactorVAE paper's Fig. 7.
-
-    Args:
-        steps: (T,) training steps.
-        true: value of the setting → (S, T) or (T,) total correlation of q(z), exact or by Monte Carlo.
-        critic: value of the setting → the density-ratio estimates, likewise.
-        setting: what the colours stand for.
-    """
-    steps = numbers("steps", steps, "T")
-    filled("true", true)
-    filled("critic", critic)
-    colours = style.colours_for([*true, *critic])
-    figure, axes = panels(1, 2, width=style.PAGE)
-    for one, runs, title in zip(axes[0], (true, critic), ("true TC", "critic's estimate"), strict=True):
-        for value, tc in runs.items():
-            band(one, steps, seeds(title, tc, len(steps)), colours[value], f"{setting} = {value}")
-        label(one, x="training step", y="total correlation (nats)", title=title)
-        count_axis(one)
-    style.legend(axes[0][0])
-    return figure
-
-
-def information_per_latent(
-    steps: Any, information: Any, names: Sequence[str] | None = None, *, threshold: float = 0.1
-) -> Figure:
-    """I(x; z_d) of every latent through training, the kept and the pruned apart: HFVAE Fig. 6.
-
-    Args:
-        steps: (T,) training steps.
-        information: (T, D) mutual information in nats.
-        names: D names; z0 … by default.
-        threshold: a latent is kept when its last value lies above this many nats.
-    """
-    steps = numbers("steps", steps, "T")
-    information = numbers("information", information, "T D")
-    seeds("information", information.T, len(steps))
-    names = named("names", names, information.shape[1])
-    kept = np.flatnonzero(information[-1] > threshold)
-    pruned = np.flatnonzero(~(information[-1] > threshold))
-    figure, axes = panels(1, 2, width=style.PAGE, share_y=True)
-    for one, latents, title in zip(axes[0], (kept, pruned), ("informative", "uninformative"), strict=True):
-        for latent in latents:
-            colour, dashes = style.PALETTE[latent % 7], style.DASHES[latent // 7 % 4]
-            band(one, steps, information[None, :, latent], colour, names[latent], dashes)
-        label(one, x="training step", title=f"{len(latents)} {title} latents")
-        count_axis(one)
-    label(axes[0][0], y=r"$I(x; z_d)$ (nats)")
-    style.legend_beside(figure, *axes[0], columns=10)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Histograms: marginals of q(z) over the prior, posterior means, and estimates of log q(z)."""
+"""Histograms: marginals of q(z) over the prior."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from scipy.stats import norm
 
 from distaff.errors import DistaffError
 from distaff.figures import style
-from distaff.figures.arrays import Array, filled, named, numbers, same_length
-from distaff.figures.style import label, panels, small_multiples
+from distaff.figures.arrays import Array, filled, named, numbers
+from distaff.figures.style import label, panels
 
 ACROSS = 10
 """Histograms in a row of the marginals' figure."""
@@ -65,54 +64,6 @@ def marginals(
             first = j % columns == 0
             label(one, y=model if first else None, title=names[j] if m == 0 or lines > 1 else None)
     style.legend_beside(figure, axes[0][0], columns=2)
-    return figure
-
-
-def distributions_of_means(means: Mapping[str, Any], name: str = "z", *, bins: int = 60) -> Figure:
-    """The distribution over the data of one latent's mean E_q(z|x)[z], a panel a model: Do & Tran's Fig. 22.
-
-    Args:
-        means: model → (N,) means of the latent.
-        name: the latent's.
-        bins: bars over the range of all models.
-    """
-    filled("means", means)
-    models = {model: numbers(model, values, "N", finite=True) for model, values in means.items()}
-    edges = np.histogram_bin_edges(np.concatenate(list(models.values())), bins)
-    figure, axes = small_multiples(len(models), 3, height=1.6)
-    for i, (one, (model, values)) in enumerate(zip(axes, models.items(), strict=True)):
-        histogram(one, values, edges, style.PALETTE[0])
-        label(one, x=f"mean of {name} given x", y=None if i % 3 else "density", title=model)
-    return figure
-
-
-def log_density_histograms(
-    estimates: Mapping[Any, tuple[Any, Any]], *, setting: str = "β", bins: int = 50
-) -> Figure:
-    """Histograms of log q̂(z) over those of Σ_j log q̂(z_j): the FactorVAE paper's Fig. 18.
-
-    The title of each column holds the total correlation these samples give, the difference of the two means:
-    negative values show the batch estimate failing.
-
-    Args:
-        estimates: value of the setting → (log q̂(z) (M,), Σ_j log q̂(z_j) (M,)), in nats.
-        setting: what the columns are.
-        bins: bars in each histogram.
-    """
-    filled("estimates", estimates)
-    width = style.COLUMN if len(estimates) == 1 else style.PAGE
-    figure, axes = panels(2, len(estimates), width=width, height=1.5)
-    for c, (value, pair) in enumerate(estimates.items()):
-        joint, product = (numbers(f"{setting} = {value}", column, "M", finite=True) for column in pair)
-        same_length(joint=joint, product=product)
-        tc = f"{joint.mean() - product.mean():.3g}".replace("-", "−")
-        titles = (f"{setting} = {value}: TC ≈ {tc} nats", None)
-        texts = (r"$\log \hat q(z)$ (nats)", r"$\sum_j \log \hat q(z_j)$ (nats)")
-        for r, column in enumerate((joint, product)):
-            edges = np.histogram_bin_edges(column, bins)
-            histogram(axes[r][c], column, edges, style.PALETTE[r], density=False)
-            axes[r][c].xaxis.set_major_locator(MaxNLocator(nbins=4))
-            label(axes[r][c], x=texts[r], y=None if c else "samples", title=titles[r])
     return figure
 
 

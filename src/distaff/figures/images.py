@@ -1,6 +1,6 @@
-"""Images: grids, originals over reconstructions, samples from the prior, the plane of two latents."""
+"""Images: grids, originals over reconstructions, samples from the prior."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from distaff.codes import as_array
 from distaff.errors import DistaffError
-from distaff.figures.arrays import Array, filled, named, numbers, pictures, short
+from distaff.figures.arrays import Array, named, pictures
 from distaff.figures.montage import bare_figure, fitting_size, show
-from distaff.figures.style import PAGE, SMALL, dress, heading, label, small_multiples
+from distaff.figures.style import SMALL, dress, heading
 
 
 def image_grid(
@@ -69,27 +69,6 @@ def reconstructions(
     return image_grid(rows, row_labels=labels, breaks=range(2, len(rows), 2), title=title)
 
 
-def interpolation_planes(
-    planes: Mapping[tuple[str, str], Any], values: Sequence[float] | None = None, *, title: str | None = None
-) -> Figure:
-    """Two latents varied together, one panel a pair, as in Do & Tran's Fig. 26.
-
-    Args:
-        planes: pair of names → images (n, m, C, H, W); the first name's value changes down the rows.
-        values: the values both latents take; its first, middle and last are written at the axes.
-        title: written above.
-    """
-    filled("planes", planes)
-    grids = {pair: pictures(f"plane {pair}", images, "rows columns") for pair, images in planes.items()}
-    figure, axes = small_multiples(len(grids), 3, height=PAGE / max(2, min(len(grids), 3)))
-    for one, ((down, across), grid) in zip(axes, grids.items(), strict=True):
-        rows, columns = (None if values is None else _ends(values, count) for count in grid.shape[:2])
-        show(one, grid, rows, columns)
-        label(one, x=across, y=down)
-    heading(figure, title)
-    return figure
-
-
 def paired(originals: Any, reconstructions: Any) -> tuple[Array, Array]:
     """Both as image arrays of one shape, or an error that says how they differ."""
     above = pictures("originals", originals, "n")
@@ -113,10 +92,3 @@ def wrap(images: Array, columns: int | None = None) -> Array:
 def label_width(labels: Sequence[str]) -> float:
     """About how many inches the longest of ``labels`` takes in small type."""
     return 0.1 + max((len(text) for text in labels), default=0) * SMALL * 0.55 / 72
-
-
-def _ends(values: Sequence[float], count: int) -> list[str]:
-    array = numbers("values", values, "n")
-    if len(array) != count:
-        raise DistaffError(f"values: {len(array)} of them for {count} rows or columns of images.")
-    return [short(value) if i in (0, count // 2, count - 1) else "" for i, value in enumerate(array)]

@@ -1,7 +1,5 @@
 """What latents know and share: the drawn numbers are the metrics' own."""
 
-import re
-
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -30,13 +28,9 @@ def test_marginals_are_a_row_a_setting_over_the_prior(shapes):
         assert (heights * np.diff(edges)).sum() == pytest.approx(1, abs=0.02)
 
 
-def test_the_distribution_of_means_is_that_of_the_latent_asked_for(shapes):
-    figure = drawings.distributions_of_means(shapes, latent=1, curve="recipe")
-    heights, edges, _ = figure.axes[0].patches[0].get_data()
-    expected = np.histogram(first(shapes, recipe="beta_vae").codes.means[:, 1], edges, density=True)[0]
-    np.testing.assert_allclose(heights, expected, rtol=1e-6)
-    with pytest.raises(DistaffError, match="no latent 7"):
-        drawings.distributions_of_means(shapes, latent=7)
+def test_a_generator_has_no_prior_to_draw_marginals_over(generator):
+    with pytest.raises(DistaffError, match="infowgan_gp does not train"):
+        drawings.marginals(generator)
 
 
 def test_bars_are_the_informativeness_of_the_best_run(shapes):
@@ -69,21 +63,3 @@ def test_the_information_matrix_is_that_of_rmig(shapes):
     expected = rmig(run.codes, factors).details["mutual_information"]
     np.testing.assert_allclose(heat(drawn["mutual information"])[0], expected)
     assert heat(drawn["importance"])[0].shape == (3, 2)
-
-
-def test_log_densities_by_a_batch_are_those_of_its_mixture(shapes):
-    figure = drawings.log_density_histograms(shapes, where={"recipe": "beta_vae"}, batch=128, samples=64)
-    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
-    assert [title.split(":")[0] for title in titles] == ["beta = 1", "beta = 4"]
-    codes = first(shapes, beta=1).codes
-    rows = np.random.default_rng(0).permutation(len(codes))
-    inside, outside = codes[rows[:128]], codes[rows[128:]]
-    rng = np.random.default_rng(0)
-    picked = rng.permutation(len(outside))[:64]
-    sigma = np.exp(outside.logvars[picked] / 2)
-    z = outside.means[picked] + sigma * rng.standard_normal(outside.means[picked].shape)
-    pairs = norm.logpdf(z[:, None], inside.means, np.exp(inside.logvars / 2))
-    joint = np.log(np.exp(pairs.sum(-1)).mean(1))
-    product = np.log(np.exp(pairs).mean(1)).sum(-1)
-    drawn = float(re.search(r"TC ≈ (\S+) nats", titles[0])[1].replace("−", "-"))
-    assert drawn == pytest.approx((joint - product).mean(), rel=0.02, abs=1e-3)

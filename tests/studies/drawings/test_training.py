@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from distaff.errors import DistaffError
-from distaff.metrics import informativeness, total_correlation
 from distaff.studies import drawings
-from tests.studies.drawings.conftest import PINWHEEL, made
+from tests.small_studies import PINWHEEL, made
 
 
 def last(line):
@@ -47,35 +46,6 @@ def test_training_curves_are_means_of_the_log(shapes):
     assert list(drawn) == ["beta_vae", "factor_vae"]
     line = drawn["factor_vae"].axes[0].get_lines()[0]
     assert last(line) == pytest.approx(np.mean([r.log[-1]["kl"] for r in shapes.runs(recipe="factor_vae")]))
-
-
-def test_the_critics_accuracy_is_that_of_the_log(shapes):
-    axes = drawings.critic_accuracy(shapes, where={"recipe": "factor_vae"}).axes[0]
-    lines = {line.get_label(): line for line in axes.get_lines()}
-    runs = shapes.runs(gamma=10)
-    expected = np.mean([run.log[0]["total_correlation.critic_accuracy"] for run in runs])
-    assert lines["gamma = 10"].get_ydata()[0] == pytest.approx(expected)
-    with pytest.raises(DistaffError, match="unknown term in the log"):
-        drawings.critic_accuracy(shapes, where={"recipe": "beta_vae"})
-
-
-def test_the_true_total_correlation_is_that_of_the_codes(shapes):
-    figure = drawings.total_correlation(shapes, where={"recipe": "factor_vae"}, samples=500)
-    true, critic = figure.axes
-    runs = shapes.runs(gamma=1)
-    expected = np.mean([total_correlation(run.codes, samples=500).value for run in runs])
-    assert last(true.get_lines()[0]) == pytest.approx(expected, abs=1e-4)
-    assert last(critic.get_lines()[0]) == pytest.approx(
-        np.mean([r.log[-1]["total_correlation"] for r in runs])
-    )
-
-
-def test_information_ends_where_the_trained_model_is(shapes):
-    figure = drawings.information_through_training(shapes, where={"recipe": "beta_vae"}, observations=None)
-    lines = {line.get_label(): line for axes in figure.axes for line in axes.get_lines()}
-    run = shapes.runs(recipe="beta_vae")[0]
-    for name, value in informativeness(run.codes, normalize=False).per_latent.items():
-        assert last(lines[name]) == pytest.approx(value, abs=1e-4)
 
 
 def test_runs_without_snapshots_are_told_to_have_some(tmp_path):

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from distaff import figures
 from distaff.codes import Codes
 from distaff.errors import DistaffError
-from distaff.gaussians import Mixture
 from distaff.metrics.correlations import correlation_matrix
 from distaff.metrics.dci import dci
 from distaff.metrics.gaps import rmig
@@ -18,17 +17,14 @@ from distaff.metrics.misjed import misjed
 from distaff.metrics.modularity import modularity
 from distaff.models.vae import VAE
 from distaff.studies.drawings.runs import (
-    Run,
     Settings,
     Where,
     best_of,
     chosen,
     codes_of,
     factors_of,
-    grouped,
-    label,
+    one_each,
     vae_of,
-    varied,
 )
 from distaff.studies.results import Results
 
@@ -53,34 +49,9 @@ def marginals(
         span: half of the horizontal axis.
     """
     picked = one_each(results, curve, score, where)
-    draws = {name.replace(" · ", "\n"): _samples(codes_of(run), samples) for name, run in picked.items()}
+    draws = {name.replace(" · ", "\n"): draws_of(codes_of(run), samples) for name, run in picked.items()}
     prior = _prior_density(vae_of(next(iter(picked.values()))), span)
     return figures.marginals(draws, prior, span=span)
-
-
-def distributions_of_means(
-    results: Results,
-    *,
-    latent: int | None = None,
-    curve: Settings | None = None,
-    where: Where = None,
-) -> Figure:
-    """How one latent's mean is spread over the data, a panel a setting: Do & Tran's Fig. 22.
-
-    Args:
-        results: of the study.
-        latent: its number; by default z*, each model's most informative one.
-        curve: the settings that tell panels apart; by default all that vary.
-        where: settings that the runs must have.
-    """
-    means = {}
-    for name, run in one_each(results, curve, None, where).items():
-        codes = codes_of(run)
-        which = int(np.argmax(list(_information(codes).values()))) if latent is None else latent
-        if not 0 <= which < codes.means.shape[1]:
-            raise DistaffError(f"{name} has no latent {which} among its {codes.means.shape[1]} real ones.")
-        means[name] = codes.means[:, which]
-    return figures.distributions_of_means(means, "z*" if latent is None else f"z{latent}")
 
 
 def informativeness_bars(
@@ -151,45 +122,6 @@ def information_matrix(
     }
 
 
-def log_density_histograms(
-    results: Results,
-    *,
-    point: str = "beta",
-    where: Where = None,
-    batch: int = 10_000,
-    samples: int = 10_000,
-) -> Figure:
-    """log q̂(z) and Σ_j log q̂(z_j) by a plain batch, for z outside it: the FactorVAE paper's Fig. 18.
-
-    Args:
-        results: of the study.
-        point: the setting that tells columns apart.
-        where: settings that the runs must have.
-        batch: |B|, the observations whose posteriors make q̂; half of the data if there are fewer.
-        samples: draws of q(z), one each of other observations.
-    """
-    estimates = {}
-    for value, runs in grouped(chosen(results, where), point).items():
-        codes = codes_of(runs[0])
-        rows = np.random.default_rng(0).permutation(len(codes))
-        inside, outside = np.split(rows, [min(batch, len(codes) // 2)])
-        z = torch.from_numpy(_samples(codes[outside], samples)).double()
-        mu, logvar = posteriors_of(codes[inside])
-        joint = Mixture(mu, logvar).log_density(z)
-        each = [Mixture(mu[:, [j]], logvar[:, [j]]).log_density(z[:, [j]]) for j in range(z.shape[1])]
-        estimates[value] = joint.numpy(), torch.stack(each).sum(0).numpy()
-    return figures.log_density_histograms(estimates, setting=point)
-
-
-def one_each(results: Results, curve: Settings | None, score: str | None, where: Where) -> dict[str, Run]:
-    """One run for each value of the settings, its best or first one; by default of all settings that vary."""
-    runs = chosen(results, where)
-    settings = (varied(runs) or ["recipe"]) if curve is None else curve
-    names = [settings] if isinstance(settings, str) else settings
-    prefix = f"{names[0]} = " if len(names) == 1 and isinstance(label(runs[0], names), int | float) else ""
-    return {f"{prefix}{name}": best_of(members, score) for name, members in grouped(runs, names).items()}
-
-
 def posteriors_of(codes: Codes) -> tuple[torch.Tensor, torch.Tensor]:
     """(N, D) means and log-variances in float64; codes without Gaussian latents are an error."""
     if codes.logvars is None or not codes.means.shape[1]:
@@ -197,7 +129,7 @@ def posteriors_of(codes: Codes) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy(codes.means).double(), torch.from_numpy(codes.logvars).double()
 
 
-def _samples(codes: Codes, count: int, seed: int = 0) -> np.ndarray:
+def draws_of(codes: Codes, count: int, seed: int = 0) -> np.ndarray:
     """(count, D) draws of q(z): random observations, each drawn once where there are enough."""
     rng = np.random.default_rng(seed)
     mu, logvar = (part.numpy() for part in posteriors_of(codes[rng.permutation(len(codes))[:count]]))

@@ -1,4 +1,4 @@
-"""Images that trained models make: traversals, samples, planes of two latents, codes under varied noise."""
+"""Images that trained models make: traversals, samples, the latents that know most of each factor."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,15 +7,10 @@ import torch
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.data.dataset import Dataset
-from distaff.errors import DistaffError
 from distaff.evaluation import drawable
 from distaff.evaluation import traversals as traversals_of
 from distaff.figures.traversal import ranked
 from distaff.metrics.gaps import rmig
-from distaff.metrics.informativeness import informativeness
-from distaff.models.representation import Representation
-from distaff.studies.drawings.latents import one_each
 from distaff.studies.drawings.runs import (
     Settings,
     Where,
@@ -24,6 +19,7 @@ from distaff.studies.drawings.runs import (
     encoded_of,
     factors_of,
     model_of,
+    one_each,
     score_of,
 )
 from distaff.studies.results import Results
@@ -100,58 +96,6 @@ def top_latents(
     }
 
 
-def varied_noise(
-    results: Results,
-    *,
-    curve: Settings | None = None,
-    where: Where = None,
-    images: int = 5,
-    draws: int = 10,
-) -> Mapping[str, Figure]:
-    """Reconstructions by a generator: the code held, the noise varied: the FactorVAE paper's Fig. 26.
-
-    Args:
-        results: of a study of generators.
-        curve: the settings that tell figures apart; by default all that vary.
-        where: settings that the runs must have.
-        images: observations, a row each, the original first.
-        draws: of the noise.
-    """
-    return {
-        name: _varied_noise(model_of(run), data_of(run), images, draws)
-        for name, run in one_each(results, curve, None, where).items()
-    }
-
-
-def interpolation_planes(
-    results: Results,
-    *,
-    curve: Settings | None = None,
-    where: Where = None,
-    latents: int = 3,
-    steps: int = 7,
-) -> Mapping[str, Figure]:
-    """Pairs of latents varied together from z = 0, a figure a run: Do & Tran's Fig. 26.
-
-    Args:
-        results: of the study.
-        curve: the settings that tell figures apart; by default all that vary.
-        where: settings that the runs must have.
-        latents: the planes are those of the so many most informative latents.
-        steps: images a side.
-    """
-    drawn = {}
-    for name, run in one_each(results, curve, None, where).items():
-        model = model_of(run)
-        values = np.linspace(-model.model.latents.reach, model.model.latents.reach, steps)
-        known = list((informativeness(codes_of(run)).per_latent or {}).values())
-        first = ranked(known, len(known))[:latents]
-        pairs = [(a, b) for i, a in enumerate(first) for b in first[i + 1 :]]
-        planes = {(model.names[a], model.names[b]): _plane(model, a, b, values) for a, b in pairs}
-        drawn[name] = figures.interpolation_planes(planes, values.tolist())
-    return drawn
-
-
 def _top_latents(run: StudyRun, factors: Sequence[str] | None, top: int) -> Figure:
     model, data, codes = model_of(run), data_of(run), codes_of(run)
     known = factors_of(run)
@@ -166,34 +110,6 @@ def _top_latents(run: StudyRun, factors: Sequence[str] | None, top: int) -> Figu
         images[factor] = drawable(model.traverse(start, best, values))
         labels[factor] = [f"{model.names[i]} · {column[i]:.2f} nats" for i in best]
     return figures.top_latents(images, labels, values)
-
-
-@torch.no_grad()
-def _varied_noise(model: Representation, data: Dataset, images: int, draws: int) -> Figure:
-    count = model.model.latents.noise
-    if not count:
-        raise DistaffError("noise is varied of generators that have some, such as infogan's.")
-    originals = data.images[np.linspace(0, len(data) - 1, images).astype(np.int64)].numpy()
-    codes = torch.from_numpy(model.to_z(model.encode(originals))).repeat_interleave(draws, 0)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        noise = torch.randn(draws, count).repeat(images, 1)
-    made = model.model.decode(torch.cat([codes, noise], 1)).mean.cpu().numpy()
-    rows = made.reshape(images, draws, *made.shape[1:])
-    return figures.image_grid(
-        drawable(np.concatenate([originals[:, None], rows], axis=1)),
-        column_labels=["original", *[""] * draws],
-    )
-
-
-def _plane(model: Representation, down: int, across: int, values: np.ndarray) -> np.ndarray:
-    """(n, n, C, H, W) images of two real latents at all pairs of values, the others at 0."""
-    columns = [variable.columns.start for variable in model.model.latents.coded]
-    z = np.zeros((len(values), len(values), model.model.latents.width), np.float32)
-    z[..., columns[down]] = values[:, None]
-    z[..., columns[across]] = values
-    images = drawable(model.decode(z.reshape(-1, z.shape[-1])))
-    return images.reshape(len(values), len(values), *images.shape[1:])
 
 
 def _titled(name: str, run: StudyRun, score: str | None) -> str:

@@ -18,7 +18,6 @@ from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
 from distaff.training.train import load
 
-Run = StudyRun
 Where = Mapping[str, Any] | None
 """Settings that runs must have to be drawn; all runs otherwise."""
 
@@ -79,7 +78,7 @@ def label(run: StudyRun, settings: Sequence[str]) -> Any:
 
 def grouped(runs: Iterable[StudyRun], settings: Settings) -> dict[Any, list[StudyRun]]:
     """Runs by the value of one or several settings, in order of appearance."""
-    names = _names(settings)
+    names = names_in(settings)
     groups: dict[Any, list[StudyRun]] = {}
     for run in runs:
         groups.setdefault(label(run, names), []).append(run)
@@ -99,12 +98,28 @@ def sweep(
     """
     found = {}
     for name, members in grouped(runs, curve).items():
-        others = [setting for setting in varied(members) if setting not in _names(curve)]
+        others = [setting for setting in varied(members) if setting not in names_in(curve)]
         if point is None and not others:
             found[str(name)] = {str(name): members}
         else:
             found[str(name)] = grouped(members, others if point is None else point)
     return found
+
+
+def varied_along(runs: Iterable[StudyRun], curve: Settings) -> list[str]:
+    """The settings that vary within curves, other than those that tell the curves apart."""
+    names = [name for members in grouped(runs, curve).values() for name in varied(members)]
+    return [name for name in dict.fromkeys(names) if name not in names_in(curve)]
+
+
+def one_each(
+    results: Results, curve: Settings | None, score: str | None, where: Where
+) -> dict[str, StudyRun]:
+    """One run for each value of the settings, its best or first one; by default of all settings that vary."""
+    runs = chosen(results, where)
+    names = names_in((varied(runs) or ["recipe"]) if curve is None else curve)
+    prefix = f"{names[0]} = " if len(names) == 1 and isinstance(label(runs[0], names), int | float) else ""
+    return {f"{prefix}{name}": best_of(members, score) for name, members in grouped(runs, names).items()}
 
 
 def best_of(runs: Sequence[StudyRun], score: str | None) -> StudyRun:
@@ -174,8 +189,9 @@ def factors_of(run: StudyRun) -> Factors:
     return factors
 
 
-def _names(settings: Settings) -> Sequence[str]:
-    return [settings] if isinstance(settings, str) else settings
+def names_in(settings: Settings) -> list[str]:
+    """The names of one setting or of several."""
+    return [settings] if isinstance(settings, str) else list(settings)
 
 
 def _plain(value: Any) -> Any:

@@ -18,9 +18,10 @@ from distaff.studies.drawings.runs import (
     codes_of,
     factors_of,
     grouped,
+    names_in,
     score_of,
     sweep,
-    varied,
+    varied_along,
 )
 from distaff.studies.results import Results
 from distaff.studies.selection import METHODS, metric_correlations
@@ -53,7 +54,7 @@ def trade_off(
         name: {value: (values(runs, x), values(runs, y)) for value, runs in along.items()}
         for name, along in sweep(chosen(results, where), curve, point).items()
     }
-    return figures.tradeoff(points, x=axis(x), y=axis(y), title=title)
+    return figures.trade_off(points, x=axis(x), y=axis(y), title=title)
 
 
 def scores_by_setting(
@@ -72,7 +73,8 @@ def scores_by_setting(
         name: {value: values(members, score) for value, members in along.items()}
         for name, along in curves.items()
     }
-    setting = point if isinstance(point, str) else ", ".join(point or _point_names(runs, curve))
+    # Where nothing varies along a curve, its ticks are the curves' own names.
+    setting = ", ".join(names_in(point or varied_along(runs, curve) or curve))
     return figures.scores_by_setting(scores, score=axis(score), setting=setting, title=title)
 
 
@@ -158,10 +160,3 @@ def _by_factor(runs: Sequence[StudyRun], score: str, normalize: bool) -> dict[st
     found: list[Score] = [metric(codes_of(run), factors_of(run), **options) for run in runs]
     parts = [one.per_factor or {} for one in found]
     return {factor: float(np.mean([part[factor] for part in parts])) for factor in parts[0]}
-
-
-def _point_names(runs: Sequence[StudyRun], curve: Settings) -> list[str]:
-    """The settings that vary along a curve; those that tell curves apart where none does."""
-    curves = [curve] if isinstance(curve, str) else list(curve)
-    along = (name for members in grouped(runs, curve).values() for name in varied(members))
-    return list(dict.fromkeys(name for name in along if name not in curves)) or curves

@@ -5,10 +5,11 @@ import pytest
 
 from distaff.errors import DistaffError
 from distaff.metrics import factor_vae_score, informativeness, jemmig, rmig, total_information, wsepin
-from distaff.studies import drawings
-from distaff.studies.drawings.synthetic import KINDS, synthetic_codes
 from distaff.studies.results import Results
 from distaff.studies.study import Study
+from studies.do20 import sensitivity as do20
+from studies.fixed_codes import KINDS, synthetic_codes
+from studies.kim18 import sensitivity as kim18
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def test_synthetic_codes_of_unknown_kinds_are_refused():
 
 
 def test_votes_and_sizes_are_those_asked_for(nothing):
-    figure = drawings.factor_vae_sensitivity(
+    figure = kim18.factor_vae_sensitivity(
         nothing, votes=(50, 400), sizes=(10, 50), seeds=3, observations=2000
     )
     codes, factors = synthetic_codes("partly", 2000, seed=1)
@@ -51,15 +52,13 @@ def test_votes_and_sizes_are_those_asked_for(nothing):
 
 
 def test_higgins_score_rises_with_the_optimisers_iterations(nothing):
-    figure = drawings.z_diff_sensitivity(
-        nothing, iterations=(20, 500), sizes=(20,), seeds=2, observations=2000
-    )
+    figure = kim18.z_diff_sensitivity(nothing, iterations=(20, 500), sizes=(20,), seeds=2, observations=2000)
     few, many = points(figure.axes[0])
     assert many > few + 0.05
 
 
 def test_more_bins_raise_the_joint_entropy(nothing):
-    figure = drawings.bins_sensitivity(nothing, bins=(20, 100), observations=2000)
+    figure = do20.bins_sensitivity(nothing, bins=(20, 100), observations=2000)
     gaps, joints, entropies = figure.axes
     codes, factors = synthetic_codes("apart", 2000)
     assert points(gaps)[1] == pytest.approx(rmig(codes, factors, normalize=True).value)
@@ -68,7 +67,7 @@ def test_more_bins_raise_the_joint_entropy(nothing):
 
 
 def test_samples_are_those_asked_for(shapes):
-    figure = drawings.samples_sensitivity(shapes, samples=(50, 200), seeds=2, observations=10_000)
+    figure = do20.samples_sensitivity(shapes, samples=(50, 200), seeds=2, observations=10_000)
     run = shapes.runs(recipe="factor_vae")[0]
     pair, options = (run.codes, run.data.factors), {"estimate": "sampled", "samples": 200}
     expected = [jemmig(*pair, **options, seed=seed).value for seed in (0, 1)]
@@ -84,21 +83,12 @@ def test_spare_latents_know_nothing_and_leave_the_gaps_alone():
 
 
 def test_with_runs_their_codes_are_taken(shapes):
-    figure = drawings.bins_sensitivity(shapes, bins=(50, 100), where={"seed": 0}, observations=10_000)
+    figure = do20.bins_sensitivity(shapes, bins=(50, 100), where={"seed": 0}, observations=10_000)
     run = shapes.runs(recipe="factor_vae")[0]
     expected = rmig(run.codes, run.data.factors, normalize=True).value
     assert points(figure.axes[0], 1)[1] == pytest.approx(expected)
-    figure = drawings.latents_sensitivity(shapes, curve="recipe", samples=200, observations=10_000)
+    figure = do20.latents_sensitivity(shapes, curve="recipe", samples=200, observations=10_000)
     assert list(figure.axes[0].containers[0].lines[0].get_xdata()) == [3]
     by_name = {axes.get_ylabel(): axes for axes in figure.axes}
     expected = total_information(run.codes, samples=200).value
     assert points(by_name["$I(x; z)$ (nats)"], 1)[0] == pytest.approx(expected)
-
-
-def test_estimators_are_compared_run_by_run(shapes):
-    figure = drawings.sampled_against_quantized(shapes, samples=100, where={"seed": 0})
-    dots = np.concatenate([np.asarray(c.get_offsets()) for c in figure.axes[1].collections])
-    np.testing.assert_allclose(dots[:, 1], shapes.finished["rmig"][::2], rtol=1e-6)
-    figure = drawings.rmig_against_mig(shapes, where={"seed": 1})
-    dots = np.concatenate([np.asarray(c.get_offsets()) for c in figure.axes[1].collections])
-    np.testing.assert_allclose(dots[:, 0], shapes.finished["mig"][1::2], rtol=1e-6)

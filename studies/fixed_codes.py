@@ -1,11 +1,19 @@
-"""Codes made by rule from the factors of 2D Shapes: what can be asked of metrics without training."""
+"""Codes that metrics are tried on: those of a run, or made by rule from the factors of 2D Shapes."""
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from distaff.codes import Codes
 from distaff.data.dsprites import NAMES, SIZES
+from distaff.data.splits import some_rows
 from distaff.errors import DistaffError, unknown
+from distaff.evaluation import varied_factors
 from distaff.metrics import Factors, as_factors
+from distaff.studies.drawings.runs import codes_of, data_of
+from distaff.studies.study_run import StudyRun
+
+Pair = tuple[Codes, Factors]
 
 NOISE = {
     "apart": (0.5, 0.2, 0.4, 0.1, 0.1),
@@ -22,7 +30,22 @@ SYMMETRY = np.array([4, 2, 1])
 """How often squares, ellipses and hearts look the same in a full turn."""
 
 
-def synthetic_codes(kind: str, observations: int, latents: int = 10, seed: int = 0) -> tuple[Codes, Factors]:
+def codes_and_factors(run: StudyRun, observations: int) -> Pair:
+    """Codes and factors of random observations of a run's data."""
+    data = data_of(run)
+    rows = some_rows(len(data), observations)
+    factors = varied_factors(data.subset(rows))
+    if factors is None:
+        raise DistaffError(f"{data.name} has no factors, which this figure is about.")
+    return codes_of(run)[rows], factors
+
+
+def over_seeds(seeds: int, settings: Sequence[int], measure: Callable[[int, int], float]) -> np.ndarray:
+    """(seeds, settings) of a measure."""
+    return np.array([[measure(seed, setting) for setting in settings] for seed in range(seeds)])
+
+
+def synthetic_codes(kind: str, observations: int, latents: int = 10, seed: int = 0) -> Pair:
     """Codes of random 2D Shapes, and their factors.
 
     Args:

@@ -1,0 +1,98 @@
+"""A run's past as curves over steps: terms of its log, and what its snapshots measure."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from distaff import figures
+from distaff.codes import Codes
+from distaff.data.dataset import Dataset
+from distaff.data.splits import some
+from distaff.errors import DistaffError, unknown
+from distaff.files import write_json
+from distaff.studies.drawings.runs import data_of, model_of
+from distaff.studies.study_run import StudyRun
+from distaff.training.checkpoint import kept
+
+POINTS = 100
+"""Log lines that a curve shows at most."""
+
+Curve = dict[int, float]
+"""Step → value."""
+
+
+def logged(run: StudyRun, term: str) -> Curve:
+    """A term of the log, at most ``POINTS`` of its lines, each the mean since the one before."""
+    lines = run.log
+    if not lines or term not in lines[-1]:
+        raise unknown("term in the log", term, lines[-1] if lines else ())
+    parts = np.array_split(np.arange(len(lines)), min(POINTS, len(lines)))
+    return {
+        lines[part[-1]]["step"]: float(np.mean([lines[i].get(term, np.nan) for i in part])) for part in parts
+    }
+
+
+def measured(
+    run: StudyRun, key: str, measure: Callable[[Codes, Dataset], float], observations: int | None
+) -> Curve:
+    """A number of every snapshot's codes; what was measured once is kept beside the snapshots.
+
+    Args:
+        run: one with ``snapshots``.
+        key: what the number is kept under.
+        measure: from a snapshot's codes and their data to the number.
+        observations: how many random ones are encoded; None takes all.
+    """
+    file = run.folder.snapshots / "measured.json"
+    known = json.loads(file.read_text()) if file.exists() else {}
+    found: dict[str, float] = known.setdefault(f"{key}, {observations or 'all'} observations", {})
+    missing = [step for step in snapshot_steps(run) if str(step) not in found]
+    data = some(data_of(run), observations)
+    for step in missing:
+        found[str(step)] = float(measure(model_of(run, step).encode(data.images), data))
+    if missing:
+        write_json(file, known)
+    return {int(step): value for step, value in found.items()}
+
+
+def snapshot_steps(run: StudyRun) -> list[int]:
+    """The steps of a run's snapshots; a run without any is an error."""
+    steps = list(kept(run.folder.snapshots))
+    if not steps:
+        raise DistaffError(
+            f"{run.folder.path} has no snapshots, and scores through training are those of snapshots: "
+            "add snapshots: 30 under common."
+        )
+    return steps
+
+
+def curves_figure(curves: Mapping[str, Mapping[str, Mapping[Any, Sequence[Curve]]]], setting: str) -> Figure:
+    """Quantities (rows) of objectives (columns) through training, a colour per setting.
+
+    Args:
+        curves: quantity with its unit → objective → value of the setting → a curve per run.
+        setting: what the colours stand for.
+    """
+    each = [along for row in curves.values() for column in row.values() for along in column.values()]
+    steps = all_steps(curve for along in each for curve in along)
+    tables = {
+        quantity: {
+            name: {value: table(along, steps) for value, along in column.items()}
+            for name, column in row.items()
+        }
+        for quantity, row in curves.items()
+    }
+    return figures.curves_by_setting(steps, tables, setting=setting)
+
+
+def all_steps(curves: Iterable[Curve]) -> list[int]:
+    """The steps at which any of the curves has a value."""
+    return sorted({step for curve in curves for step in curve})
+
+
+def table(curves: Sequence[Curve], steps: Sequence[int]) -> np.ndarray:
+    """(S, T) a row per run; NaN at steps where it has no value."""
+    return np.array([[curve.get(step, np.nan) for step in steps] for curve in curves])

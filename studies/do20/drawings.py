@@ -1,0 +1,169 @@
+"""Estimators against each other, one latent's means, planes of two: figures that only Do & Tran 2020 show."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from distaff import figures
+from distaff.codes import Codes
+from distaff.errors import DistaffError
+from distaff.evaluation import drawable
+from distaff.figures import style
+from distaff.figures.arrays import short
+from distaff.figures.histograms import histogram
+from distaff.figures.montage import show
+from distaff.figures.style import label, small_multiples
+from distaff.figures.traversal import ranked
+from distaff.metrics import Factors
+from distaff.metrics.gaps import jemmig, rmig
+from distaff.metrics.informativeness import informativeness
+from distaff.metrics.mig import mig
+from distaff.models.representation import Representation
+from distaff.studies.drawings.runs import (
+    Settings,
+    Where,
+    chosen,
+    codes_of,
+    factors_of,
+    grouped,
+    model_of,
+    one_each,
+)
+from distaff.studies.results import Results
+
+Measure = Callable[[Codes, Factors], float]
+
+
+def sampled_against_quantized(
+    results: Results,
+    *,
+    curve: Settings = "recipe",
+    where: Where = None,
+    samples: int = 10_000,
+    bins: int = 100,
+) -> Figure:
+    """JEMMIG and RMIG by sampling against those by quantization over [−4, 4]: Fig. 24.
+
+    A quantized entropy exceeds the differential one by −log(bin width): JEMMIG holds one, in RMIG it cancels.
+    """
+    measures: list[Measure] = [
+        lambda c, f: jemmig(c, f, estimate="sampled", samples=samples).value,
+        lambda c, f: jemmig(c, f, bins=bins).value,
+        lambda c, f: rmig(c, f, estimate="sampled", samples=samples).value,
+        lambda c, f: rmig(c, f, bins=bins).value,
+    ]
+    found = _of_all_runs(results, curve, where, measures)
+    first, second = ((f"{name}, sampled (nats)", f"{name}, quantized (nats)") for name in ("JEMMIG", "RMIG"))
+    points = {
+        pair: {name: (v[i], v[i + 1]) for name, v in found.items()} for pair, i in ((first, 0), (second, 2))
+    }
+    return figures.agreement(points, offsets={first: -np.log(8 / bins), second: 0.0})
+
+
+def rmig_against_mig(results: Results, *, curve: Settings = "recipe", where: Where = None) -> Figure:
+    """RMIG over H(y) against Chen's MIG, of q(z|x), and Locatello's, of binned means: Fig. 25."""
+    measures: list[Measure] = [
+        lambda c, f: mig(c, f, protocol="chen18").value,
+        lambda c, f: mig(c, f, protocol="locatello19").value,
+        lambda c, f: rmig(c, f, normalize=True).value,
+    ]
+    found = _of_all_runs(results, curve, where, measures)
+    pairs = [("MIG (Chen 2018)", "RMIG"), ("MIG (Locatello 2019)", "RMIG")]
+    points = {pair: {name: (v[i], v[2]) for name, v in found.items()} for i, pair in enumerate(pairs)}
+    return figures.agreement(points, offsets=dict.fromkeys(pairs, 0.0))
+
+
+def distributions_of_means(
+    results: Results,
+    *,
+    latent: int | None = None,
+    curve: Settings | None = None,
+    where: Where = None,
+    bins: int = 60,
+) -> Figure:
+    """How one latent's mean E_q(z|x)[z] is spread over the data, a panel per setting: Fig. 22.
+
+    Args:
+        results: of the study.
+        latent: its number; by default z*, each model's most informative one.
+        curve: the settings that tell panels apart; by default all that vary.
+        where: settings that the runs must have.
+        bins: bars over the range of all models.
+    """
+    means = {}
+    for name, run in one_each(results, curve, None, where).items():
+        codes = codes_of(run)
+        which = _by_information(codes)[0] if latent is None else latent
+        if not 0 <= which < codes.means.shape[1]:
+            raise DistaffError(f"{name} has no latent {which} among its {codes.means.shape[1]} real ones.")
+        means[name] = codes.means[:, which].astype(np.float64)
+    edges = np.histogram_bin_edges(np.concatenate(list(means.values())), bins)
+    figure, axes = small_multiples(len(means), 3, height=1.6)
+    text = f"mean of {'z*' if latent is None else f'z{latent}'} given x"
+    for i, (one, (name, values)) in enumerate(zip(axes, means.items(), strict=True)):
+        histogram(one, values, edges, style.PALETTE[0])
+        label(one, x=text, y=None if i % 3 else "density", title=name)
+    return figure
+
+
+def interpolation_planes(
+    results: Results,
+    *,
+    curve: Settings | None = None,
+    where: Where = None,
+    latents: int = 3,
+    steps: int = 7,
+) -> Mapping[str, Figure]:
+    """Pairs of latents varied together from z = 0, a figure per run: Fig. 26.
+
+    Args:
+        results: of the study.
+        curve: the settings that tell figures apart; by default all that vary.
+        where: settings that the runs must have.
+        latents: the planes are those of the so many most informative latents.
+        steps: images per side.
+    """
+    drawn = {}
+    for name, run in one_each(results, curve, None, where).items():
+        model = model_of(run)
+        values = np.linspace(-model.model.latents.reach, model.model.latents.reach, steps)
+        ticks = [short(value) if i in (0, steps // 2, steps - 1) else "" for i, value in enumerate(values)]
+        first = _by_information(codes_of(run))[:latents]
+        pairs = [(a, b) for i, a in enumerate(first) for b in first[i + 1 :]]
+        drawn[name], axes = small_multiples(len(pairs), 3, height=style.PAGE / max(2, min(len(pairs), 3)))
+        for one, (down, across) in zip(axes, pairs, strict=True):
+            show(one, _plane(model, down, across, values), ticks, ticks)
+            label(one, x=model.names[across], y=model.names[down])
+    return drawn
+
+
+def _of_all_runs(
+    results: Results, curve: Settings, where: Where, measures: list[Measure]
+) -> dict[str, list[list[float]]]:
+    """Group → measure → (runs,); a run's codes are read once and not kept."""
+    found: dict[str, list[list[float]]] = {}
+    for name, runs in grouped(chosen(results, where), curve).items():
+        columns: list[list[float]] = [[] for _ in measures]
+        for run in runs:
+            codes, factors = codes_of(run), factors_of(run)
+            for column, measure in zip(columns, measures, strict=True):
+                column.append(measure(codes, factors))
+        found[str(name)] = columns
+    return found
+
+
+def _by_information(codes: Codes) -> list[int]:
+    """The latents from the most informative down."""
+    known = list((informativeness(codes).per_latent or {}).values())
+    return ranked(known, len(known))
+
+
+def _plane(model: Representation, down: int, across: int, values: np.ndarray) -> np.ndarray:
+    """(n, n, C, H, W) images of two real latents at all pairs of values, the others at 0."""
+    columns = [variable.columns.start for variable in model.model.latents.coded]
+    z = np.zeros((len(values), len(values), model.model.latents.width), np.float32)
+    z[..., columns[down]] = values[:, None]
+    z[..., columns[across]] = values
+    images = drawable(model.decode(z.reshape(-1, z.shape[-1])))
+    return images.reshape(len(values), len(values), *images.shape[1:])

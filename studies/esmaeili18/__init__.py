@@ -1,0 +1,1 @@
+"""Esmaeili et al. 2018, "Structured Disentangled Representations": HFVAE."""

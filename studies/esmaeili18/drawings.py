@@ -1,0 +1,198 @@
+"""Attributes of digits and the latents that hold them: the figures that only Esmaeili et al. 2018 show."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from scipy.stats import spearmanr
+
+from distaff import figures
+from distaff.data import open_dataset
+from distaff.data.dataset import Dataset
+from distaff.data.splits import some
+from distaff.data.strokes import measure
+from distaff.errors import DistaffError
+from distaff.evaluation import drawable
+from distaff.figures import style
+from distaff.figures.curves import band
+from distaff.figures.histograms import histogram
+from distaff.figures.montage import bare_figure, show
+from distaff.figures.style import count_axis, dress, label, panels
+from distaff.metrics.informativeness import informativeness
+from distaff.models.representation import Representation
+from distaff.studies.drawings.history import snapshot_steps
+from distaff.studies.drawings.runs import (
+    Settings,
+    Where,
+    best_of,
+    chosen,
+    data_of,
+    model_of,
+    one_each,
+)
+from distaff.studies.results import Results
+
+STROKES = ("thickness", "width")
+"""What can be measured of characters, see ``distaff.data.strokes``."""
+
+
+def information_through_training(
+    results: Results,
+    *,
+    score: str | None = None,
+    where: Where = None,
+    observations: int | None = 10_000,
+    threshold: float = 0.1,
+) -> Figure:
+    """I(x; z_d) of every latent of one run through training: Fig. 6.
+
+    Args:
+        results: of the study, whose runs have ``snapshots``.
+        score: the run with the best value of it is drawn; the first run if none is given.
+        where: settings that the run must have.
+        observations: how many random ones are encoded; None takes all.
+        threshold: a latent is kept when its last value lies above this many nats.
+    """
+    run = best_of(chosen(results, where), score)
+    data = some(data_of(run), observations)
+    steps = snapshot_steps(run)
+    found = [
+        informativeness(model_of(run, step).encode(data.images), normalize=False).per_latent or {}
+        for step in steps
+    ]
+    table = np.array([list(one.values()) for one in found])
+    return information_curves(np.array(steps), table, list(found[0]), threshold)
+
+
+def information_curves(
+    steps: np.ndarray, information: np.ndarray, names: Sequence[str], threshold: float = 0.1
+) -> Figure:
+    """Information of every latent (T, D) in nats over steps (T,), the kept and the pruned apart."""
+    kept = information[-1] > threshold
+    figure, axes = panels(1, 2, width=style.PAGE, share_y=True)
+    for one, those, title in zip(axes[0], (kept, ~kept), ("informative", "uninformative"), strict=True):
+        for latent in np.flatnonzero(those).tolist():
+            colour, dashes = style.PALETTE[latent % 7], style.DASHES[latent // 7 % 4]
+            band(one, steps, information[None, :, latent], colour, names[latent], dashes)
+        label(one, x="training step", title=f"{those.sum()} {title} latents")
+        count_axis(one)
+    label(axes[0][0], y=r"$I(x; z_d)$ (nats)")
+    style.legend_beside(figure, *axes[0], columns=10)
+    return figure
+
+
+def varied_attribute(
+    results: Results,
+    *,
+    attribute: str = "thickness",
+    curve: Settings = "recipe",
+    score: str | None = None,
+    where: Where = None,
+    reach: float = 3.0,
+) -> Figure:
+    """One observation of each class, moved along the latent of an attribute: Fig. 7.
+
+    The latent is the one whose mean correlates most with the attribute, by ranks.
+
+    Args:
+        results: of the study, whose data have classes.
+        attribute: thickness or width of strokes, or a factor's name.
+        curve: the settings that tell panels apart.
+        score: the run with its best value is drawn; the first seed's if none is given.
+        where: settings that the runs must have.
+        reach: the latent goes from −reach to reach.
+    """
+    values = np.linspace(-reach, reach, 9).tolist()
+    panels, rows = {}, []
+    for name, run in one_each(results, curve, score, where).items():
+        model, data = model_of(run), data_of(run)
+        latent = latent_of(model, data, attribute)
+        classes = data.column(data.names[0])
+        firsts = {c: int(np.flatnonzero(classes == c)[0]) for c in np.unique(classes)}
+        images = [model.traverse(data.images[i].numpy(), [latent], values)[0] for i in firsts.values()]
+        panels[f"{name}: z{latent}"] = drawable(np.stack(images))
+        rows = [f"{data.names[0]} {c:g}" for c in firsts]
+    return figures.side_by_side(panels, rows, values)
+
+
+def removed_combination(
+    results: Results,
+    *,
+    digit: int = 7,
+    attribute: str = "thickness",
+    score: str | None = None,
+    where: Where = None,
+) -> Figure:
+    """Where models with and without a combination in their data put it, and how it is rebuilt: Fig. 9.
+
+    Args:
+        results: of a study with runs on mnist and on mnist with ``zero_shot: kept``.
+        digit: of the removed images drawn: 7 (thick ones) or 0 (narrow ones).
+        attribute: what the latent stands for, thickness or width.
+        score: the run with its best value is drawn; the first seed's if none is given.
+        where: settings that the runs must have.
+    """
+    runs = chosen(results, where)
+    pruned = [run for run in runs if run.settings.get("data.zero_shot") == "kept"]
+    whole = [run for run in runs if "data.zero_shot" not in run.settings]
+    if not pruned or not whole:
+        raise DistaffError("this figure needs runs on mnist and runs on {spec: mnist, zero_shot: kept}.")
+    call = pruned[0].folder.read()["data"]
+    options = {**call["options"], "zero_shot": "removed"}
+    removed = open_dataset(call["spec"], call["file"], **options)
+    kept = data_of(pruned[0])
+    removed, kept = (part.subset(part.where({"digit": digit})) for part in (removed, kept))
+    values = {}
+    for title, members in (("trained on all", whole), (f"trained without such {digit}s", pruned)):
+        model = model_of(best_of(members, score))
+        latent = latent_of(model, kept, attribute)
+        values[title] = (along(model, kept, latent), along(model, removed, latent))
+    originals = removed.images[np.linspace(0, len(removed) - 1, 12).astype(np.int64)].numpy()
+    rebuilt = drawable(model.reconstruct(originals))
+    return kept_and_removed(values, np.stack([originals, rebuilt]), f"latent of {attribute}")
+
+
+def kept_and_removed(
+    values: Mapping[str, tuple[np.ndarray, np.ndarray]], images: np.ndarray, feature: str, bins: int = 40
+) -> Figure:
+    """Where models put removed observations along a latent, over how one that never saw such rebuilds them.
+
+    Args:
+        values: model → (the latent's values of kept observations (N,), of removed ones (M,)); a histogram
+            each, both of unit area.
+        images: (2, n, C, H, W) removed observations, and their reconstructions.
+        feature: what the latent stands for.
+        bins: bars over the range of all values.
+    """
+    side = min((style.PAGE - 1) / images.shape[1], 0.6)
+    pictures_high = 2 * side * images.shape[-2] / images.shape[-1] + 0.1
+    figure = bare_figure(style.PAGE, 1.9 + pictures_high)
+    (above,), (below,) = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.9, pictures_high])
+    axes = above.subplots(1, len(values), squeeze=False, sharey=True)[0]
+    for i, (one, (model, (kept, removed))) in enumerate(zip(axes, values.items(), strict=True)):
+        dress(one)
+        edges = np.histogram_bin_edges(np.concatenate([kept, removed]), bins)
+        histogram(one, kept, edges, style.PALETTE[5], "kept")
+        histogram(one, removed, edges, style.PALETTE[1], "removed", fill=False)
+        label(one, x=feature, y=None if i else "density", title=model)
+    style.legend(axes[0])
+    one = below.subplots()
+    dress(one)
+    show(one, images, ["removed", "reconstruction"])
+    return figure
+
+
+def along(model: Representation, data: Dataset, latent: int) -> np.ndarray:
+    """(N,) the means of one latent."""
+    return np.asarray(model.encode(data.images).means[:, latent])
+
+
+def latent_of(model: Representation, data: Dataset, attribute: str, observations: int = 1000) -> int:
+    """The real latent whose mean correlates most with an attribute, by ranks over random observations."""
+    part = some(data, observations)
+    if attribute in STROKES and attribute not in part.names:
+        column = measure(part.images)[:, STROKES.index(attribute)]
+    else:
+        column = part.column(attribute)
+    means = model.encode(part.images).means
+    return int(np.argmax([abs(np.nan_to_num(spearmanr(z, column)[0])) for z in means.T]))

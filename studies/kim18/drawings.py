@@ -1,0 +1,174 @@
+"""Critics, batch estimates and noise: the figures of Kim & Mnih 2018 that no other study shows."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from distaff import figures
+from distaff.codes import Codes
+from distaff.data.dataset import Dataset
+from distaff.evaluation import drawable
+from distaff.figures import style
+from distaff.figures.histograms import histogram
+from distaff.figures.style import label, panels
+from distaff.gaussians import Mixture
+from distaff.metrics.separability import total_correlation
+from distaff.studies.drawings.history import curves_figure, logged, measured
+from distaff.studies.drawings.latents import draws_of, posteriors_of
+from distaff.studies.drawings.runs import (
+    Settings,
+    Where,
+    chosen,
+    codes_of,
+    data_of,
+    grouped,
+    model_of,
+    names_in,
+    one_each,
+    varied,
+)
+from distaff.studies.results import Results
+
+
+def critic_tc(
+    results: Results,
+    *,
+    point: str = "gamma",
+    where: Where = None,
+    observations: int | None = None,
+    samples: int = 2000,
+) -> Figure:
+    """The true total correlation beside the critic's estimate through training: Fig. 7.
+
+    The true one is that of a snapshot's q(z), summed over the observations, at ``samples`` draws; the
+    critic's is in the log.
+
+    Args:
+        results: of the study, whose runs have ``snapshots``.
+        point: the setting that tells colours apart.
+        where: settings that the runs must have.
+        observations: how many random ones stand for the data; None takes all.
+        samples: draws of z.
+    """
+
+    def measure(codes: Codes, _: Dataset) -> float:
+        return total_correlation(codes, samples=samples).value
+
+    groups = grouped(chosen(results, where), point)
+    key = f"total_correlation {samples}"
+    true = {v: [measured(run, key, measure, observations) for run in runs] for v, runs in groups.items()}
+    critic = {v: [logged(run, "total_correlation") for run in runs] for v, runs in groups.items()}
+    panels = {"true TC": true, "critic's estimate": critic}
+    return curves_figure({"total correlation (nats)": panels}, setting=point)
+
+
+def critic_accuracy(
+    results: Results,
+    *,
+    term: str = "total_correlation.critic_accuracy",
+    curve: Settings | None = None,
+    where: Where = None,
+) -> Figure:
+    """The critic's accuracy through training, a line per setting, and chance: Fig. 24 and 37.
+
+    At a half q(z) cannot be told from its product of marginals, or generated images from real ones.
+
+    Args:
+        results: of the study.
+        term: its name in the log.
+        curve: the settings that tell lines apart; by default all that vary.
+        where: settings that the runs must have.
+    """
+    runs = chosen(results, where)
+    settings = names_in((varied(runs) or ["recipe"]) if curve is None else curve)
+    lines = {v: [logged(run, term) for run in members] for v, members in grouped(runs, settings).items()}
+    figure = curves_figure({"critic's accuracy": {"": lines}}, setting=", ".join(settings))
+    (axes,) = figure.axes
+    axes.axhline(0.5, color=style.MUTED, linewidth=0.8, linestyle=":")
+    place = ("axes fraction", "data")
+    axes.annotate("chance", (1, 0.5), xycoords=place, ha="right", va="bottom", fontsize=style.SMALL)
+    return figure
+
+
+def log_density_histograms(
+    results: Results,
+    *,
+    point: str = "beta",
+    where: Where = None,
+    batch: int = 10_000,
+    samples: int = 10_000,
+) -> Figure:
+    """log q̂(z) and Σ_j log q̂(z_j) by a plain batch, for z outside it: Fig. 18.
+
+    Args:
+        results: of the study.
+        point: the setting that tells columns apart.
+        where: settings that the runs must have.
+        batch: |B|, the observations whose posteriors make q̂; half of the data if there are fewer.
+        samples: draws of q(z), one each of other observations.
+    """
+    estimates = {}
+    for value, runs in grouped(chosen(results, where), point).items():
+        codes = codes_of(runs[0])
+        rows = np.random.default_rng(0).permutation(len(codes))
+        inside, outside = np.split(rows, [min(batch, len(codes) // 2)])
+        z = torch.from_numpy(draws_of(codes[outside], samples)).double()
+        mu, logvar = posteriors_of(codes[inside])
+        joint = Mixture(mu, logvar).log_density(z)
+        each = [Mixture(mu[:, [j]], logvar[:, [j]]).log_density(z[:, [j]]) for j in range(z.shape[1])]
+        estimates[f"{point} = {value}"] = joint.numpy(), torch.stack(each).sum(0).numpy()
+    return log_densities(estimates)
+
+
+def log_densities(estimates: Mapping[str, tuple[np.ndarray, np.ndarray]], bins: int = 50) -> Figure:
+    """Histograms of log q̂(z) over those of Σ_j log q̂(z_j), a column per model.
+
+    The title of each column holds the total correlation these samples give, the difference of the two means:
+    negative values show the batch estimate failing.
+
+    Args:
+        estimates: title → (log q̂(z) (M,), Σ_j log q̂(z_j) (M,)), in nats.
+        bins: bars in each histogram.
+    """
+    width = style.COLUMN if len(estimates) == 1 else style.PAGE
+    figure, axes = panels(2, len(estimates), width=width, height=1.5)
+    texts = (r"$\log \hat q(z)$ (nats)", r"$\sum_j \log \hat q(z_j)$ (nats)")
+    for c, (title, (joint, product)) in enumerate(estimates.items()):
+        tc = f"{joint.mean() - product.mean():.3g}".replace("-", "−")
+        label(axes[0][c], title=f"{title}: TC ≈ {tc} nats")
+        for r, column in enumerate((joint, product)):
+            edges = np.histogram_bin_edges(column, bins)
+            histogram(axes[r][c], column, edges, style.PALETTE[r], density=False)
+            axes[r][c].xaxis.set_major_locator(MaxNLocator(nbins=4))
+            label(axes[r][c], x=texts[r], y=None if c else "samples")
+    return figure
+
+
+def varied_noise(
+    results: Results,
+    *,
+    curve: Settings | None = None,
+    where: Where = None,
+    images: int = 5,
+    draws: int = 10,
+) -> Mapping[str, Figure]:
+    """Reconstructions by a generator, the code held and the noise varied: Fig. 26, 30 and 31.
+
+    Args:
+        results: of a study of generators.
+        curve: the settings that tell figures apart; by default all that vary.
+        where: settings that the runs must have.
+        images: observations, a row each, the original first.
+        draws: of the noise.
+    """
+    drawn = {}
+    for name, run in one_each(results, curve, None, where).items():
+        data = data_of(run)
+        originals = data.images[np.linspace(0, len(data) - 1, images).astype(np.int64)].numpy()
+        made = model_of(run).vary_noise(originals, draws)
+        rows = drawable(np.concatenate([originals[:, None], made], axis=1))
+        drawn[name] = figures.image_grid(rows, column_labels=["original", *[""] * draws])
+    return drawn

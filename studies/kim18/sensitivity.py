@@ -1,0 +1,85 @@
+"""How Higgins' score and the FactorVAE score answer to their own settings (Fig. 16, 17).
+
+Both take the codes of the study's first run, or, in a study without runs, synthetic codes of 2D Shapes.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from distaff import figures
+from distaff.metrics.factor_vae import factor_vae_score
+from distaff.metrics.z_diff import z_diff
+from distaff.studies.drawings.runs import Where, chosen
+from distaff.studies.results import Results
+from studies.fixed_codes import Pair, codes_and_factors, over_seeds, synthetic_codes
+
+BATCH = 10
+"""Points that Adagrad reads per iteration (App. B)."""
+
+
+def z_diff_sensitivity(
+    results: Results,
+    *,
+    iterations: Sequence[int] = (500, 1000, 2000, 5000, 10_000),
+    sizes: Sequence[int] = (50, 100, 200),
+    seeds: int = 10,
+    where: Where = None,
+    observations: int = 20_000,
+) -> Figure:
+    """Higgins' score of fixed codes against Adagrad's iterations and L: Fig. 16.
+
+    Args:
+        results: of the study.
+        iterations: of ten points each; 800 fresh points are the test.
+        sizes: L, the pairs in a point, a line each.
+        seeds: of the metric; mean and standard deviation over them are drawn.
+        where: settings that the run must have; the first such run is taken.
+        observations: how many random ones stand for the data.
+    """
+    codes, factors = _fixed(results, where, observations)
+
+    def measure(size: int, seed: int, steps: int) -> float:
+        points = BATCH * steps
+        return z_diff(codes, factors, protocol="kim18", points=points, pairs=size, seed=seed).value
+
+    lines = {size: over_seeds(seeds, iterations, partial(measure, size)) for size in sizes}
+    return figures.metric_sensitivity(
+        iterations, {"Z-diff score": lines}, x_label="Adagrad iterations", series="L"
+    )
+
+
+def factor_vae_sensitivity(
+    results: Results,
+    *,
+    votes: Sequence[int] = (100, 200, 400, 800, 1600),
+    sizes: Sequence[int] = (25, 50, 100, 200),
+    seeds: int = 10,
+    where: Where = None,
+    observations: int = 20_000,
+) -> Figure:
+    """The FactorVAE score of fixed codes against votes and L: Fig. 17.
+
+    Args:
+        results: of the study.
+        votes: that make the classifier and test it.
+        sizes: L, the observations in a vote, a line each.
+        seeds: of the metric; mean and standard deviation over them are drawn.
+        where: settings that the run must have; the first such run is taken.
+        observations: how many random ones stand for the data.
+    """
+    codes, factors = _fixed(results, where, observations)
+
+    def measure(size: int, seed: int, count: int) -> float:
+        return factor_vae_score(codes, factors, votes=count, size=size, seed=seed).value
+
+    lines = {size: over_seeds(seeds, votes, partial(measure, size)) for size in sizes}
+    return figures.metric_sensitivity(votes, {"FactorVAE score": lines}, x_label="votes", series="L")
+
+
+def _fixed(results: Results, where: Where, observations: int) -> Pair:
+    """The codes and factors of the first run, or synthetic ones with some factors apart and some not."""
+    if not results.study.runs:
+        return synthetic_codes("partly", observations, seed=1)
+    return codes_and_factors(chosen(results, where)[0], observations)

@@ -1,0 +1,1 @@
+"""Mathieu et al. 2019, "Disentangling Disentanglement in Variational Autoencoders"."""
