@@ -194,7 +194,7 @@ def test_no_active_latent_scores_zero_and_says_so():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"votes": 0}, "votes >= 1"),
+        ({"votes": 0}, "votes=0: it must be"),
         ({"protocol": "kim"}, "did you mean 'kim18'"),
         ({"prune": "kl"}, "needs log-variances"),
         ({"prune": "all"}, "unknown prune"),

@@ -198,8 +198,8 @@ def test_correlations_of_means_overrate_what_noisy_latents_share():
     ("call", "message"),
     [
         (lambda z: sepin(z, k=9), "k=9 for 2 latents"),
-        (lambda z: informativeness(z, estimate="guess"), "estimate must be"),
-        (lambda z: informativeness(z, bins=1), "1 bins"),
+        (lambda z: informativeness(z, estimate="guess"), "unknown estimate 'guess'"),
+        (lambda z: informativeness(z, bins=1), "bins=1: it must be"),
         (lambda z: informativeness(z, low=4.0), r"over \[4"),
         (lambda z: total_information(z, samples=1), "samples=1"),
         (lambda z: correlation_matrix(z), "need log-variances"),

@@ -48,7 +48,7 @@ def test_the_interval_is_that_of_a_proportion():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"pairs": 0}, "pairs >= 1"), ({"solver": "sgd"}, "adagrad")]
+    ("options", "message"), [({"pairs": 0}, "pairs=0: it must be"), ({"solver": "sgd"}, "adagrad")]
 )
 def test_bad_options_are_refused(options, message):
     with pytest.raises(DistaffError, match=message):

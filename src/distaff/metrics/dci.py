@@ -5,7 +5,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from distaff.errors import unknown
 from distaff.metrics.bootstrap import checked_draws, interval
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.importances import Predictor, Probing, probe
@@ -91,10 +90,6 @@ def dci(
         alpha=alpha,
         trees=trees,
     )
-    if settings.predictor not in _IDLE:
-        raise unknown("predictor", settings.predictor, _IDLE)
-    if settings.task not in ("regression", "classification"):
-        raise unknown("task", settings.task, ("regression", "classification"))
     codes, factors = labelled(codes, factors)
     draws = checked_draws(bootstrap)
     found = probe(codes, factors, settings, draws, seed)

@@ -1,7 +1,7 @@
 """DCI-ES: how simple a predictor can be and still read the factors, and how small the code is."""
 
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
 from distaff.metrics.latents import standardised
+from distaff.metrics.options import Count, at_least, at_most
 from distaff.metrics.score import Score
 from distaff.metrics.splits import columns, split_rows
 
@@ -17,14 +18,17 @@ _RIDGE = 1e-4
 _PREDICTED = 0.99  # a factor counts as predicted once a probe explains a hundredth of its variance
 
 
+Power = Annotated[int, at_least(0), at_most(14)]
+
+
 @dataclass(frozen=True)
 class Capacities:
     """Probes of 0, 2^first, …, 2^last random Fourier features, trained and tested on so many rows."""
 
-    first: int
-    last: int
-    train: int = 10_000
-    test: int = 5_000
+    first: Power
+    last: Power
+    train: Count = 10_000
+    test: Count = 5_000
 
 
 PROTOCOLS = {"eastwood23": Capacities(first=3, last=9)}
@@ -70,8 +74,8 @@ def dci_es(
         seed: of the features, the split and the resamples.
     """
     settings, protocol = settle(PROTOCOLS, protocol, first=first, last=last, train=train, test=test)
-    if not 0 <= settings.first <= settings.last <= 14:
-        raise DistaffError("DCI-ES needs 0 <= first <= last <= 14.")
+    if settings.first > settings.last:
+        raise DistaffError(f"first={settings.first} is above last={settings.last}: no probe is left.")
     codes, factors = labelled(codes, factors)
     draws = checked_draws(bootstrap)
     rng = np.random.default_rng(seed)

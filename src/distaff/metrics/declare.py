@@ -7,15 +7,20 @@ A metric is an ordinary function with its own keyword arguments; ``None`` means 
     @metric(paper="Kim & Mnih 2018", protocols=PROTOCOLS, bounds=(0, 1))
     def factor_vae_score(codes, factors, *, protocol="kim18", votes=None, ..., bootstrap=0, seed=0) -> Score:
         settings, protocol = settle(PROTOCOLS, protocol, votes=votes, ...)
+
+What an option may hold is said once, by the type of the protocol's field (``distaff.metrics.options``).
 """
 
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import signature
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from distaff.errors import unknown
+from distaff.metrics.options import check, declared
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -70,9 +75,18 @@ def metric(
     default: bool = True,
     posterior_protocols: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
-    """Attach a ``Card`` to a metric; the function itself and its signature stay as they are."""
+    """Attach a ``Card`` to a metric, and check its options before it starts; its signature stays as it is."""
+    allowed = declared(protocols)
 
     def attach(function: Function) -> Function:
+        @wraps(function)
+        def checked(*inputs: Any, **options: Any) -> Any:
+            for name, value in options.items():
+                if name in allowed and (value is not None or name not in optional):
+                    check(name, value, allowed[name])
+            return function(*inputs, **options)
+
+        optional = {p.name for p in signature(function).parameters.values() if p.default is None}
         summary = (function.__doc__ or "").strip().splitlines()[0]
         card = Card(
             function.__name__,
@@ -86,8 +100,8 @@ def metric(
             default,
             posterior_protocols,
         )
-        function.__dict__["card"] = card
-        return function
+        checked.__dict__["card"] = card
+        return cast(Function, checked)
 
     return attach
 

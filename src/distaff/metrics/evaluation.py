@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError, unknown
+from distaff.metrics.bootstrap import checked_draws
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, as_codes, as_factors, labelled
+from distaff.metrics.options import DRAWING, check
 from distaff.metrics.score import Score
 
 Selection = Literal["default", "all"] | Sequence[str]
@@ -79,12 +81,13 @@ def evaluate_scores(
     report: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """As ``evaluate``, with whole ``Score`` objects; ``report`` is told each metric before it runs."""
+    chosen = requested(metrics, bootstrap, seed)
     codes = as_codes(codes, logvar)
     paired = None if factors is None else labelled(codes, as_factors(factors))
     named = metrics not in ("default", "all")
     scores: list[Score] = []
     skipped: dict[str, str] = {}
-    for name, protocol in selected(metrics):
+    for name, protocol in chosen:
         label = name if protocol is None else f"{name}:{protocol}"
         try:
             missing = None if named else _missing(name, protocol, codes, paired)
@@ -100,6 +103,14 @@ def evaluate_scores(
     return Evaluation(tuple(scores), skipped)
 
 
+def requested(metrics: Selection, bootstrap: int, seed: int) -> list[tuple[str, str | None]]:
+    """``selected(metrics)``, after a look at what all of them would refuse."""
+    check("bootstrap", bootstrap, DRAWING["bootstrap"])
+    check("seed", seed, DRAWING["seed"])
+    checked_draws(bootstrap)
+    return selected(metrics)
+
+
 def selected(metrics: Selection) -> list[tuple[str, str | None]]:
     """(name, protocol) of the metrics asked for; no protocol is the default one."""
     known = all_metrics()
@@ -110,6 +121,8 @@ def selected(metrics: Selection) -> list[tuple[str, str | None]]:
         return [(name, protocol) for name, f in single.items() for protocol in card_of(f).protocols]
     if isinstance(metrics, str):
         metrics = metrics.split(",")
+    if not isinstance(metrics, Sequence):
+        raise DistaffError(f"metrics={metrics!r}: give names, 'default' or 'all'.")
     chosen: list[tuple[str, str | None]] = []
     for entry in metrics:
         name, _, protocol = str(entry).strip().partition(":")

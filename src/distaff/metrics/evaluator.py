@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from distaff.codes import Codes, as_array
 from distaff.errors import DistaffError
-from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
+from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores, requested
 from distaff.metrics.inputs import CodesLike, FactorsLike
 
 
@@ -27,6 +27,7 @@ class Evaluator:
     """
 
     def __init__(self, metrics: Selection = "default", *, bootstrap: int = 0, seed: int = 0) -> None:
+        requested(metrics, bootstrap, seed)
         self.metrics = metrics
         self.bootstrap = bootstrap
         self.seed = seed

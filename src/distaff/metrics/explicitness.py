@@ -10,6 +10,7 @@ from distaff.metrics.bootstrap import checked_draws, interval, resample_counts
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
 from distaff.metrics.logistic import one_versus_rest
+from distaff.metrics.options import Positive
 from distaff.metrics.score import Score
 from distaff.metrics.splits import columns
 
@@ -20,7 +21,7 @@ _BINS = 200
 class Separation:
     """The L2 ``penalty`` of the classifiers, and whether areas of 0.5 to 1 are stretched to 0 to 1."""
 
-    penalty: float
+    penalty: Positive
     normalize: bool
 
 

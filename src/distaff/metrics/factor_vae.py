@@ -1,11 +1,11 @@
 """The FactorVAE score: which latent varies least when a factor is held fixed."""
 
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import numpy as np
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
 from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.groups import Groups, blocks, fixed_factor_rows, group_rows
@@ -18,6 +18,7 @@ from distaff.metrics.latents import (
     pruning,
     standardised,
 )
+from distaff.metrics.options import Count, NotNegative, at_least
 from distaff.metrics.score import Score
 
 
@@ -25,11 +26,11 @@ from distaff.metrics.score import Score
 class Voting:
     """``votes`` train the majority vote, ``fresh`` ones (0: the same votes) test it; ``size`` rows a vote."""
 
-    votes: int
-    size: int
-    fresh: int
+    votes: Count
+    size: Annotated[int, at_least(2)]
+    fresh: Annotated[int, at_least(0)]
     prune: Prune = "auto"
-    threshold: float | None = None
+    threshold: NotNegative | None = None
 
 
 PROTOCOLS = {
@@ -83,8 +84,6 @@ def factor_vae_score(
     settings, protocol = settle(
         PROTOCOLS, protocol, idle=idle, votes=votes, size=size, fresh=fresh, prune=prune, threshold=threshold
     )
-    if settings.votes < 1 or settings.size < 2 or settings.fresh < 0:
-        raise DistaffError("the FactorVAE score needs votes >= 1, size >= 2 and fresh >= 0.")
     groups = group_rows(factors)
     active, criterion, notes = active_latents(codes, settings.prune, settings.threshold)
     rng = np.random.default_rng(seed)

@@ -21,6 +21,7 @@ from distaff.metrics.bootstrap import resample_means
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.lasso import lasso_weights
 from distaff.metrics.latents import standardised
+from distaff.metrics.options import Count, NotNegative
 from distaff.metrics.splits import by_latent, columns, split_rows
 from distaff.parallel import side_by_side
 
@@ -37,10 +38,10 @@ class Probing:
     predictor: Predictor
     task: Literal["regression", "classification"]
     weighted: bool = False
-    train: int = 10_000
-    test: int = 5_000
-    alpha: float = 0.002
-    trees: int = 10
+    train: Count = 10_000
+    test: Count = 5_000
+    alpha: NotNegative = 0.002
+    trees: Count = 10
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import warnings
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, Float64Array, IntArray, labelled
 from distaff.metrics.latents import constant_latents, standardised
 from distaff.metrics.neighbours import neighbour_information
+from distaff.metrics.options import Count, at_least, at_most
 from distaff.metrics.score import Score
 from distaff.metrics.splits import columns
 
@@ -25,9 +26,9 @@ from distaff.metrics.splits import columns
 class Information:
     """Neighbours of the MI estimate, the range below which a latent is inactive, rows of the classifiers."""
 
-    neighbours: int
-    inactive: float
-    rows: int
+    neighbours: Count
+    inactive: Annotated[float, at_least(0), at_most(1)]
+    rows: Annotated[int, at_least(2)]
 
 
 PROTOCOLS = {"hsu23": Information(neighbours=10, inactive=0.05, rows=10_000)}
@@ -72,8 +73,6 @@ def infomec(
         seed: of the rows and resamples.
     """
     settings, protocol = settle(PROTOCOLS, protocol, neighbours=neighbours, inactive=inactive, rows=rows)
-    if settings.neighbours < 1 or settings.rows < 2:
-        raise DistaffError("InfoMEC needs neighbours >= 1 and rows >= 2.")
     codes, factors = labelled(codes, factors)
     if len(factors.names) < 2:
         raise DistaffError("InfoM compares factors: it needs at least two of them.")

@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distaff.errors import DistaffError
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import entropy
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
+from distaff.metrics.options import BinCount, SampleCount
 from distaff.metrics.quantized import Bins, groups_for, posterior_tables
 from distaff.metrics.sampled import means_only_note, sampled_value, samples_of
 from distaff.metrics.score import Score
@@ -22,15 +22,11 @@ class Estimation:
     """``bins`` over [low, high] for quantized terms, ``samples`` for sampled ones."""
 
     estimate: Estimate = "quantized"
-    bins: int = 100
+    bins: BinCount = 100
     low: float = -4.0
     high: float = 4.0
-    samples: int = 10_000
+    samples: SampleCount = 10_000
     normalize: bool = False
-
-    def __post_init__(self) -> None:
-        if self.estimate not in ("quantized", "sampled"):
-            raise DistaffError(f"estimate must be 'quantized' or 'sampled', not {self.estimate!r}.")
 
     @property
     def idle(self) -> tuple[str, ...]:

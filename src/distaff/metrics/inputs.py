@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from distaff.codes import Codes, as_array
 from distaff.errors import DistaffError
+from distaff.metrics.options import BinCount, check
 
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
@@ -103,10 +104,8 @@ def quantize_factors(
     factors: FactorsLike, bins: int = 20, *, method: Literal["uniform", "quantile"] = "uniform"
 ) -> Factors:
     """Real-valued factors binned into classes: ``bins`` of equal width, or of equal counts (``quantile``)."""
-    if bins < 2:
-        raise DistaffError(f"bins={bins}: quantizing needs at least 2 bins.")
-    if method not in ("uniform", "quantile"):
-        raise DistaffError(f"method must be 'uniform' or 'quantile', not {method!r}.")
+    check("bins", bins, BinCount)
+    check("method", method, Literal["uniform", "quantile"])
     factors = as_factors(factors)
     columns: list[_Column] = []
     for value, index, size in zip(factors.values.T, factors.indices.T, factors.sizes, strict=True):

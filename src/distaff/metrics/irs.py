@@ -1,6 +1,7 @@
 """IRS: whether a latent stays put when its factor is held fixed and all others change."""
 
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from distaff.metrics.bootstrap import checked_draws, interval, resample_weights
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.groups import Groups, group_rows
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, labelled
+from distaff.metrics.options import above, at_most
 from distaff.metrics.score import Score
 
 
@@ -17,7 +19,7 @@ from distaff.metrics.score import Score
 class Robustness:
     """The ``quantile`` of deviations that stands for their maximum."""
 
-    quantile: float
+    quantile: Annotated[float, above(0), at_most(1)]
 
 
 PROTOCOLS = {"suter19": Robustness(quantile=0.99)}
@@ -49,8 +51,6 @@ def irs(
         seed: of the resamples.
     """
     settings, protocol = settle(PROTOCOLS, protocol, quantile=quantile)
-    if not 0 < settings.quantile <= 1:
-        raise DistaffError(f"quantile={settings.quantile}: it must be above 0 and at most 1.")
     codes, factors = labelled(codes, factors)
     if not codes.means.shape[1]:
         raise DistaffError("IRS needs Gaussian latents: these codes are all categorical.")

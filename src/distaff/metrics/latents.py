@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import Codes, FloatArray
-from distaff.errors import DistaffError, unknown
+from distaff.errors import DistaffError
 from distaff.metrics.inputs import Float64Array
 
 Prune = Literal["auto", "kl", "ratio", "means", "none"]
@@ -36,8 +36,6 @@ def constant_latents(codes: Codes) -> NDArray[np.bool_]:
 def pruning(codes: Codes, prune: Prune) -> Prune:
     """The criterion that ``prune`` stands for with these codes."""
     known = codes.logvars is not None or not codes.means.shape[1]
-    if prune not in ("auto", "kl", "ratio", "means", "none"):
-        raise unknown("prune", prune, ("auto", "kl", "ratio", "means", "none"))
     if prune in ("kl", "ratio") and not known:
         raise DistaffError(f"prune={prune!r} needs log-variances: give them, or prune='means' or 'none'.")
     if prune == "auto":

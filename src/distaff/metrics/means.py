@@ -5,7 +5,6 @@ from itertools import chain
 import numpy as np
 
 from distaff.codes import Codes, FloatArray
-from distaff.errors import DistaffError
 from distaff.metrics.inputs import IntArray
 from distaff.metrics.labels import Labels
 from distaff.metrics.quantized import Bins, Tables, index_tables
@@ -16,8 +15,6 @@ def mean_tables(codes: Codes, bins: int, labels: Labels, groups: int = 1) -> Tab
 
     A categorical latent stands with its likeliest class. A constant latent lies in one bin and knows nothing.
     """
-    if bins < 2:
-        raise DistaffError(f"bins={bins}: binning the means needs at least 2.")
     indices = chain(
         (_indices(np.ascontiguousarray(means), bins) for means in codes.means.T),
         (p.argmax(axis=1) for p in codes.categories.values()),

@@ -11,6 +11,7 @@ from distaff.metrics.gaps import gap_details, sampled_information
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array
 from distaff.metrics.labels import read_labels
 from distaff.metrics.means import mean_tables
+from distaff.metrics.options import BinCount, SampleCount
 from distaff.metrics.quantized import groups_for
 from distaff.metrics.sampled import means_only_note, sampled_value
 from distaff.metrics.score import Score
@@ -20,8 +21,8 @@ from distaff.metrics.score import Score
 class Gap:
     """Means in ``bins`` over each latent's own range, or ``samples`` of q(z|x): one of the two."""
 
-    bins: int | None = None
-    samples: int | None = None
+    bins: BinCount | None = None
+    samples: SampleCount | None = None
 
 
 PROTOCOLS = {"locatello19": Gap(bins=20), "chen18": Gap(samples=10_000)}

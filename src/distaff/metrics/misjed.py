@@ -10,6 +10,7 @@ from distaff.errors import DistaffError
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import entropy
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
+from distaff.metrics.options import BinCount
 from distaff.metrics.quantized import Bins, deal, groups_for, posterior_tables
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Score
@@ -19,7 +20,7 @@ from distaff.metrics.score import Score
 class Grid:
     """``bins`` over [low, high] for each latent; divided by the log of the number of cells or not."""
 
-    bins: int = 100
+    bins: BinCount = 100
     low: float = -4.0
     high: float = 4.0
     normalize: bool = True

@@ -9,6 +9,7 @@ from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array
 from distaff.metrics.labels import read_labels
 from distaff.metrics.means import mean_tables
+from distaff.metrics.options import BinCount
 from distaff.metrics.quantized import Bins, groups_for, posterior_tables
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Score
@@ -18,7 +19,7 @@ from distaff.metrics.score import Score
 class Source:
     """Means in ``bins`` over each latent's own range, or q(z|x) in ``bins`` over [low, high]."""
 
-    bins: int
+    bins: BinCount
     posterior: bool
     low: float = -4.0
     high: float = 4.0

@@ -12,7 +12,6 @@ from scipy.special import ndtri
 from torch import Tensor
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
 from distaff.gaussians import Mixture, blur, log_density, log_marginal
 from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.inputs import Float64Array, IntArray
@@ -145,8 +144,6 @@ class Samples:
 
 def samples_of(codes: Codes, count: int, seed: int) -> Samples:
     """``Samples``, shared by all metrics of the same ``Codes``."""
-    if count < 2:
-        raise DistaffError(f"samples={count}: a sampled estimate needs 2 or more.")
     # A copy, since what is remembered for an object must not keep that object alive.
     return remember(codes, ("samples", count, seed), lambda: Samples(copy(codes), count, seed))
 

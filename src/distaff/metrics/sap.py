@@ -11,6 +11,7 @@ from distaff.errors import DistaffError, unknown
 from distaff.metrics.bootstrap import checked_draws, interval
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, labelled
+from distaff.metrics.options import Count, Positive
 from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_accuracies
 from distaff.metrics.score import Score
 from distaff.metrics.splits import split_rows
@@ -22,9 +23,9 @@ class Predictability:
 
     classifier: Literal["thresholds", "svm"]
     standardise: bool = False
-    penalty: float = 0.01
-    train: int = 10_000
-    test: int = 5_000
+    penalty: Positive = 0.01
+    train: Count = 10_000
+    test: Count = 5_000
 
 
 PROTOCOLS = {
@@ -84,8 +85,6 @@ def sap(
     codes, factors = labelled(codes, factors)
     if len(codes.names) < 2:
         raise DistaffError("SAP is a gap between two latents: the codes have only one.")
-    if settings.classifier not in ("thresholds", "svm"):
-        raise unknown("classifier", settings.classifier, ("thresholds", "svm"))
     draws = checked_draws(bootstrap)
     if settings.classifier == "svm":
         draws = 0

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, as_codes
+from distaff.metrics.options import SampleCount
 from distaff.metrics.sampled import means_only_note, sampled_value, samples_of
 from distaff.metrics.score import Score
 
@@ -18,7 +19,7 @@ from distaff.metrics.score import Score
 class Sampling:
     """``samples`` of q(z, x)."""
 
-    samples: int = 10_000
+    samples: SampleCount = 10_000
 
 
 PROTOCOLS = {"do20": Sampling()}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,7 @@ from distaff.errors import DistaffError
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import entropy
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
+from distaff.metrics.options import BinCount, SampleCount, at_least
 from distaff.metrics.quantized import Bins, posterior_tables
 from distaff.metrics.sampled import Samples, means_only_note, sampled_value, samples_of
 from distaff.metrics.score import Score
@@ -19,10 +21,10 @@ from distaff.metrics.score import Score
 class Ranking:
     """The best ``k`` latents (all, weighted by informativeness, if 0), divided by quantized H(z_i) or not."""
 
-    samples: int = 10_000
-    k: int = 0
+    samples: SampleCount = 10_000
+    k: Annotated[int, at_least(0)] = 0
     normalize: bool = False
-    bins: int = 100
+    bins: BinCount = 100
     low: float = -4.0
     high: float = 4.0
 

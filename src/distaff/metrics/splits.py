@@ -12,8 +12,6 @@ _FEWEST = 20
 
 def split_rows(count: int, train: int, test: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
     """Random disjoint rows to train and to test on: as many as asked, or all in the same proportion."""
-    if train < 1 or test < 1:
-        raise DistaffError(f"train={train} and test={test}: both need at least one row.")
     if count < _FEWEST:
         raise DistaffError(f"{count} rows are too few to train on some and test on others: give {_FEWEST}.")
     if train + test > count:

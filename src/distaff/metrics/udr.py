@@ -8,12 +8,13 @@ import numpy as np
 from scipy.stats import rankdata
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError, unknown
+from distaff.errors import DistaffError
 from distaff.metrics.bootstrap import checked_draws, interval
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
 from distaff.metrics.lasso import lasso_weights
 from distaff.metrics.latents import active_latents, standardised
+from distaff.metrics.options import NotNegative
 from distaff.metrics.score import Score
 
 
@@ -22,7 +23,7 @@ class Similarity:
     """How latents of two models are compared; ``alpha`` is the lasso's penalty."""
 
     similarity: Literal["lasso", "spearman"]
-    alpha: float = 0.1
+    alpha: NotNegative = 0.1
 
 
 PROTOCOLS = {"duan20": Similarity("lasso"), "duan20-spearman": Similarity("spearman")}
@@ -63,8 +64,6 @@ def udr(
         similarity=similarity,
         alpha=alpha,
     )
-    if settings.similarity not in ("lasso", "spearman"):
-        raise unknown("similarity", settings.similarity, ("lasso", "spearman"))
     named = models if isinstance(models, Mapping) else {f"model{i}": codes for i, codes in enumerate(models)}
     names, all_codes = list(named), [as_codes(codes) for codes in named.values()]
     if len(names) < 2:

@@ -1,7 +1,7 @@
 """Z-diff: a linear classifier guesses the fixed factor from differences of codes."""
 
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -13,16 +13,19 @@ from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.groups import Groups, blocks, group_rows
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
+from distaff.metrics.options import Count, at_least
 from distaff.metrics.score import Score
+
+_BATCH, _RATE, _START = 10, 0.01, 0.1
 
 
 @dataclass(frozen=True)
 class Pairing:
     """``points`` training points, each the mean of ``pairs`` differences, and how the classifier learns."""
 
-    pairs: int
-    points: int
-    test: int
+    pairs: Count
+    points: Annotated[int, at_least(_BATCH)]
+    test: Count
     solver: Literal["adagrad", "logistic"]
 
 
@@ -30,7 +33,6 @@ PROTOCOLS = {
     "locatello19": Pairing(pairs=64, points=10_000, test=5_000, solver="logistic"),
     "kim18": Pairing(pairs=200, points=100_000, test=800, solver="adagrad"),
 }
-_BATCH, _RATE, _START = 10, 0.01, 0.1
 
 
 @metric(paper="Higgins et al. 2017", protocols=PROTOCOLS, bounds=(0, 1))
@@ -65,10 +67,6 @@ def z_diff(
         seed: of the draws.
     """
     settings, protocol = settle(PROTOCOLS, protocol, pairs=pairs, points=points, test=test, solver=solver)
-    if settings.pairs < 1 or settings.points < 10 or settings.test < 1:
-        raise DistaffError("Z-diff needs pairs >= 1, points >= 10 and test >= 1.")
-    if settings.solver not in ("adagrad", "logistic"):
-        raise DistaffError(f"solver must be 'adagrad' or 'logistic', not {settings.solver!r}.")
     codes, factors = labelled(codes, factors)
     groups = group_rows(factors)
     if len(groups) < 2:
