@@ -1,13 +1,23 @@
 """MIG, RMIG, JEMMIG, modularity and MISJED on representations whose answers are known."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
 from distaff import Codes, DistaffError
-from distaff.metrics import jemmig, mig, misjed, modularity, rmig
+from distaff.metrics import (
+    factor_vae_score,
+    informativeness,
+    jemmig,
+    mig,
+    misjed,
+    modularity,
+    rmig,
+    total_correlation,
+)
 from distaff.metrics.labels import Labels
 from distaff.metrics.means import mean_tables
 from distaff.metrics.quantized import Bins, posterior_tables
@@ -120,7 +130,7 @@ def test_closed_form_masses_are_the_integrals():
 
 
 def test_posteriors_beyond_the_range_and_values_on_an_edge_have_a_place():
-    means = np.array([[9.0], [-50.0], [0.0], [0.08]])
+    means = np.array([[9.0], [-50.0], [0.0], [np.linspace(-4, 4, 101)[51]]])
     tables = posterior_tables(Codes(means, np.full((4, 1), -np.inf)), Bins(100, -4, 4))
     expected = np.zeros(100)
     expected[[99, 0, 50, 51]] = 0.25
@@ -129,6 +139,60 @@ def test_posteriors_beyond_the_range_and_values_on_an_edge_have_a_place():
     np.testing.assert_allclose(
         posterior_tables(Codes(means), Bins(100, -4, 4)).masses, tables.masses, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("count", [2, 20, 100, 128, 129, 1000])
+def test_bins_are_those_of_numpy_on_and_beside_every_edge(precision, count):
+    edges = np.linspace(-4, 4, count + 1)
+    values = np.concatenate([edges.astype(precision)] * 3)
+    values[count + 1 : 2 * count + 2] = np.nextafter(edges.astype(precision), precision(9))
+    values[2 * count + 2 :] = np.nextafter(edges.astype(precision), precision(-9))
+    expected = np.clip(np.digitize(values.astype(np.float64), edges) - 1, 0, count - 1)
+    np.testing.assert_array_equal(Bins(count, -4, 4).index(values), expected)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_codes_of_few_values_are_binned_as_numpy_histogram_does(precision):
+    """Few values lie on the edges; Locatello et al. bin by numpy.histogram and numpy.digitize."""
+    rng = np.random.default_rng(0)
+    steps = rng.integers(0, 41, size=(500, 20))  # half a bin wide: every other value lies on an edge
+    codes = (rng.normal(size=20) + rng.normal(size=20) * steps).astype(precision)
+    classes = steps[:, :2] // 3
+    found = mig(codes, classes).details["mutual_information"]
+    for i, z in enumerate(codes.T):
+        bins = np.digitize(z, np.histogram(z, 20)[1][:-1])
+        for k, y in enumerate(classes.T):
+            assert found[i, k] == pytest.approx(mutual_info_score(y, bins), abs=1e-12)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_unknown_and_no_noise_are_the_same(precision):
+    codes = rotated(perfect_codes(CLASSES)).astype(precision)
+    codes[:, 0] = np.round(codes[:, 0] / 0.08) * precision(0.08)
+    codes[:, 1] *= 4
+    silent = Codes(codes, np.full(codes.shape, -np.inf, precision))
+    for measure in (rmig, jemmig, modularity, factor_vae_score):
+        assert measure(codes, CLASSES).value == pytest.approx(measure(silent, CLASSES).value, abs=1e-12)
+    assert modularity(codes, CLASSES, protocol="correct").value == pytest.approx(
+        modularity(silent, CLASSES, protocol="correct").value, abs=1e-12
+    )
+    for measure in (misjed, informativeness, partial(total_correlation, samples=200)):
+        found, same = measure(codes), measure(silent)
+        assert found.value == pytest.approx(same.value, abs=1e-6)
+        assert found.notes[1:] == same.notes
+
+
+def test_dead_latents_have_no_modularity_whatever_the_order_of_rows():
+    live = perfect_codes(CLASSES)
+    level = np.random.default_rng(0).normal(size=6)
+    dead = np.broadcast_to(level, (len(live), 6)) + 1e-4 * noise_codes(CLASSES, 6)
+    logvars = np.concatenate([np.full(live.shape, -6.0), np.full(dead.shape, 0.1)], axis=1)
+    codes = Codes(np.concatenate([live, dead], axis=1), logvars)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(live))
+        score = modularity(codes[order], CLASSES[order], protocol="correct")
+        assert score.value == pytest.approx(5 / 11, abs=1e-4)
 
 
 def test_groups_of_rows_average_to_the_whole():

@@ -110,7 +110,7 @@ def _reach(variable: Variable, draws: FloatArray, codes: Codes) -> float:
 
 def _prior_masses(variable: Variable, draws: FloatArray, reach: float) -> Float64Array:
     """(bins,) how often the prior draws a real latent in each bin."""
-    counts, _ = np.histogram(draws[:, variable.columns] / reach, BINS.edges().numpy())
+    counts, _ = np.histogram(draws[:, variable.columns] / reach, BINS.edges)
     return counts / len(draws)
 
 

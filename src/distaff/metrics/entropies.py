@@ -13,7 +13,11 @@ def entropy(probabilities: FloatArray, axes: int = 1) -> Float64Array:
 
 
 def mutual_information(joint: FloatArray) -> Float64Array:
-    """I(a; b) of joint tables (..., A, B); never below 0, as rounding would have it."""
+    """I(a; b) of joint tables (..., A, B); never below 0, as rounding would have it.
+
+    A table made in float32 sums to 1 but for its rounding, which would look like information.
+    """
+    joint = joint / joint.sum(axis=(-2, -1), keepdims=True)
     separate = entropy(joint.sum(axis=-1)) + entropy(joint.sum(axis=-2))
     return np.maximum(separate - entropy(joint, axes=2), 0)
 

@@ -7,12 +7,13 @@ import numpy as np
 from distaff.codes import Codes, FloatArray
 from distaff.metrics.inputs import IntArray
 from distaff.metrics.labels import Labels
-from distaff.metrics.quantized import Bins, Tables, index_tables
+from distaff.metrics.quantized import Tables, bin_numbers, index_tables
 
 
 def mean_tables(codes: Codes, bins: int, labels: Labels, groups: int = 1) -> Tables:
     """``Tables`` of the means in ``bins`` between each latent's extremes.
 
+    The edges are those of ``numpy.histogram``, in the precision of the means, as in Locatello et al. 2019.
     A categorical latent stands with its likeliest class. A constant latent lies in one bin and knows nothing.
     """
     indices = chain(
@@ -24,5 +25,7 @@ def mean_tables(codes: Codes, bins: int, labels: Labels, groups: int = 1) -> Tab
 
 
 def _indices(means: FloatArray, bins: int) -> IntArray:
-    low, high = float(means.min()), float(means.max())
-    return Bins(bins, low, high).index(means) if high > low else np.zeros(len(means), np.int64)
+    low, high = means.min(), means.max()
+    if not low < high:
+        return np.zeros(len(means), np.int64)
+    return bin_numbers(means, np.linspace(low, high, bins + 1, dtype=means.dtype))

@@ -25,6 +25,9 @@ class Source:
     high: float = 4.0
 
 
+_TOLD = 1e-6
+"""Nats: the masses of q(z|x) are in float32, and what their rounding leaves of a dead latent lies below."""
+
 PROTOCOLS = {"original": Source(bins=20, posterior=False), "correct": Source(bins=100, posterior=True)}
 
 
@@ -48,7 +51,8 @@ def modularity(
 ) -> Score:
     """Mean over latents of 1 − Σ_{k≠k*} I(z_i; y_k)² / (I(z_i; y_k*)² (K − 1)).
 
-    k* is the factor the latent knows most of. A latent with no information about any factor counts 0.
+    k* is the factor the latent knows most of. A latent with no information about any factor counts 0;
+    information below a millionth of a nat, which float32 cannot tell from rounding, is none.
 
     Args:
         codes: (N, D) means, or ``Codes``.
@@ -82,10 +86,11 @@ def modularity(
         tables = mean_tables(codes, settings.bins, labels, groups_for(bootstrap))
 
     def per_latent(shares: Float64Array) -> Float64Array:
-        squares = np.square(tables.information(labels, shares))
+        information = tables.information(labels, shares)
+        squares = np.square(np.where(information > _TOLD, information, 0))
         best = squares.max(axis=-1)
-        others = (squares.sum(axis=-1) - best) / (np.maximum(best, 1e-30) * (count - 1))
-        return np.where(best > 1e-20, 1 - others, 0.0)
+        others = (squares.sum(axis=-1) - best) / (np.where(best > 0, best, 1) * (count - 1))
+        return np.where(best > 0, 1 - others, 0.0)
 
     each = per_latent(tables.weights)
     value, around = tables.value(lambda shares: per_latent(shares).mean(-1), (0, 1), bootstrap, seed)

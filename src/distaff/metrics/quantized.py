@@ -6,6 +6,7 @@ range. Categorical latents take part with their classes as bins, which is exact.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -51,16 +52,31 @@ class Bins:
         if self.count < 2 or not self.low < self.high:
             raise DistaffError(f"{self.count} bins over [{self.low}, {self.high}]: need 2 and a real range.")
 
-    def edges(self) -> Tensor:
-        """(count + 1,) float64."""
-        return torch.linspace(self.low, self.high, self.count + 1, dtype=torch.float64)
+    @cached_property
+    def edges(self) -> Float64Array:
+        """(count + 1,) where the bins begin and end."""
+        return np.linspace(self.low, self.high, self.count + 1)
 
     def index(self, values: FloatArray) -> IntArray:
         """The half-open bin of each value; values outside go to the nearest."""
-        scaled = np.subtract(values, self.low, dtype=np.float64)
-        scaled *= self.count / (self.high - self.low)
-        # Once clipped, values are not negative and truncating is rounding down.
-        return np.asarray(scaled.clip(0, self.count - 1, out=scaled).astype(np.int64))
+        return bin_numbers(values, self.edges)
+
+
+def bin_numbers(values: FloatArray, edges: FloatArray) -> IntArray:
+    """The bin b of each value with edges[b] ≤ value < edges[b + 1]; values outside go to the nearest.
+
+    The comparisons are exact, as those of ``numpy.digitize``: no value that lies on an edge or beside it is
+    moved by rounding.
+    """
+    # The least number of the values' precision that is not below an edge: comparing with it is the same.
+    inner = edges[1:-1].astype(values.dtype)
+    inner = np.where(inner < edges[1:-1], np.nextafter(inner, np.inf, dtype=values.dtype), inner)
+    if len(inner) > np.iinfo(np.int8).max:
+        return np.searchsorted(inner, values, side="right")
+    bins = np.zeros(values.shape, np.int8)
+    for edge in inner:  # for few edges a pass each is many times as quick as a search for each value
+        bins += (values >= edge).view(np.int8)
+    return bins.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -248,25 +264,27 @@ def _slab_sums(
 
 def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[Tensor, Float64Array]:
     """(n, L, width) float32: Q(z_i = s|x_n); and (D,) the mass that lay outside, summed over rows."""
-    mu = torch.from_numpy(np.ascontiguousarray(codes.means[rows], dtype=np.float32))
+    means = codes.means[rows]
+    mu = torch.from_numpy(np.ascontiguousarray(means, dtype=np.float32))
     count, dims = mu.shape
-    inverse = torch.full_like(mu, 1e30)
+    logvar = torch.full_like(mu, -torch.inf)
     if codes.logvars is not None:
         logvar = torch.from_numpy(np.ascontiguousarray(codes.logvars[rows], dtype=np.float32))
-        # σ = 0 becomes a step; 1e30 is as steep as float32 allows.
-        inverse = torch.exp(-0.5 * logvar).div_(2**0.5).clamp_(max=1e30)
-    # The shift puts a deterministic value that lies on an edge into the bin above it, as in a histogram.
-    distance = bins.edges().float() - mu[:, :, None] - 1e-20
+    inverse = torch.exp(-0.5 * logvar).div_(2**0.5).clamp_(max=1e30)  # as steep as float32 allows
+    distance = torch.from_numpy(bins.edges).float() - mu[:, :, None]
     levels = distance.mul_(inverse[:, :, None]).erf_()
     inside = (levels[:, :, -1] - levels[:, :, 0]) / 2
     mass = torch.zeros(count, dims + len(codes.categories), width)
     gaussian = mass[:, :dims, : bins.count]
     torch.sub(levels[:, :, 1:], levels[:, :, :-1], out=gaussian)
     gaussian.div_(2 * inside.clamp(min=OUTSIDE)[:, :, None])
-    lost = inside < OUTSIDE
-    if lost.any():
-        nearest = torch.from_numpy(bins.index(mu[lost].double().numpy()))
-        gaussian[lost] = torch.nn.functional.one_hot(nearest, bins.count).float()
+    sharp = torch.isneginf(logvar)
+    placed = sharp | (inside < OUTSIDE)
+    if placed.any():
+        place = torch.from_numpy(bins.index(means[placed.numpy()]))
+        gaussian[placed] = torch.nn.functional.one_hot(place, bins.count).float()
+        within = torch.from_numpy((bins.low <= means) & (means < bins.high)).float()
+        inside = torch.where(sharp, within, inside)
     for g, probabilities in enumerate(codes.categories.values()):
         mass[:, dims + g, : probabilities.shape[1]] = torch.from_numpy(
             np.asarray(probabilities[rows], dtype=np.float32)
