@@ -171,6 +171,18 @@ def test_a_run_of_version_0_1_keeps_the_relu_that_its_network_had(tmp_path):
         train("vae", data, steps=3, latents=2, out=tmp_path / "run", network="mathieu_dsprites", **QUICK)
 
 
+def test_a_run_of_version_0_1_finds_the_pinwheel_that_was_the_default_then(tmp_path):
+    then = {"radial": 0.1, "tangential": 0.3}
+    train("vae", "pinwheel", steps=3, latents=2, out=tmp_path / "run", data_options=then, **QUICK)
+    file = tmp_path / "run/run.yaml"
+    written = yaml.safe_load(file.read_text())
+    written["data"]["options"], written["made_with"]["distaff"] = {}, "0.1.0"
+    file.write_text(yaml.safe_dump(written))
+    resume(tmp_path / "run", steps=4, accelerator="cpu", progress=False)
+    assert yaml.safe_load(file.read_text())["data"]["options"] == then
+    resume(tmp_path / "run", steps=5, accelerator="cpu", progress=False)
+
+
 def test_a_gaussian_likelihood_learns_vectors():
     """A line in three dimensions: the means come near, and the nll below that of its plain normal fit."""
     rng = np.random.default_rng(0)

@@ -22,16 +22,17 @@ ABOUT = About(
 def load(
     count: int = 400,
     arms: int = 4,
-    radial: float = 0.1,
-    tangential: float = 0.3,
+    radial: float = 0.3,
+    tangential: float = 0.1,
     rate: float = 0.25,
     seed: int = 0,
 ) -> Dataset:
     """``count`` points of which equally many lie in each arm, in random order; the factor is the arm.
 
     A point starts as (1 + radial·ε₁, tangential·ε₂) and is turned by its arm's angle plus rate·exp(x₁). The
-    defaults are what Mathieu et al. print. The generator they used calls the spread of x₁ tangential, so that
-    the long thin arms of their figures are those of ``radial=0.3, tangential=0.1``.
+    defaults are the points of Mathieu et al. as their code makes them: App. B prints a radial spread of 0.1
+    and a tangential one of 0.3, but the generator it passes them to gives the 0.3 to x₁. The printed reading
+    is ``radial=0.1, tangential=0.3``.
 
     Args:
         count: how many points.

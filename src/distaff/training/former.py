@@ -1,21 +1,29 @@
 """What ``run.yaml`` of former versions means today."""
 
+from collections.abc import Mapping
 from typing import Any
 
+FIRST = "0.1.0"
 NETWORKS = {
-    "0.1.0": {
-        "kim_mnih_faces": "kim_mnih:hidden=256",
-        # Mathieu's Table 1a has no ReLU after FC128, but the runs of this version did.
-        "mathieu_dsprites": "mathieu_dsprites:relu=true",
-    },
+    "kim_mnih_faces": "kim_mnih:hidden=256",
+    # Mathieu's Table 1a has no ReLU after FC128, but the runs of the first version did.
+    "mathieu_dsprites": "mathieu_dsprites:relu=true",
 }
-"""The networks that a version of distaff had under other names, or other ones under the same name."""
+"""The networks that the first version had under other names, or other ones under the same name."""
+DEFAULTS = {"pinwheel": {"radial": 0.1, "tangential": 0.3}}
+"""The options of data sets that had other defaults then."""
 
 
-def in_todays_words(model: dict[str, Any], version: Any) -> dict[str, Any]:
-    """The model's part of ``run.yaml``, as ``version`` of distaff wrote it, in the words of this version.
+def in_todays_words(calls: Mapping[str, Any], version: Any) -> dict[str, Any]:
+    """The calls of a run, as ``version`` of distaff wrote them, in the words of this version.
 
-    A run keeps the network that it was trained with, however the name is understood today.
+    A run keeps the network and the data that it was trained with, however their names are understood today.
     """
-    changed, network = NETWORKS.get(str(version), {}), model["network"]
-    return {**model, "network": changed.get(str(network), network)}
+    if version != FIRST:
+        return dict(calls)
+    model, data = calls["model"], calls["data"]
+    if isinstance(model["network"], str):
+        model = {**model, "network": NETWORKS.get(model["network"], model["network"])}
+    if isinstance(data.get("options"), Mapping) and isinstance(data.get("spec"), str):
+        data = {**data, "options": {**DEFAULTS.get(data["spec"], {}), **data["options"]}}
+    return {**calls, "model": model, "data": data}

@@ -78,7 +78,7 @@ def _read(file: Path) -> dict[str, Any]:
     ]
     if absent or not isinstance(config.get("step"), int):
         raise DistaffError(f"{file} lacks {', '.join(absent) or 'step'}: export or download it again.")
-    return {**config, "model": in_todays_words(config["model"], config.get("library_version"))}
+    return in_todays_words(config, config.get("library_version"))
 
 
 def _refuse_unknown_code(network: str) -> None:

@@ -93,7 +93,7 @@ class RunFolder:
             raise DistaffError(f"{file} lacks {', '.join(missing)}: restore it or train again.")
         made_with = content.get("made_with")
         version = made_with.get("distaff") if isinstance(made_with, dict) else None
-        return {**content, "model": in_todays_words(content["model"], version)}
+        return in_todays_words(content, version)
 
     def claim(self, calls: Mapping[str, Any]) -> None:
         """Make the folder this run's own; one of the same run is kept, one of another run is refused."""
