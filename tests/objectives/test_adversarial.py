@@ -122,6 +122,14 @@ def test_games_read_like_their_equations():
     )
 
 
+def test_a_code_log_likelihood_of_weight_0_is_only_shown():
+    reading = DiscriminatorSettings(reads=0.5)
+    assert recipes.infogan().takes_part("code_log_likelihood", 0)
+    assert recipes.infogan(lam=0, discriminator=reading).takes_part("code_log_likelihood", 0)
+    assert not recipes.infogan(lam=0).takes_part("code_log_likelihood", 0)
+    assert recipes.infogan(lam=0).takes_part("generator_loss", 0)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -1,3 +1,5 @@
+import json
+import math
 from importlib.metadata import version
 
 import numpy as np
@@ -6,11 +8,14 @@ import torch
 import yaml
 
 import distaff
+from distaff.doctor import diagnose
 from distaff.errors import DistaffError
 from distaff.objectives.objective import term
+from distaff.objectives.schedules import Weight
 from distaff.objectives.terms import kl, nll
+from distaff.report import report_run
 from distaff.training.log import read_log
-from distaff.training.train import load, train
+from distaff.training.train import load, resume, train
 from tests import toys
 
 QUICK = {"steps": 10, "batch_size": 16, "log_every": 5, "progress": False, "accelerator": "cpu"}
@@ -92,6 +97,51 @@ def test_a_non_finite_term_stops_the_run_names_it_and_keeps_the_last_checkpoint(
     newest = max((tmp_path / "run/checkpoint").iterdir())
     assert newest.name == "step-000000006"
     assert load(tmp_path / "run").names[0] == "z0"
+
+
+@term
+def undefined(s):
+    return s.log_px_z.mean() * (math.nan if s.index < 4 else math.inf)
+
+
+def with_undefined(weight: Weight = 0.0):
+    return nll + kl + weight * undefined
+
+
+@pytest.mark.parametrize(
+    ("recipe", "settings", "name"),
+    [
+        ("info_vae", {"alpha": 1.0, "latents": "point:3"}, "kl"),
+        ("alpha_beta_vae", {"beta": 0.0, "latents": "point:3"}, "kl"),
+        (with_undefined, {}, "undefined"),
+    ],
+)
+def test_a_term_of_weight_0_may_be_undefined_and_is_null_in_the_log(tmp_path, recipe, settings, name):
+    out, images = tmp_path / "run", tmp_path / "tiny.npz"
+    np.savez(images, images=toys.tiny_images().images[:].numpy())
+    train(recipe, images, out=out, **{**QUICK, **settings})
+    lines = (out / "log.jsonl").read_text().splitlines()
+    assert all(json.loads(line, parse_constant=pytest.fail)[name] is None for line in lines)
+    assert all(math.isnan(line[name]) and math.isfinite(line["loss"]) for line in read_log(out / "log.jsonl"))
+    resume(out, steps=QUICK["steps"] + 1, accelerator="cpu", progress=False)
+    assert not [finding for finding in diagnose(out).findings if "non-finite" in str(finding)]
+    assert report_run(out, progress=False).exists()
+
+
+def test_an_undefined_term_stops_the_run_where_its_weight_leaves_0(tmp_path):
+    schedule = "linear:0:1:4"
+    with pytest.raises(DistaffError, match="the term 'undefined' became non-finite at step 1:"):
+        train(with_undefined, toys.tiny_images(), weight=schedule, **QUICK)
+
+
+def test_the_term_that_is_named_takes_part():
+    """Of two that are not finite, the one of weight 0 is not to blame."""
+
+    def both():
+        return nll + 0.0 * undefined + 1.0 * explodes
+
+    with pytest.raises(DistaffError, match="the term 'explodes' became non-finite at step 7"):
+        train(both, toys.tiny_images(), **QUICK)
 
 
 @pytest.mark.parametrize(

@@ -221,8 +221,8 @@ def _says_too_little(p: Patient) -> bool:
 
 def _reconstruction_gain(p: Patient) -> float:
     """By which part the logged reconstruction error has fallen since the log's first line."""
-    first, last = (p.log[0].get("nll") if p.log else None), p.recent("nll")
-    return 1.0 if first is None or last is None else (first - last) / max(abs(first), 1e-9)
+    first, last = (p.log[0].get("nll", math.nan) if p.log else math.nan), p.recent("nll")
+    return 1.0 if math.isnan(first) or last is None else (first - last) / max(abs(first), 1e-9)
 
 
 def _weights(p: Patient) -> dict[str, object]:

@@ -103,8 +103,8 @@ class Patient:
         return read_log(self.folder.log)
 
     def recent(self, name: str) -> float | None:
-        """The mean of a logged value over the last tenth of the log."""
-        values = [line[name] for line in self.log if name in line]
+        """The mean of a logged value over the last tenth of the log; None if it is nowhere finite."""
+        values = [line[name] for line in self.log if math.isfinite(line.get(name, math.nan))]
         return float(np.mean(values[-max(1, round(RECENT * len(values))) :])) if values else None
 
     def logged(self, ending: str) -> dict[str, float]:
@@ -120,9 +120,12 @@ class Patient:
             return f"{facts['what']} at step {facts['step']}"
         for line in self.log:
             for name, value in line.items():
-                if not math.isfinite(value):
+                if not math.isfinite(value) and self._takes_part(name, line["step"] - 1):
                     return f"the term {name!r} at step {line['step']}"
         return None
+
+    def _takes_part(self, name: str, index: int) -> bool:
+        return isinstance(self.goal, DistaffError) or self.goal.takes_part(name, index)
 
     @cached_property
     def being_trained(self) -> bool:

@@ -14,7 +14,7 @@ from distaff.objectives.adversarial import (
     generator_loss,
     wasserstein_generator_loss,
 )
-from distaff.objectives.schedules import Weight
+from distaff.objectives.schedules import Weight, weight_at
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,11 @@ class Game:
     def norm(self) -> Literal["batch", "layer"]:
         """What normalises the discriminator: the penalty is of each image, which a batch must not mix."""
         return "layer" if self.penalty else "batch"
+
+    def takes_part(self, name: str, index: int) -> bool:
+        """Whether a value logged at step ``index`` is part of a loss: what weighs 0 is only shown."""
+        weights = weight_at(self.lam, index), self.discriminator.reads
+        return name != "code_log_likelihood" or any(weights)
 
     def __str__(self) -> str:
         lam = "" if self.lam == 1 else f"{self.lam} "

@@ -101,5 +101,10 @@ class Objective:
         loss = sum(shares[1:], start=shares[0])
         return {"loss": loss, **{name: values[name] for name in weights}}
 
+    def takes_part(self, name: str, index: int) -> bool:
+        """Whether a value logged at step ``index`` is part of a loss: a term of weight 0 is only shown."""
+        weights = {weighted.term.name: weighted.weight for weighted in self.terms}
+        return name not in weights or weight_at(weights[name], index) != 0
+
     def __str__(self) -> str:
         return " + ".join(map(str, self.terms)).replace("+ -", "− ")

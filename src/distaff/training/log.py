@@ -1,4 +1,8 @@
-"""``log.jsonl``: one JSON object a line, each the mean of the values since the line before."""
+"""``log.jsonl``: one JSON object a line, each the mean of the values since the line before.
+
+A value that is shown beside a loss without taking part in it may be infinite or undefined: it is null in the
+file, and NaN to those who read it here.
+"""
 
 import json
 import math

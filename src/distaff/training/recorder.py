@@ -1,5 +1,6 @@
 """What a run leaves behind while it trains: log lines, TensorBoard, checkpoints, progress."""
 
+import math
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -20,6 +21,11 @@ from distaff.training.run import RunFolder
 from distaff.training.signals import StopSignal
 
 
+def always(name: str, index: int) -> bool:
+    """Every value takes part."""
+    return True
+
+
 class Recorder:
     """Collects the values of steps, writes them every ``log_every``, checkpoints, and watches for trouble.
 
@@ -34,6 +40,7 @@ class Recorder:
         start: the step that this process starts from.
         seconds: training time spent before this process.
         snapshots: the steps after which the model's weights are kept for good.
+        takes_part: whether a value, by name and step, is part of a loss: if it is not finite the run stops.
         trouble: what is wrong with a run that writes such a log line, or None.
     """
 
@@ -47,11 +54,12 @@ class Recorder:
         start: int = 0,
         seconds: float = 0.0,
         snapshots: Collection[int] = (),
+        takes_part: Callable[[str, int], bool] = always,
         trouble: Callable[[Line], str | None] = well,
     ) -> None:
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.log_every, self.checkpoint_every = fabric, log_every, checkpoint_every
-        self.progress, self.snapshots = progress, frozenset(snapshots)
+        self.progress, self.snapshots, self.takes_part = progress, frozenset(snapshots), takes_part
         self.stop = StopSignal()
         self.saved = start
         self._pending: list[tuple[int, Tensor]] = []
@@ -105,18 +113,19 @@ class Recorder:
             checkpoint.keep(self.folder.snapshots, learner, step)
 
     def flush(self) -> None:
-        """Write the mean of the pending steps; stop the run if any of their values is not finite."""
+        """Write the mean of the pending steps; stop the run if a part of their losses is not finite."""
         if not self._pending:
             return
         indices = [index for index, _ in self._pending]
         table = torch.stack([values for _, values in self._pending]).double().cpu()
         self._pending = []
-        bad = (~torch.isfinite(table)).nonzero()
-        if len(bad):
+        places = (~torch.isfinite(table)).nonzero().tolist()
+        bad = [(indices[row], self._names[column]) for row, column in places]
+        bad = [(index, name) for index, name in bad if self.takes_part(name, index)]
+        if bad:
             # The loss is bad whenever a term is: name the term.
-            first = bad[bad[:, 0] == bad[0, 0]]
-            row, column = first[-1] if self._names[int(first[0, 1])] == "loss" else first[0]
-            raise self._diverged(f"the term {self._names[int(column)]!r}", indices[int(row)])
+            first = [name for index, name in bad if index == bad[0][0]]
+            raise self._diverged(f"the term {first[-1] if first[0] == 'loss' else first[0]!r}", bad[0][0])
         line: dict[str, Any] = {"step": indices[-1] + 1}
         line |= {name: float(f"{v:.6g}") for name, v in zip(self._names, table.mean(0).tolist(), strict=True)}
         line["seconds"] = round(time.monotonic() - self._started, 2)
@@ -124,7 +133,8 @@ class Recorder:
         if self.folder is not None and self._board is not None:
             append_json_line(self.folder.log, line)
             for name in self._names:
-                self._board.add_scalar(name, line[name], line["step"])
+                if math.isfinite(line[name]):
+                    self._board.add_scalar(name, line[name], line["step"])
         self._health.see(line)
 
     def close(self) -> None:

@@ -82,7 +82,8 @@ def _work(fabric: Fabric, job: Job) -> Model:
     with Progress(job.calls["recipe"]["name"], steps, start, visible) as bar:
         every = settings["log_every"], settings["checkpoint_every"]
         snapshots = snapshot_steps(steps, settings.get("snapshots") or 0)
-        recorder = Recorder(folder, fabric, *every, bar, start, seconds, snapshots, learner.trouble)
+        watch = job.goal.takes_part, learner.trouble
+        recorder = Recorder(folder, fabric, *every, bar, start, seconds, snapshots, *watch)
         with recorder.stop.listening():
             fit(learner, batches, start, steps, recorder)
         recorder.close()
