@@ -40,8 +40,8 @@ VAES = [
     for name, recipe in public_functions(recipes).items()
     if inspect.signature(recipe).return_annotation is Objective
 ]
-WITHOUT_A_PRIOR = ("info_dropout", "wae_gan")
-"""Recipes in which no term is a function of p(z) with a gradient: a learned prior stays where it is."""
+WITHOUT_A_PRIOR = ("info_dropout",)
+"""Recipes in which no term is a function of p(z): a learned prior stays where it is."""
 
 WITH_MARGINALS_ONLY = ("beta_tcvae", "batch_tc_vae")
 """Recipes of a factorised prior (HFVAE Table 1, Ⓐ*): they know its marginals, not its correlations."""

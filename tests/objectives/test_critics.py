@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from distaff.errors import DistaffError
 from distaff.models.latents import LatentSpace
+from distaff.models.layers import Networks
 from distaff.models.likelihoods import Gaussian
 from distaff.models.priors import Prior
 from distaff.models.priors.gaussians import Anisotropic
@@ -180,6 +181,57 @@ def test_one_logit_is_the_log_ratio_and_learns_by_binary_cross_entropy():
 def test_a_critic_of_three_logits_is_refused():
     with pytest.raises(DistaffError, match="1 logit or 2, not 3"):
         CriticSettings(logits=3)
+
+
+class RatioOfNormals(torch.nn.Module):
+    """The critic that knows: log N(z; 0, q) − log N(z; 0, p) of variances q and p, one logit."""
+
+    def __init__(self, q: float, p: float) -> None:
+        super().__init__()
+        self.q, self.p = q, p
+
+    def forward(self, z):
+        return 0.5 * (math.log(self.p / self.q) - z.square() * (1 / self.q - 1 / self.p))
+
+
+@pytest.mark.parametrize("variance", [0.25, 1.5, 4.0])
+def test_a_learned_prior_deceives_the_critic_of_a_wae_gan(variance):
+    """By log σ² of p = N(0, 1.5): ∫ p(z) ½ z d/dz softplus(−l(z)) dz, 0 where q(z) = p(z)."""
+    critic = RatioOfNormals(variance, 1.5)
+    prior = Anisotropic(1, learned=True)
+    prior.logvar.data.fill_(math.log(1.5))
+    term = AdversarialPrior(CriticSettings(logits=1))
+    model = VAE(toys.mlp((3,), 2, 1, (6,)), LatentSpace.parse(1), Prior({"z": prior}), Gaussian.read)
+    torch.manual_seed(0)
+    step = Step(model, model(torch.randn(40_000, 3)), 0, 50, {term.name: critic})
+    estimate = term(step)
+    assert estimate == term.reading(critic(step.z)).mean()
+    (found,) = torch.autograd.grad(estimate, prior.logvar)
+
+    z = torch.linspace(-15, 15, 200_001, dtype=torch.float64)
+    slope = -z * (1 / variance - 1 / 1.5)
+    density = torch.distributions.Normal(0.0, math.sqrt(1.5)).log_prob(z).exp()
+    expected = torch.trapezoid(density * -critic(z).neg().sigmoid() * slope * 0.5 * z, z)
+    assert float(found) == pytest.approx(float(expected), abs=0.01)
+    assert abs(float(expected)) < 1e-9 if variance == 1.5 else (float(expected) > 0.05) == (variance < 1.5)
+
+
+def test_a_wae_gan_finds_the_scale_of_its_latents():
+    """Encoder and decoder held at q(z) = N(0, 0.5²): only the prior can close the gap."""
+    torch.manual_seed(0)
+    prior = Anisotropic(1, learned=True)
+    latents = LatentSpace.parse(1)
+    networks = Networks(torch.nn.Identity(), torch.nn.Linear(1, 2).requires_grad_(False))
+    model = VAE(networks, latents, Prior({"z": prior}), Gaussian.read)
+    goal = 1.0 * AdversarialPrior(CriticSettings(hidden=32, layers=2, learning_rate=3e-3))
+    fabric = Fabric(accelerator="cpu", devices=1)
+    learner = VAELearner(model, goal, make_adam(prior.parameters(), 1e-2, (0.5, 0.9)), 512, fabric)
+    x = torch.tensor([0.0, 2 * math.log(0.5)]).expand(512, 2)
+    found = []
+    for index in range(300):
+        learner.update(lambda *_, **__: x, index)
+        found.append(float(prior.logvar.detach().exp().sqrt()))
+    assert sum(found[-100:]) / 100 == pytest.approx(0.5, abs=0.05)
 
 
 def test_the_ratio_to_a_learned_prior_pulls_at_it_as_the_kl_does():

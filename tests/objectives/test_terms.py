@@ -1,9 +1,12 @@
 """Each term by itself against closed-form Gaussians, and the identities between them."""
 
+import math
+
 import pytest
 import torch
 
 from distaff.errors import DistaffError
+from distaff.models.representation import Representation
 from distaff.objectives import recipes
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.mixtures import log_pairs
@@ -16,6 +19,7 @@ from distaff.objectives.moments import (
 )
 from distaff.objectives.objective import Objective, term
 from distaff.objectives.schedules import Linear
+from distaff.objectives.step import Step
 from distaff.objectives.terms import (
     AnchoredInformation,
     CapacityGap,
@@ -29,6 +33,7 @@ from distaff.objectives.terms import (
     tc_within_groups,
     total_correlation,
 )
+from tests import toys
 from tests.objectives import worlds
 
 MEAN_COV = torch.tensor(
@@ -72,6 +77,21 @@ def test_the_information_of_anchors_is_that_of_their_block(world):
     block = world.cov[[0, 2]][:, [0, 2]]
     expected = 0.5 * float(torch.logdet(block) - VARIANCES[[0, 2]].log().sum())
     assert found == pytest.approx(expected, abs=0.04)
+
+
+def test_anchors_are_numbered_as_codes_are():
+    """The latent that ``Representation`` calls number i is anchor i, wherever its group stands in z."""
+    torch.manual_seed(0)
+    data = toys.tiny_images(64)
+    model = toys.model(data, "digit=concrete:3,style=gaussian:2,smile=bernoulli:1")
+    step = Step(model, model(data.images[:]), 0, len(data), density=batch)
+    names = Representation(model, data.shape).names
+    assert names == ("z0", "z1", "digit", "smile0")
+    pairs = step.output.posterior.log_prob_dims(step.u[:, None])
+    for anchor, place in zip(range(4), (1, 2, 0, 3), strict=True):
+        own = pairs[:, :, place]
+        expected = (own.diagonal() - own.logsumexp(1) + math.log(len(data))).mean()
+        torch.testing.assert_close(AnchoredInformation((anchor,))(step), expected, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6])

@@ -68,6 +68,29 @@ def test_each_optimiser_moves_its_own_parameters_and_all_of_them(name):
 
 
 @pytest.mark.parametrize("name", GAMES)
+def test_what_the_trunk_reads_for_its_own_step_leaves_no_gradient_at_the_reader(name):
+    """The reader's next step is down the gradient of the generator's loss, and nothing else."""
+    data = toys.tiny_images()
+    ours = learner(GAMES[name](discriminator=DiscriminatorSettings(reads=2.0)), data)
+    ours.optimisers = {**ours.optimisers, "generator": torch.optim.SGD(generator_parameters(ours.model), 1.0)}
+    real = batches(data)(0)
+    c = ours.model.latents.draw(len(real), real)
+    fake = ours.model.generate(c)
+    ours._teach(real, fake.detach(), c)
+    assert all(p.grad is None for p in ours.model.parameters())
+
+    before = snapshot(ours.model)
+    reader = dict(ours.model.reader.named_parameters())
+    loss = -code_log_likelihood(ours.model.encode(fake), c)
+    expected = dict(
+        zip(reader, torch.autograd.grad(loss, list(reader.values()), retain_graph=True), strict=True)
+    )
+    ours._deceive(fake, c, 0)
+    for place, weight in reader.items():
+        torch.testing.assert_close(before[f"reader.{place}"] - weight, expected[place], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", GAMES)
 def test_the_weight_of_the_codes_reaches_generator_and_q_alone(name):
     """With λ = 0 Q's head stands still; the discriminator's first step is the same under any λ."""
     data = toys.tiny_images()

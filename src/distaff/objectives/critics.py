@@ -15,6 +15,9 @@ from distaff.models.vae import VAE
 from distaff.objectives.objective import Term
 from distaff.objectives.step import Step
 
+Critic = Callable[[Tensor], Tensor]
+"""z (B, width) → logits (B, 1 or 2)."""
+
 
 @dataclass(frozen=True)
 class CriticSettings:
@@ -79,11 +82,6 @@ def prior_samples(model: VAE, x: Tensor) -> Tensor:
     return model.latents.squash(model.prior.sample(len(x), x))
 
 
-def log_prior(s: Step) -> Tensor:
-    """log p(z) (B,) at the samples, with gradient to the prior alone."""
-    return s.output.prior.log_prob(s.u.detach())
-
-
 def log_ratio(logits: Tensor) -> Tensor:
     """log q(z)/r(z) (B,) as the critic has it: the difference of two logits (FactorVAE Eq. 3), or the one."""
     return logits[:, 0] - logits[:, 1] if logits.shape[1] == 2 else logits[:, 0]
@@ -92,6 +90,16 @@ def log_ratio(logits: Tensor) -> Tensor:
 def non_saturating(logits: Tensor) -> Tensor:
     """−log D(z) (B,), D the critic's probability that z came from the reference (WAE-GAN, Algorithm 1)."""
     return F.softplus(log_ratio(logits))
+
+
+def towards_samples(s: Step, critic: Critic) -> Tensor:
+    """−log p(z) (B,) at z ~ q(z): what KL(q(z) ‖ p(z)) is to a learned prior, but for a constant."""
+    return -s.output.prior.log_prob(s.u.detach())
+
+
+def towards_deceit(s: Step, critic: Critic) -> Tensor:
+    """−log (1 − D(z)) (B,) at z ~ p(z): a learned prior's side of the game, that of ``non_saturating``."""
+    return F.softplus(-log_ratio(critic(s.prior_z)))
 
 
 @dataclass(frozen=True)
@@ -103,24 +111,24 @@ class DensityRatio(Term):
         reference: gives samples of r(z) from the model and a second, independent batch.
         settings: the critic and its optimiser.
         reading: from the critic's logits (B, 1 or 2) to what is averaged over the batch.
-        log_reference: log r(z) (B,) where r is known and may be learned. A critic's estimate is blind to
-            that: the term's gradient to r's own parameters is that of −E log r(z), as in KL(q(z) ‖ r(z)).
+        learning: where r is the prior, which may be learned: the term's gradient to the prior's own
+            parameters, to which the critic's estimate at z is blind, is that of this (B,) averaged.
     """
 
     name: str
     reference: Callable[[VAE, Tensor], Tensor]
     settings: CriticSettings = field(default_factory=CriticSettings)
     reading: Callable[[Tensor], Tensor] = log_ratio
-    log_reference: Callable[[Step], Tensor] | None = None
+    learning: Callable[[Step, Critic], Tensor] | None = None
 
     def __call__(self, s: Step) -> Tensor:
         """The critic's estimate on the batch, with gradient to z."""
-        logits: Tensor = s.networks[self.name](s.z)
-        estimate = self.reading(logits).mean()
-        if self.log_reference is None:
+        critic = s.networks[self.name]
+        estimate = self.reading(critic(s.z)).mean()
+        if self.learning is None or not any(p.requires_grad for p in s.output.prior.parameters()):
             return estimate
-        log_r = self.log_reference(s).mean()
-        return estimate - (log_r - log_r.detach())
+        own = self.learning(s, critic).mean()
+        return estimate + (own - own.detach())
 
     def network(self, latents: LatentSpace) -> nn.Module:
         """A new critic for a latent space."""
@@ -156,9 +164,12 @@ def DensityRatioGroups(settings: CriticSettings) -> DensityRatio:
 
 def DensityRatioPrior(settings: CriticSettings) -> DensityRatio:
     """KL(q(z) ‖ p(z)) by density ratio against samples of the prior."""
-    return DensityRatio("marginal_kl", prior_samples, settings, log_reference=log_prior)
+    return DensityRatio("marginal_kl", prior_samples, settings, learning=towards_samples)
 
 
 def AdversarialPrior(settings: CriticSettings) -> DensityRatio:
-    """The encoder's side of the game against a critic that tells q(z) from p(z): −E log D(z)."""
-    return DensityRatio("adversarial_loss", prior_samples, settings, non_saturating)
+    """The encoder's side of the game against a critic that tells q(z) from p(z): −E log D(z).
+
+    A learned prior plays on the same side, and deceives the critic about its own samples.
+    """
+    return DensityRatio("adversarial_loss", prior_samples, settings, non_saturating, towards_deceit)

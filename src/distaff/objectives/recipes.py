@@ -181,7 +181,8 @@ def wae_gan(lam: Weight = 10.0, critic: CriticSettings = CriticSettings()) -> Ob
     """Wasserstein auto-encoder with a GAN critic over z (Tolstikhin et al. 2018, Algorithm 1).
 
     Args:
-        lam: λ, weight of −E log D(z), by which the encoder deceives the critic.
+        lam: λ, weight of −E log D(z), by which the encoder deceives the critic; so does a learned prior, by
+            its own samples.
         critic: the critic that tells q(z) from p(z), and its optimiser.
     """
     return nll + lam * AdversarialPrior(critic)
@@ -192,7 +193,7 @@ def anchor_vae(lam: float = 1.0, anchors: tuple[int, ...] = (0,), density: Densi
 
     Args:
         lam: λ, how much of it is given back; 1 makes the anchors' information free.
-        anchors: the latents a, by number.
+        anchors: the latents a, by number, as everywhere the real ones first.
         density: how q(z_a) is estimated.
     """
     return (nll + kl + -lam * AnchoredInformation(anchors)).using(density)

@@ -111,18 +111,20 @@ class CapacityGap(Term):
 
 @dataclass(frozen=True)
 class AnchoredInformation(Term):
-    """I(x; z_a) of some latent variables a together (HFVAE Table 1, ②ᵃ)."""
+    """I(x; z_a) of some latent variables a together (HFVAE Table 1, ②ᵃ), numbered as in ``Codes.names``."""
 
     anchors: Sequence[int]
     name: str = "anchored_information"
 
     def __call__(self, s: Step) -> Tensor:
         """E [log q(z_a|x) − log q(z_a)]."""
-        dims = s.model.latents.dims
-        if not self.anchors or not set(self.anchors) <= set(range(dims)):
-            raise DistaffError(f"anchors {list(self.anchors)} must be latents between 0 and {dims - 1}.")
-        anchors = sorted(set(self.anchors))
-        return (s.log_qz_x_dims[:, anchors].sum(-1) - s.log_qz_of(anchors)).mean()
+        latents = s.model.latents.coded
+        if not self.anchors or not set(self.anchors) <= set(range(len(latents))):
+            raise DistaffError(
+                f"anchors {list(self.anchors)} must be latents between 0 and {len(latents) - 1}."
+            )
+        places = sorted({latents[anchor].place for anchor in self.anchors})
+        return (s.log_qz_x_dims[:, places].sum(-1) - s.log_qz_of(places)).mean()
 
 
 def _real(s: Step) -> Tensor:

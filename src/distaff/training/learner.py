@@ -131,11 +131,14 @@ def make_adam(
 
 
 def descend(fabric: Fabric, module: nn.Module, optimiser: Optimizer, loss: Tensor) -> None:
-    """One step of an optimiser down the gradients of ``loss`` in ``module``, averaged over processes."""
+    """One step of an optimiser down the gradients of ``loss`` in ``module``, averaged over processes.
+
+    All gradients in the module are cleared, those of weights that another optimiser moves too.
+    """
     fabric.backward(loss)
     average_gradients(fabric, module)
     optimiser.step()
-    optimiser.zero_grad()
+    module.zero_grad()
 
 
 @contextmanager
