@@ -60,6 +60,23 @@ def test_train_evaluate_traverse(images, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_real_valued_factors_are_named_and_binned_by_a_flag(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(size=500)
+    means = np.stack([angle, rng.normal(size=500)], axis=1)
+    np.savez(tmp_path / "codes.npz", means=means, factors=angle[:, None], factor_names=["angle"])
+    code, printed = in_process(capsys, "evaluate", tmp_path / "codes.npz", "--metrics", "mig")
+    assert code == 2
+    assert "'angle' is real-valued: bin it" in printed
+    assert "--factor-bins 20" in printed
+    flags = ["--metrics", "mig", "--factor-bins", 20]
+    code, printed = in_process(capsys, "evaluate", tmp_path / "codes.npz", *flags)
+    assert code == 0
+    assert "'angle' has 500 values with fractions in 500 rows, taken as numbers" in printed
+    assert "'angle' binned into 20 classes (uniform)" in printed
+    assert float(printed.split()[1]) > 0.8
+
+
 def test_recipes_are_listed_with_their_terms(capsys):
     code, printed = in_process(capsys, "recipes")
     assert code == 0

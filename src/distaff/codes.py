@@ -13,12 +13,24 @@ FloatArray = NDArray[np.floating[Any]]
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """A numpy array of a numpy array, a torch tensor on any device, a pandas frame or nested lists."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        if str(values.dtype) == "torch.bfloat16":  # numpy has no such type
-            values = values.float()
-    return np.asarray(values)
+    """A numpy array of a numpy array, a torch tensor on any device, a pandas frame or nested lists.
+
+    What is masked becomes NaN (None among labels that are not numbers).
+    """
+    try:
+        if hasattr(values, "detach"):
+            values = values.detach().to_dense().cpu()
+            if str(values.dtype) == "torch.bfloat16":  # numpy has no such type
+                values = values.float()
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            number = np.issubdtype(values.dtype, np.number)
+            seen = np.array(values.data, np.float64 if number else object)
+            seen[np.ma.getmaskarray(values)] = np.nan if number else None
+            return seen
+        return np.asarray(values)
+    except (ValueError, TypeError, RuntimeError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise DistaffError(f"a {type(values).__name__} cannot be read as an array: {reason}.") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +81,17 @@ def _matrix(what: str, values: Any, minus_infinity: bool = False) -> FloatArray:
     array = as_array(values)
     if array.ndim != 2:
         raise DistaffError(f"{what} must be a matrix (N, D), not an array of shape {array.shape}.")
+    if array.dtype == object:  # as frames of mixed or nullable columns have it
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DistaffError(f"{what} must be real numbers, and some are not.") from None
     if not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
         raise DistaffError(f"{what} must be real numbers, not {array.dtype}.")
     if not np.issubdtype(array.dtype, np.floating) or array.dtype.itemsize not in (4, 8):
         array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
+    if not (array.flags.writeable and array.dtype.isnative and min(array.strides) >= 0):
+        array = array.astype(array.dtype.newbyteorder("="))  # torch shares memory with no such array
     finite = np.isfinite(array)
     if minus_infinity:
         finite |= np.isneginf(array)

@@ -66,6 +66,7 @@ def evaluate_path(
     path: str | Path,
     *,
     metrics: str = "auto",
+    factor_bins: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
     out: str | Path | None = None,
@@ -77,6 +78,7 @@ def evaluate_path(
         path: a run folder, or an npz file with means, optional logvars and factors.
         metrics: default, all, or names such as mig,dci; auto is the FactorVAE score of a run and the default
             table of an npz file.
+        factor_bins: bin real-valued factors into this many classes, for metrics that need classes.
         bootstrap: resamples for intervals.
         seed: of every draw.
         out: where the scores go as JSON; by default scores.json in a run folder.
@@ -84,14 +86,25 @@ def evaluate_path(
     """
     if Path(path).suffix in (".npz", ".npy"):
         chosen = "default" if metrics == "auto" else metrics
-        return evaluate_file(path, metrics=chosen, bootstrap=bootstrap, seed=seed, out=out)
-    return evaluate_run(path, metrics=metrics, bootstrap=bootstrap, seed=seed, out=out, progress=progress)
+        return evaluate_file(
+            path, metrics=chosen, factor_bins=factor_bins, bootstrap=bootstrap, seed=seed, out=out
+        )
+    return evaluate_run(
+        path,
+        metrics=metrics,
+        factor_bins=factor_bins,
+        bootstrap=bootstrap,
+        seed=seed,
+        out=out,
+        progress=progress,
+    )
 
 
 def evaluate_run(
     run: str | Path,
     *,
     metrics: str = "auto",
+    factor_bins: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
     out: str | Path | None = None,
@@ -100,13 +113,19 @@ def evaluate_run(
     """Score a run over its whole data set and write ``scores.json``; arguments as of ``evaluate_path``."""
     folder = RunFolder(Path(run))
     data = open_data(folder)
-    evaluation = evaluate_encoded(encode_run(folder, data, progress), data, metrics, bootstrap, seed)
+    encoded = encode_run(folder, data, progress)
+    evaluation = evaluate_encoded(encoded, data, metrics, factor_bins, bootstrap, seed)
     write_scores(folder.scores if out is None else out, evaluation, step=trained_steps(folder))
     return evaluation
 
 
 def evaluate_encoded(
-    encoded: Encoded, data: Dataset, metrics: str = "auto", bootstrap: int = 0, seed: int = 0
+    encoded: Encoded,
+    data: Dataset,
+    metrics: str = "auto",
+    factor_bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
 ) -> Evaluation:
     """For a VAE reconstruction error and KL over the whole set; then metrics, with the factors that vary."""
     own = elbo_scores(encoded)
@@ -114,7 +133,14 @@ def evaluate_encoded(
     if metrics == "auto" and factors is None:
         return Evaluation(own, {"factor_vae_score": "it needs factors."})
     chosen = "factor_vae_score" if metrics == "auto" else metrics
-    found = evaluate_scores(encoded.standard_codes, factors, metrics=chosen, bootstrap=bootstrap, seed=seed)
+    found = evaluate_scores(
+        encoded.standard_codes,
+        factors,
+        metrics=chosen,
+        factor_bins=factor_bins,
+        bootstrap=bootstrap,
+        seed=seed,
+    )
     return Evaluation(own + found.scores, found.skipped)
 
 

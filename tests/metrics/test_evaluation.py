@@ -1,13 +1,10 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
-import torch
 
 from distaff import Codes, DistaffError
 from distaff.metrics import (
-    Evaluator,
     as_factors,
     evaluate,
     evaluate_file,
@@ -78,30 +75,6 @@ def test_dropped_rows_are_noted():
     values[3, 1] = np.nan
     table = evaluate(CODES, values, metrics=["mig"])
     assert table["notes"][0] == "1 of 240 rows dropped: a label is missing"
-
-
-def test_an_evaluator_of_batches_equals_one_call():
-    evaluator = Evaluator(metrics=FEW)
-    frame = pd.DataFrame(CLASSES, columns=["a", "b", "c"])
-    for rows in np.array_split(np.arange(len(CLASSES)), 7):
-        mu, logvar = torch.tensor(CODES.means[rows], requires_grad=True), torch.tensor(CODES.logvars[rows])
-        evaluator.update(mu, frame.iloc[rows], logvar=logvar)
-    pd.testing.assert_frame_equal(evaluator.compute(), evaluate(CODES, frame, metrics=FEW))
-    evaluator.reset()
-    with pytest.raises(DistaffError, match="seen no batch"):
-        evaluator.compute()
-
-
-def test_an_evaluator_takes_arrays_dicts_and_codes_but_not_a_mixture():
-    for factors in (CLASSES, {"a": CLASSES[:, 0], "b": CLASSES[:, 1]}):
-        evaluator = Evaluator(metrics=["mig"])
-        evaluator.update(CODES, factors)
-        evaluator.update(CODES, factors)
-        assert len(evaluator.compute()) == 1
-    with pytest.raises(DistaffError, match="all batches have factors"):
-        evaluator.update(CODES)
-    with pytest.raises(DistaffError, match="other latents"):
-        evaluator.update(CODES.means, {"a": [1]})
 
 
 def test_codes_and_scores_go_to_disk_and_back(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from distaff import Codes, DistaffError
+from distaff.metrics import evaluate, sap
 from distaff.metrics.inputs import as_codes, as_factors, labelled, quantize_factors
 
 RNG = np.random.default_rng(0)
@@ -52,6 +53,89 @@ def test_floats_are_classes_when_whole_or_when_their_values_repeat():
     assert as_factors(RNG.normal(size=1000)).sizes == (0,)
 
 
+TEXTS = ["10", "2", "33", "2", "10", "1"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        TEXTS,
+        np.array(TEXTS),
+        np.array(TEXTS, object),
+        np.array(TEXTS, "S"),
+        [[text] for text in TEXTS],
+        pd.Series(TEXTS),
+        pd.DataFrame({"size": TEXTS}),
+        pd.DataFrame({"size": TEXTS}, dtype="string"),
+        {"size": TEXTS},
+        [10, "2", 33, 2, "10", 1],
+    ],
+)
+def test_strings_of_numbers_are_classes_in_the_order_of_the_numbers(given):
+    factors = as_factors(given)
+    assert factors.indices[:, 0].tolist() == [2, 1, 3, 1, 2, 0]
+    assert factors.values[:, 0].tolist() == [10, 2, 33, 2, 10, 1]
+    assert factors.notes == ()
+
+
+def test_strings_that_are_not_all_numbers_or_write_one_number_twice_are_texts():
+    assert as_factors(["10", "2", "two"]).indices[:, 0].tolist() == [0, 1, 2]
+    assert as_factors(["7", "007"]).sizes == (2,)
+    assert as_factors(["1", "inf", "nan"]).sizes == (3,)
+
+
+ROWS = [["heart", 10, 0.5, True], ["oval", 9, 1.5, False], [None, 10, 1.5, True], ["heart", 9, None, True]]
+
+
+def test_lists_of_mixed_rows_are_what_a_frame_of_them_is():
+    """An array of such rows would be one of texts, where True, 10 and None have lost their types."""
+    frame = pd.DataFrame(ROWS, columns=["shape", "size", "angle", "big"])
+    expected = as_factors(frame)
+    assert expected.missing.tolist() == [False, False, True, True]
+    assert expected.indices[:, 1].tolist() == [1, 0, 1, 0]
+    for given in (ROWS, [tuple(row) for row in ROWS], frame.to_dict("list"), frame.to_dict("records")):
+        found = as_factors(given)
+        assert np.array_equal(found.values, expected.values, equal_nan=True)
+        assert np.array_equal(found.indices, expected.indices)
+
+
+@pytest.mark.parametrize("rows", [99, 100, 101, 5000])
+def test_values_with_fractions_are_classes_from_ten_rows_a_value_on_and_the_score_says_so(rows):
+    angles = np.resize(np.linspace(0.05, 0.95, 10), rows)
+    other = np.arange(rows) % 3
+    factors = as_factors({"angle": angles, "kind": other})
+    assert factors.sizes == (10 if rows >= 100 else 0, 3)
+    taken = "classes: at least" if rows >= 100 else "numbers: fewer than"
+    note = f"factor 'angle' has 10 values with fractions in {rows} rows, taken as {taken} 10 rows a value"
+    assert factors.notes == (note,)
+    assert sap(np.stack([angles, other], axis=1), factors).notes == (note,)
+
+
+@pytest.mark.parametrize("rows", [30, 1000])
+def test_an_argument_decides_whether_numbers_are_real(rows):
+    values = {"angle": np.arange(rows) % 10 / 10, "kind": np.arange(rows) % 3}
+    assert as_factors(values, real=["angle"]).sizes == (0, 3)
+    assert as_factors(values, real=False).sizes == (10, 3)
+    assert as_factors(values, real=True).sizes == (0, 0)
+    assert as_factors(as_factors(values, real=True), real=["kind"]).sizes == (10, 0)
+    assert as_factors(values, real=["angle"]).notes == ()
+    with pytest.raises(DistaffError, match="did you mean 'angle'"):
+        as_factors(values, real=["angel"])
+    with pytest.raises(DistaffError, match="'s' holds labels that are not numbers"):
+        as_factors({"s": ["a", "b"]}, real=True)
+
+
+def test_whole_numbers_too_large_for_floats_stay_apart():
+    assert as_factors(2**60 + np.arange(4)).sizes == (4,)
+
+
+def test_masked_labels_are_missing():
+    classes = np.ma.masked_equal(np.arange(6) % 3, 2)
+    assert as_factors(classes).missing.tolist() == [False, False, True] * 2
+    texts = np.ma.masked_equal(np.array(["a", "b", "c"]), "b")
+    assert as_factors(texts).missing.tolist() == [False, True, False]
+
+
 def test_a_real_factor_refuses_to_be_classes_and_says_how_to_quantize():
     factors = as_factors({"angle": RNG.normal(size=100)})
     with pytest.raises(DistaffError, match=r"'angle' is real-valued.*quantize_factors"):
@@ -66,7 +150,7 @@ def test_quantized_factors_have_the_bins_asked_for(method):
     assert (np.diff(factors.classes[np.argsort(value), 0]) >= 0).all()
     if method == "quantile":
         assert np.bincount(factors.classes[:, 0]).tolist() == [125] * 8
-    assert "8 classes" in factors.notes[0]
+    assert "8 classes" in factors.notes[-1]
 
 
 def test_rows_with_missing_labels_are_dropped_from_both_with_a_note():
@@ -92,6 +176,43 @@ def test_means_and_log_variances_become_codes():
     assert as_codes(mu.detach().bfloat16()).means.dtype == np.float32
 
 
+MEANS = RNG.normal(size=(40, 2)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pd.DataFrame,
+        lambda z: pd.DataFrame(z).astype("Float32"),
+        lambda z: pd.DataFrame(z).astype(object),
+        lambda z: np.lib.stride_tricks.as_strided(z, writeable=False),
+        lambda z: z[::-1].copy()[::-1],
+        np.asfortranarray,
+        lambda z: z.astype(">f4"),
+        lambda z: torch.tensor(z).to_sparse(),
+        np.ndarray.tolist,
+        np.ma.asarray,
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_codes_of_every_form_give_the_same_scores_without_a_warning(form):
+    """Of read-only memory, as frames have it, torch warns, and negative strides it refuses."""
+    y = np.arange(40) % 4
+    names = ["rmig", "total_correlation", "mig"]
+    found = evaluate(form(MEANS), y, logvar=form(MEANS - 4), metrics=names)
+    expected = evaluate(MEANS, y, logvar=MEANS - 4, metrics=names)
+    assert found["value"].tolist() == pytest.approx(expected["value"].tolist(), abs=1e-6)
+
+
+def test_frames_in_different_orders_are_not_paired():
+    codes, factors = pd.DataFrame(MEANS), pd.DataFrame({"y": np.arange(40) % 4})
+    for call in (labelled, lambda c, f: evaluate(c, f, metrics=["mig"])):
+        call(codes, factors)
+        call(codes, factors.set_index(np.arange(40) + 100))
+        with pytest.raises(DistaffError, match="same index in another order"):
+            call(codes, factors.sample(frac=1, random_state=0))
+
+
 @pytest.mark.parametrize(
     ("codes", "factors", "message"),
     [
@@ -110,6 +231,14 @@ def test_means_and_log_variances_become_codes():
         (np.full((4, 2), 1e200), np.arange(4), "rescale the latents"),
         (Codes(np.ones((4, 1)), np.full((4, 1), 1e3)), np.arange(4), "are these logarithms"),
         (np.zeros(4), np.arange(4), r"matrix \(N, D\)"),
+        ([[1, 2], [3]], np.arange(2), "list cannot be read as an array"),
+        (np.ma.masked_less(np.arange(8.0).reshape(4, 2), 1), np.arange(4), "nan at row 0"),
+        (pd.DataFrame({"a": [1, pd.NA]}), np.arange(2), "some are not"),
+        (torch.empty(4, 2, device="meta"), np.arange(4), "Tensor cannot be read"),
+        (np.zeros((4, 2)), [[1, 2], [3]], "differ in length"),
+        (np.zeros((4, 2)), [], "no rows"),
+        (np.zeros((4, 2)), {"a": np.zeros((4, 2))}, r"columns \(N,\)"),
+        (np.zeros((4, 2)), np.zeros(4, "V4"), "numbers or labels"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(codes, factors, message):

@@ -66,6 +66,7 @@ def evaluate_file(
     path: Path | str,
     *,
     metrics: Selection = "default",
+    factor_bins: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
     out: Path | str | None = None,
@@ -74,7 +75,13 @@ def evaluate_file(
     """Score the codes of an npz file and, with ``out``, write all scores as JSON."""
     codes, factors = read_codes(path)
     evaluation = evaluate_scores(
-        codes, factors, metrics=metrics, bootstrap=bootstrap, seed=seed, report=report
+        codes,
+        factors,
+        metrics=metrics,
+        factor_bins=factor_bins,
+        bootstrap=bootstrap,
+        seed=seed,
+        report=report,
     )
     if out is not None:
         write_scores(out, evaluation)

@@ -12,8 +12,17 @@ from distaff.errors import DistaffError, unknown
 from distaff.metrics.bootstrap import checked_draws
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of
-from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, as_codes, as_factors, labelled
-from distaff.metrics.options import DRAWING, check
+from distaff.metrics.inputs import (
+    CodesLike,
+    Factors,
+    FactorsLike,
+    as_codes,
+    as_factors,
+    check_index,
+    labelled,
+    quantize_factors,
+)
+from distaff.metrics.options import DRAWING, BinCount, check
 from distaff.metrics.score import Score
 
 Selection = Literal["default", "all"] | Sequence[str]
@@ -47,6 +56,7 @@ def evaluate(
     *,
     logvar: ArrayLike | None = None,
     metrics: Selection = "default",
+    factor_bins: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> pd.DataFrame:
@@ -59,6 +69,8 @@ def evaluate(
         logvar: (N, D) log-variances. Without them, only the metrics that read means.
         metrics: ``"default"`` (each metric by its first protocol), ``"all"`` (by every protocol), or names
             such as ``["mig", "mig:chen18"]``.
+        factor_bins: bin real-valued factors into this many classes of equal width, for metrics that need
+            classes (``distaff.metrics.quantize_factors`` has other ways).
         bootstrap: number of resamples for intervals.
         seed: of every draw.
 
@@ -66,7 +78,13 @@ def evaluate(
     ``table.attrs["skipped"]``; those named one by one raise a ``DistaffError`` instead.
     """
     return evaluate_scores(
-        codes, factors, logvar=logvar, metrics=metrics, bootstrap=bootstrap, seed=seed
+        codes,
+        factors,
+        logvar=logvar,
+        metrics=metrics,
+        factor_bins=factor_bins,
+        bootstrap=bootstrap,
+        seed=seed,
     ).table()
 
 
@@ -76,14 +94,19 @@ def evaluate_scores(
     *,
     logvar: ArrayLike | None = None,
     metrics: Selection = "default",
+    factor_bins: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """As ``evaluate``, with whole ``Score`` objects; ``report`` is told each metric before it runs."""
-    chosen = requested(metrics, bootstrap, seed)
+    chosen = requested(metrics, factor_bins, bootstrap, seed)
+    check_index(codes, factors)
     codes = as_codes(codes, logvar)
-    paired = None if factors is None else labelled(codes, as_factors(factors))
+    paired = None
+    if factors is not None:
+        factors = as_factors(factors) if factor_bins is None else quantize_factors(factors, factor_bins)
+        paired = labelled(codes, factors)
     named = metrics not in ("default", "all")
     scores: list[Score] = []
     skipped: dict[str, str] = {}
@@ -103,8 +126,11 @@ def evaluate_scores(
     return Evaluation(tuple(scores), skipped)
 
 
-def requested(metrics: Selection, bootstrap: int, seed: int) -> list[tuple[str, str | None]]:
+def requested(
+    metrics: Selection, factor_bins: int | None, bootstrap: int, seed: int
+) -> list[tuple[str, str | None]]:
     """``selected(metrics)``, after a look at what all of them would refuse."""
+    check("factor_bins", factor_bins, BinCount | None)
     check("bootstrap", bootstrap, DRAWING["bootstrap"])
     check("seed", seed, DRAWING["seed"])
     checked_draws(bootstrap)

@@ -1,16 +1,16 @@
 """``Evaluator``: metrics for training loops, batch by batch."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from distaff.codes import Codes, as_array
+from distaff.codes import Codes
 from distaff.errors import DistaffError
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores, requested
-from distaff.metrics.inputs import CodesLike, FactorsLike
+from distaff.metrics.factor_columns import join_columns, split_columns
+from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, check_index, codes_of
 
 
 class Evaluator:
@@ -23,40 +23,55 @@ class Evaluator:
         table = evaluator.compute()
         evaluator.reset()
 
-    Tensors are moved to the CPU and detached as they come.
+    What comes is copied to the CPU, so that a loop may use its buffers again. Arguments as of
+    ``distaff.metrics.evaluate``.
     """
 
-    def __init__(self, metrics: Selection = "default", *, bootstrap: int = 0, seed: int = 0) -> None:
-        requested(metrics, bootstrap, seed)
+    def __init__(
+        self,
+        metrics: Selection = "default",
+        *,
+        factor_bins: int | None = None,
+        bootstrap: int = 0,
+        seed: int = 0,
+    ) -> None:
+        requested(metrics, factor_bins, bootstrap, seed)
         self.metrics = metrics
+        self.factor_bins = factor_bins
         self.bootstrap = bootstrap
         self.seed = seed
-        self._codes: list[Codes] = []
-        self._factors: list[Any] = []
+        self.reset()
 
     def update(
         self, codes: CodesLike, factors: FactorsLike | None = None, *, logvar: ArrayLike | None = None
     ) -> None:
         """Add one batch: means and log-variances or ``Codes``, and factors of the same rows."""
-        if not isinstance(codes, Codes):
-            codes = Codes(as_array(codes), None if logvar is None else as_array(logvar))
-        if self._codes and (factors is None) != (not self._factors):
+        if factors is not None:
+            check_index(codes, factors)
+        codes = _copied(codes_of(codes, logvar))
+        columns = {} if factors is None else _columns(factors, len(codes))
+        if self._codes and bool(columns) != bool(self._columns[0]):
             raise DistaffError("either all batches have factors or none has.")
         if self._codes and _kind(codes) != _kind(self._codes[0]):
             raise DistaffError("this batch has other latents than the ones before it.")
+        if self._codes and list(columns) != list(self._columns[0]):
+            raise DistaffError(
+                f"this batch has factors {', '.join(columns)}, the ones before it "
+                f"{', '.join(self._columns[0])}: they must be the same in all."
+            )
         self._codes.append(codes)
-        if factors is not None:
-            self._factors.append(factors)
+        self._columns.append(columns)
 
     def scores(self) -> Evaluation:
         """The scores of all batches so far."""
         if not self._codes:
             raise DistaffError("the evaluator has seen no batch: call update(codes, factors) first.")
-        factors = _joined(self._factors) if self._factors else None
+        joined = {name: join_columns([part[name] for part in self._columns]) for name in self._columns[0]}
         return evaluate_scores(
-            _joined_codes(self._codes),
-            factors,
+            _joined(self._codes),
+            joined or None,
             metrics=self.metrics,
+            factor_bins=self.factor_bins,
             bootstrap=self.bootstrap,
             seed=self.seed,
         )
@@ -67,28 +82,42 @@ class Evaluator:
 
     def reset(self) -> None:
         """Forget all batches."""
-        self._codes.clear()
-        self._factors.clear()
+        self._codes: list[Codes] = []
+        self._columns: list[dict[str, pd.Series[Any]]] = []
 
 
-def _kind(codes: Codes) -> tuple[tuple[str, ...], bool]:
-    return codes.names, codes.logvars is None
+def _columns(factors: FactorsLike, rows: int) -> "dict[str, pd.Series[Any]]":
+    if isinstance(factors, Factors):
+        raise DistaffError(
+            "give a batch's factors as they are (an array, frame or dict of columns): as Factors they have "
+            "numbered their classes without knowing the other batches."
+        )
+    columns, names = split_columns(factors)
+    if not columns or len(set(names)) < len(names):
+        raise DistaffError(f"factors need names that differ, and these have {', '.join(names) or 'none'}.")
+    if len(columns[0]) != rows:
+        raise DistaffError(
+            f"{rows} rows of codes but {len(columns[0])} of factors: both must describe the same rows."
+        )
+    return {name: column.copy(deep=True) for name, column in zip(names, columns, strict=True)}
 
 
-def _joined_codes(parts: list[Codes]) -> Codes:
+def _kind(codes: Codes) -> tuple[tuple[str, ...], tuple[int, ...], bool]:
+    return codes.names, tuple(p.shape[1] for p in codes.categories.values()), codes.logvars is None
+
+
+def _copied(codes: Codes) -> Codes:
+    return Codes(
+        codes.means.copy(),
+        None if codes.logvars is None else codes.logvars.copy(),
+        {name: p.copy() for name, p in codes.categories.items()},
+    )
+
+
+def _joined(parts: list[Codes]) -> Codes:
     logvars = [part.logvars for part in parts if part.logvars is not None]
     return Codes(
         np.concatenate([part.means for part in parts]),
         np.concatenate(logvars) if logvars else None,
         {name: np.concatenate([part.categories[name] for part in parts]) for name in parts[0].categories},
     )
-
-
-def _joined(parts: list[Any]) -> Any:
-    """Factors of all batches in the form in which they came."""
-    first = parts[0]
-    if isinstance(first, pd.DataFrame | pd.Series):
-        return pd.concat(parts, ignore_index=True)
-    if isinstance(first, Mapping):
-        return {name: np.concatenate([as_array(part[name]) for part in parts]) for name in first}
-    return np.concatenate([as_array(part) for part in parts])

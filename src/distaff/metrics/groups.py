@@ -62,8 +62,8 @@ def group_rows(factors: Factors) -> list[Groups]:
     for name, group in zip(factors.names, groups, strict=True):
         if group.counts.max() < 2:
             raise DistaffError(
-                f"every row has its own value of factor {name!r}, so it can never be held fixed: bin it with "
-                "distaff.metrics.quantize_factors, or leave it out."
+                f"every row has its own value of factor {name!r}, so it can never be held fixed: leave it "
+                "out, or bin it as a number: quantize_factors(as_factors(values, real=[name]))."
             )
     return groups
 

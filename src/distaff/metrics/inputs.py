@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from distaff.codes import Codes, as_array
-from distaff.errors import DistaffError
+from distaff.errors import DistaffError, unknown
+from distaff.metrics.factor_columns import Column, numbered, parse_column, split_columns
 from distaff.metrics.options import BinCount, check
 
 IntArray = NDArray[np.int64]
@@ -50,15 +51,15 @@ class Factors:
         if 0 in self.sizes:
             real = [name for name, size in zip(self.names, self.sizes, strict=True) if size == 0]
             raise DistaffError(
-                f"this metric needs classes but {_listed(real)} is real-valued: bin it first with "
-                "distaff.metrics.quantize_factors(factors, bins=20)."
+                f"this metric needs classes but {_listed(real)} is real-valued: bin it with factor_bins=20 "
+                "in evaluate, --factor-bins 20 on the command line, or distaff.metrics.quantize_factors."
             )
         return self.indices
 
     def select(self, rows: Any) -> "Factors":
         """Some observations (a mask, a slice or indices), with classes that no longer occur removed."""
         columns = [
-            _column(value, None if size == 0 else index)
+            numbered(value, None if size == 0 else index)
             for value, index, size in zip(self.values[rows].T, self.indices[rows].T, self.sizes, strict=True)
         ]
         return _assemble(columns, self.names, self.notes)
@@ -68,12 +69,16 @@ CodesLike = Codes | ArrayLike
 FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
 
 
-def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
+def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
     """``Codes`` of a ``Codes``, of an (N, D) array of means, or of means and log-variances."""
     if not isinstance(codes, Codes):
-        codes = Codes(as_array(codes), None if logvar is None else as_array(logvar))
-    elif logvar is not None:
-        codes = replace(codes, logvars=as_array(logvar))
+        return Codes(as_array(codes), None if logvar is None else as_array(logvar))
+    return codes if logvar is None else replace(codes, logvars=as_array(logvar))
+
+
+def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
+    """As ``codes_of``, with what a metric needs: two rows, a latent, and numbers that can be squared."""
+    codes = codes_of(codes, logvar)
     if not codes.names:
         raise DistaffError("the codes have no latents: give an array (N, D) with D of at least 1.")
     if len(codes) < 2:
@@ -87,17 +92,35 @@ def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
     return codes
 
 
-def as_factors(values: FactorsLike, names: Sequence[str] | None = None) -> Factors:
-    """``Factors`` of an (N, K) array or tensor, a frame (columns name the factors) or a dict of columns.
+def as_factors(
+    values: FactorsLike, names: Sequence[str] | None = None, *, real: bool | Sequence[str] | None = None
+) -> Factors:
+    """``Factors`` of an (N, K) array, tensor or list of rows, of a frame or of a dict of columns.
 
-    Integers, strings, booleans and categories are classes. Floats are classes when all are whole numbers or
-    when at most one row in ten holds a new value (such as 40 angles over 20,000 rows); otherwise the factor
-    is real-valued, which some metrics take as it is and others refuse. NaN or None is a missing label.
+    Integers, strings, booleans and categories are classes, in the order of their values; strings that are
+    all numbers ("10", "2") are read as those. Numbers with fractions are classes if there are at least ten
+    rows to each value (such as 40 angles over 20,000 rows); otherwise the factor is real-valued, which some
+    metrics take as it is and others refuse. Which of the two was taken is said in ``notes``, and so by every
+    score; ``real`` decides it instead. NaN or None is a missing label.
+
+    Args:
+        values: the labels.
+        names: one name a factor; by default the columns' own.
+        real: names of the real-valued factors, all others being classes; or True or False for all.
     """
-    if isinstance(values, Factors):
+    if isinstance(values, Factors) and real is None:
         return values if names is None else replace(values, names=_checked_names(names, len(values.names)))
-    columns, given = _split(values)
-    return _assemble([_parse(column) for column in columns], _checked_names(names or given, len(columns)))
+    if isinstance(values, Factors):
+        columns, given = [pd.Series(column) for column in values.values.T], list(values.names)
+    else:
+        columns, given = split_columns(values)
+    known = _checked_names(given if names is None else names, len(columns))
+    if not isinstance(real, bool | None):
+        for name in real:
+            if name not in known:
+                raise unknown("factor", str(name), known)
+    decided = [real if isinstance(real, bool | None) else name in real for name in known]
+    return _assemble([parse_column(*column) for column in zip(columns, known, decided, strict=True)], known)
 
 
 def quantize_factors(
@@ -107,7 +130,7 @@ def quantize_factors(
     check("bins", bins, BinCount)
     check("method", method, Literal["uniform", "quantile"])
     factors = as_factors(factors)
-    columns: list[_Column] = []
+    columns: list[Column] = []
     for value, index, size in zip(factors.values.T, factors.indices.T, factors.sizes, strict=True):
         if size == 0:
             present = value[~np.isnan(value)]
@@ -115,7 +138,7 @@ def quantize_factors(
             low, high = present.min(), present.max()
             edges = np.quantile(present, levels) if method == "quantile" else low + levels * (high - low)
             index = np.where(np.isnan(value), -1, np.searchsorted(edges, value, side="right"))
-        columns.append(_column(value, index.astype(np.int64)))
+        columns.append(numbered(value, index.astype(np.int64)))
     real = [name for name, size in zip(factors.names, factors.sizes, strict=True) if size == 0]
     note = (f"{_listed(real)} binned into {bins} classes ({method})",) if real else ()
     return _assemble(columns, factors.names, factors.notes + note)
@@ -129,6 +152,7 @@ def labelled(
     Rows with a missing label are dropped (``factors.notes`` says how many); lengths that disagree and factors
     with a single value are errors.
     """
+    check_index(codes, factors)
     codes, factors = as_codes(codes, logvar), as_factors(factors)
     if len(codes) != len(factors):
         raise DistaffError(
@@ -148,78 +172,23 @@ def labelled(
     return codes, factors
 
 
-_Column = tuple[Float64Array, IntArray, int]
+def check_index(codes: Any, factors: Any) -> None:
+    """Frames are paired row by row; an index that puts the same rows in another order is an error."""
+    indices = [given.index for given in (codes, factors) if isinstance(given, pd.DataFrame | pd.Series)]
+    if len(indices) == 2 and not indices[0].equals(indices[1]):
+        one, other = indices
+        if len(one) == len(other) and one.is_unique and one.isin(other).all():
+            raise DistaffError(
+                "the frames of codes and factors have the same index in another order: sort both by it, or "
+                "drop it (reset_index(drop=True)) if their rows agree as they stand."
+            )
 
 
-def _split(values: Any) -> tuple[list[Any], list[str]]:
-    """The columns of a frame, mapping or array, with their names."""
-    if isinstance(values, pd.Series):
-        values = values.to_frame()
-    if isinstance(values, pd.DataFrame):
-        return [values.iloc[:, k] for k in range(values.shape[1])], [str(name) for name in values.columns]
-    if isinstance(values, Mapping):
-        columns = [as_array(column) for column in values.values()]
-        for name, column in zip(values, columns, strict=True):
-            if column.ndim != 1 or len(column) != len(columns[0]):
-                raise DistaffError(
-                    f"factor {name!r} has shape {column.shape}: factors must be columns of equal length."
-                )
-        return columns, [str(name) for name in values]
-    array = as_array(values)
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2:
-        raise DistaffError(f"factors must be a matrix (N, K), not an array of shape {array.shape}.")
-    return list(array.T), [f"factor{k}" for k in range(array.shape[1])]
-
-
-def _parse(column: Any) -> _Column:
-    """Values and classes of one column of any type."""
-    series = pd.Series(column)
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        codes = series.cat.remove_unused_categories().cat.codes.to_numpy().astype(np.int64)
-        return _column(np.where(codes < 0, np.nan, codes), codes)
-    present = series.notna().to_numpy(bool)
-    given = series[present]
-    kept = given.infer_objects() if given.dtype == object else given
-    if pd.api.types.is_complex_dtype(kept.dtype):
-        raise DistaffError("factors must be real numbers or labels, not complex numbers.")
-    indices = np.full(len(series), -1, dtype=np.int64)
-    values = np.full(len(series), np.nan)
-    if pd.api.types.is_numeric_dtype(kept.dtype) and not pd.api.types.is_bool_dtype(kept.dtype):
-        numbers = kept.to_numpy(np.float64)
-        if not np.isfinite(numbers).all():
-            raise DistaffError("a factor holds infinite values: remove such rows first.")
-        values[present] = numbers
-        found, levels = pd.factorize(numbers, sort=True)
-        fractions = not np.array_equal(numbers, np.round(numbers))
-        if fractions and 10 * len(levels) > len(numbers):
-            return _column(values, None)
-        indices[present] = found
-    else:
-        indices[present], _ = pd.factorize(kept.astype(str) if kept.dtype == object else kept, sort=True)
-        values[present] = indices[present]
-    return _column(values, indices)
-
-
-def _column(values: Float64Array, indices: IntArray | None) -> _Column:
-    """One factor with its classes renumbered without gaps, or real-valued where ``indices`` is None."""
-    if indices is None:
-        present = values[~np.isnan(values)]
-        if len(present) == 0 or (present != present[0]).any():
-            return values, np.full(len(values), -1, dtype=np.int64), 0
-        indices = np.where(np.isnan(values), -1, 0)
-    counts = np.bincount(indices + 1, minlength=1)[1:]
-    if (counts == 0).any():
-        renumbered = np.concatenate([[-1], np.cumsum(counts > 0) - 1])
-        indices = renumbered[indices + 1]
-    return values, indices.astype(np.int64), int((counts > 0).sum())
-
-
-def _assemble(columns: list[_Column], names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Factors:
-    values, indices, sizes = zip(*columns, strict=True)
+def _assemble(columns: list[Column], names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Factors:
+    values, indices, sizes, read = zip(*columns, strict=True)
     if len(values[0]) == 0:
         raise DistaffError("the factors have no rows.")
+    notes += tuple(note for note in read if note)
     return Factors(np.stack(values, axis=1), np.stack(indices, axis=1), names, tuple(sizes), notes)
 
 
