@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from distaff.calls import public_functions
 from distaff.errors import DistaffError
+from distaff.foundation.binding import public_functions
 from distaff.models.latents import LatentSpace
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings, DensityRatio, DensityRatioTC, permute_dims

@@ -11,7 +11,8 @@ from distaff.cli import main
 from distaff.decomposition import decompose, decompose_run
 from distaff.objectives.critics import CriticSettings
 from distaff.objectives.densities import stratified
-from distaff.training.train import load, train
+from distaff.runs.load import load
+from distaff.training.train import train
 from tests import toys
 
 DATA = toys.ring(300, side=12)

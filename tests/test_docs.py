@@ -19,8 +19,8 @@ from sklearn.model_selection import GridSearchCV
 
 import distaff
 from distaff import cli, estimator
-from distaff.calls import public_functions
 from distaff.data.arrays import load
+from distaff.foundation.binding import public_functions
 from distaff.metrics.catalogue import all_metrics
 from distaff.objectives import recipes
 from distaff.studies import Study

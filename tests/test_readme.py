@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from distaff.calls import public_functions
 from distaff.data import names
+from distaff.foundation.binding import public_functions
 from distaff.metrics.catalogue import all_metrics
 from distaff.models import infogan_networks, networks
 from distaff.models.latents import KINDS, NOISE

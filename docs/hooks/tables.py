@@ -14,8 +14,8 @@ from typing import Any
 import docstring_parser
 
 from distaff import cli
-from distaff.calls import public_functions
 from distaff.data import catalogue
+from distaff.foundation.binding import public_functions
 from distaff.metrics.catalogue import all_metrics, metrics_table
 from distaff.metrics.declare import card_of
 from distaff.models import networks

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from distaff.export import export_run
     from distaff.metrics.evaluation import evaluate
     from distaff.models.representation import Representation
-    from distaff.training.train import load, resume, train
+    from distaff.runs.load import load
+    from distaff.training.train import resume, train
 
 __all__ = [
     "Codes",
@@ -46,7 +47,7 @@ _HOMES = {
     "evaluate": "distaff.metrics.evaluation",
     "evaluate_run": "distaff.evaluation",
     "export_run": "distaff.export",
-    "load": "distaff.training.train",
+    "load": "distaff.runs.load",
     "resume": "distaff.training.train",
     "train": "distaff.training.train",
 }

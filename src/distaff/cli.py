@@ -18,7 +18,7 @@ SOMETHING_WRONG, BAD_INPUT = 1, 2
 
 def train(arguments: Sequence[str]) -> None:
     """Train a recipe: distaff train factor_vae --data dsprites --gamma 35 --out runs/f35."""
-    from distaff.calls import find_function
+    from distaff.foundation.binding import find_function
     from distaff.objectives import recipes
     from distaff.training import train as training
 
@@ -225,7 +225,7 @@ def preview_data(name: str, *, out: str = "preview.png", columns: int = 10, seed
 
 def _list_recipes() -> None:
     """List the recipes with their terms."""
-    from distaff.calls import public_functions
+    from distaff.foundation.binding import public_functions
     from distaff.objectives import recipes as module
 
     for name, recipe in public_functions(module).items():

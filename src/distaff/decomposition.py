@@ -35,12 +35,12 @@ from distaff.objectives.terms import (
     tc_within_groups,
     total_correlation,
 )
+from distaff.runs.checkpoints import find
+from distaff.runs.folder import RunFolder, warn
+from distaff.runs.load import load, open_data
 from distaff.training.batches import Batches
-from distaff.training.checkpoint import find
 from distaff.training.learner import more_images
 from distaff.training.progress import Progress, watched
-from distaff.training.run import RunFolder, warn
-from distaff.training.train import build_goal, load, open_data
 
 TERMS: Sequence[Term] = (
     mutual_information,
@@ -110,8 +110,8 @@ def decompose_run(
         progress: show a progress bar.
     """
     folder = RunFolder(Path(run))
-    calls = folder.read()
-    objective = build_goal(calls)
+    config = folder.read()
+    objective = config.recipe.goal()
     if not isinstance(objective, Objective):
         raise DistaffError(f"{run} is a GAN, which has no ELBO to decompose: only VAEs do.")
     data, trained = open_data(folder), load(folder.path)
@@ -120,7 +120,7 @@ def decompose_run(
         trained,
         data,
         density=objective.density,
-        batch_size=calls["training"]["batch_size"],
+        batch_size=config.training.batch_size,
         critics=_critics(folder, trained.model.latents, ratios),
         samples=samples,
         particles=particles,

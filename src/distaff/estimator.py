@@ -11,15 +11,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distaff.arrangements import arrange
-from distaff.calls import bind, find_function
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
 from distaff.evaluation import encode
+from distaff.foundation.binding import bind, find_function
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings
 from distaff.objectives.objective import Objective
-from distaff.training.model import AUTO, network_for
+from distaff.runs.models import network_for
+from distaff.runs.settings import AUTO
 from distaff.training.train import train
 
 SMALL_CRITIC = CriticSettings(hidden=128, layers=3, learning_rate=1e-3)

@@ -21,11 +21,11 @@ from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.models.coding import code_tensors, codes_from, joined
 from distaff.models.latents import LatentSpace
 from distaff.models.representation import Representation
-from distaff.naming import read_names, titled
-from distaff.training.checkpoint import find
+from distaff.runs.checkpoints import find
+from distaff.runs.folder import RunFolder, warn
+from distaff.runs.latent_names import read_names, titled
+from distaff.runs.load import load, open_data
 from distaff.training.progress import Progress
-from distaff.training.run import RunFolder, warn
-from distaff.training.train import load, open_data
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def _encoded(arrays: Mapping[str, FloatArray], latents: LatentSpace) -> Encoded:
 
 
 def _latents(folder: RunFolder) -> LatentSpace:
-    return LatentSpace.parse(folder.read()["model"]["latents"])
+    return folder.read().model.latents
 
 
 def _key(folder: RunFolder, fingerprint: str) -> dict[str, str]:

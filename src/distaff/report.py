@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,14 +11,15 @@ from distaff import figures
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.evaluation import Encoded, drawable, encode_run, evaluate_encoded, trained_steps, traversals
-from distaff.files import write_text, yaml_text
+from distaff.files import write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
-from distaff.naming import read_names, titled
 from distaff.pages import Block, Code, Facts, Picture, Table, Text, page
-from distaff.training.log import read_log
-from distaff.training.run import RunFolder
-from distaff.training.train import build_goal, load, open_data
+from distaff.runs.config import RunConfig
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import read_names, titled
+from distaff.runs.load import load, open_data
+from distaff.runs.log import read_log
 
 
 def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool = True) -> Path:
@@ -31,36 +31,36 @@ def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool
         progress: show a progress bar while the data set is encoded.
     """
     folder = RunFolder(Path(run))
-    calls = folder.read()
+    config = folder.read()
     data = open_data(folder)
     encoded = encode_run(folder, data, progress)
     scores = evaluate_encoded(encoded, data).scores
     model = load(folder.path)
     blocks = [
-        _summary(calls, folder, scores),
+        _summary(config, folder, scores),
         *_pictures(folder, model, data, encoded),
         _scores(scores, read_names(folder)),
-        Text(str(build_goal(calls)), title="What was minimised"),
-        Code(yaml_text(calls), title="Settings (run.yaml)", folded=True),
+        Text(str(config.recipe.goal()), title="What was minimised"),
+        Code(config.to_yaml(), title="Settings (run.yaml)", folded=True),
         Code(_commands(folder), title="Look closer"),
     ]
     path = Path(out) if out is not None else folder.path / "report.html"
-    write_text(path, page(f"{calls['recipe']['name']} on {calls['data']['name']}", blocks))
+    write_text(path, page(config.title, blocks))
     return path
 
 
-def _summary(calls: dict[str, Any], folder: RunFolder, scores: Sequence[Score]) -> Facts:
+def _summary(config: RunConfig, folder: RunFolder, scores: Sequence[Score]) -> Facts:
     log = read_log(folder.log)
     minutes = log[-1]["seconds"] / 60 if log else float("nan")
-    weights = {k: v for k, v in calls["recipe"]["arguments"].items() if not isinstance(v, dict)}
+    weights = {k: v for k, v in config.recipe.arguments.items() if not isinstance(v, dict)}
     return Facts(
         {
             **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
             **weights,
-            "steps": f"{trained_steps(folder):,} of {calls['training']['steps']:,}",
+            "steps": f"{trained_steps(folder):,} of {config.training.steps:,}",
             "training": f"{minutes:.1f} min",
-            "observations": f"{calls['data']['size']:,}",
-            "seed": calls["training"]["seed"],
+            "observations": f"{config.data.size:,}",
+            "seed": config.training.seed,
         }
     )
 

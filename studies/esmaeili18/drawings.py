@@ -137,9 +137,9 @@ def removed_combination(
     whole = [run for run in runs if "data.zero_shot" not in run.settings]
     if not pruned or not whole:
         raise DistaffError("this figure needs runs on mnist and runs on {spec: mnist, zero_shot: kept}.")
-    call = pruned[0].folder.read()["data"]
-    options = {**call["options"], "zero_shot": "removed"}
-    removed = open_dataset(call["spec"], call["file"], **options)
+    data = pruned[0].request.data
+    options = {**data.options, "zero_shot": "removed"}
+    removed = open_dataset(data.spec, data.file, **options)
     kept = data_of(pruned[0])
     removed, kept = (part.subset(part.where({"digit": digit})) for part in (removed, kept))
     values = {}

@@ -9,16 +9,17 @@ import pytest
 import yaml
 from safetensors.torch import load_file, save_file
 
-from distaff.calls import public_functions
 from distaff.doctor import Severity, checks, diagnose
 from distaff.doctor.patient import Patient
 from distaff.errors import DistaffError
 from distaff.files import sha256
+from distaff.foundation.binding import public_functions
 from distaff.objectives.critics import CriticSettings
 from distaff.objectives.objective import term
 from distaff.objectives.terms import kl, nll
-from distaff.training.run import RunFolder
-from distaff.training.train import load, resume, train
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load
+from distaff.training.train import resume, train
 from tests import toys
 from tests.test_cli import in_process
 

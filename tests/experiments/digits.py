@@ -17,7 +17,7 @@ from distaff import figures
 from distaff.codes import Codes
 from distaff.data import mnist
 from distaff.models.representation import Representation
-from distaff.studies.run_call import RunCall
+from distaff.runs.request import RunRequest
 from distaff.studies.study import Study
 from distaff.training.train import train
 
@@ -25,13 +25,13 @@ SEEDS = (0, 1, 2)
 STUDY = Path(__file__).parents[2] / "studies" / "esmaeili18" / "mnist.yaml"
 
 
-def call(held_back: bool, seed: int) -> RunCall:
+def call(held_back: bool, seed: int) -> RunRequest:
     """The study's run of HFVAE: as published, or with the real latents closed at first.
 
     Held back, it is as published at its end: else the real ones know the digit first, and the TC between
     groups keeps it with them.
     """
-    calls = (run for run in Study.read(STUDY).runs if run.recipe == "hfvae" and run.training["seed"] == seed)
+    calls = (run for run in Study.read(STUDY).runs if run.recipe == "hfvae" and run.training.seed == seed)
     (found,) = (run for run in calls if bool(run.arguments["real"]) == held_back)
     return found
 
@@ -40,7 +40,9 @@ def call(held_back: bool, seed: int) -> RunCall:
 def trained(held_back: bool, seed: int) -> Representation:
     """An HFVAE of MNIST's training part."""
     run = call(held_back, seed)
-    return train(run.recipe, mnist.load(), progress=False, **run.training, **run.arguments)
+    return train(
+        run.recipe, mnist.load(), progress=False, **vars(run.model), **vars(run.training), **run.arguments
+    )
 
 
 @cache

@@ -18,8 +18,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from distaff.explore.export import export_page
 from distaff.explore.session import Session
-from distaff.naming import save_name
-from distaff.training.run import RunFolder
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import save_name
 from tests.explore.conftest import squares
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

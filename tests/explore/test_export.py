@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from distaff.explore.export import COLUMNS, STARTS, STEPS, export_page, tiled
-from distaff.naming import save_name
-from distaff.training.run import RunFolder
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import save_name
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from PIL import Image
 from distaff.explore.server import LARGEST_QUESTION
 from distaff.explore.session import STEPS
 from distaff.explore.uploads import LARGEST_UPLOAD
-from distaff.training.train import load
+from distaff.runs.load import load
 from tests.explore.conftest import squares
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from distaff.calls import public_functions
 from distaff.errors import DistaffError
+from distaff.foundation.binding import public_functions
 from distaff.models import networks
 from distaff.models.critic import critic
 

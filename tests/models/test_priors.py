@@ -16,9 +16,9 @@ from torch.distributions import (
     StudentT,
 )
 
-from distaff.calls import public_functions
 from distaff.data.arrays import from_array
 from distaff.errors import DistaffError
+from distaff.foundation.binding import public_functions
 from distaff.models.latents import Concrete, Gaussian, LatentSpace
 from distaff.models.posteriors import GaussianPosterior
 from distaff.models.priors import Prior, kinds

@@ -24,9 +24,9 @@ from distaff.objectives.critics import (
     permute_groups,
 )
 from distaff.objectives.step import Step
+from distaff.runs.log import read_log
 from distaff.training.batches import Batches, seed_step
 from distaff.training.learner import VAELearner, make_adam
-from distaff.training.log import read_log
 from distaff.training.train import train
 from tests import toys
 

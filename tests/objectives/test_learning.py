@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from distaff.calls import public_functions
+from distaff.foundation.binding import public_functions
 from distaff.models.representation import Representation
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings

@@ -12,11 +12,10 @@ import torch
 from distaff.data.arrays import from_array
 from distaff.data.catalogue import about
 from distaff.metrics.catalogue import all_metrics
-from distaff.studies.run_call import RunCall
+from distaff.runs.config import RecipeCall
+from distaff.runs.models import describe
+from distaff.runs.request import RunRequest
 from distaff.studies.study import Drawing, Study
-from distaff.training.kinds import kind_for
-from distaff.training.model import ModelOptions
-from distaff.training.train import build_goal
 
 FOLDER = Path(__file__).parents[2] / "studies"
 FILES = {"-".join(path.relative_to(FOLDER).with_suffix("").parts): path for path in FOLDER.rglob("*.yaml")}
@@ -29,7 +28,6 @@ ASKED = {
     "do20": ["fig2-8", "tables8-9", "ablations", "ablations-synthetic", "consistency", "celeba"],
     "mathieu19": ["fig2-anisotropic", "fig2-student", "fig3-pinwheel", "fig4-sparsity"],
 }
-MODEL = ("latents", "prior", "temperature", "network", "likelihood")
 PARTS = {"dci": ("dci_disentanglement", "dci_completeness", "dci_informativeness")}
 
 
@@ -62,16 +60,11 @@ def test_the_page_of_reproductions_has_a_section_and_a_command_for_every_study()
 
 def test_every_model_and_objective_can_be_made(study):
     for run in distinct(study.runs):
-        spec = about(run.data["spec"])
+        spec = about(run.data.spec)
         stand_in = from_array(np.zeros((4, *spec.shape), np.float32))
-        calls: dict[str, Any] = {"recipe": {"name": run.recipe, "arguments": run.arguments}}
-        calls |= {"data": {"shape": list(spec.shape)}, "training": dict(run.training)}
-        goal = build_goal(calls)
-        kind = kind_for(goal)
-        options = ModelOptions(**{name: run.training[name] for name in MODEL})
-        calls["model"] = kind.describe(goal, stand_in, options)
+        model = describe(run.model, stand_in, RecipeCall(run.recipe, run.arguments).goal())
         with torch.device("meta"):
-            assert sum(weight.numel() for weight in kind.build(calls).parameters()) > 0
+            assert sum(weight.numel() for weight in model.build(spec.shape).parameters()) > 0
 
 
 def test_figures_ask_for_runs_that_the_study_has(study):
@@ -97,19 +90,18 @@ def test_scores_through_training_have_snapshots_to_be_read_from(study):
         metrics = [name for name in quantities if name.partition(":")[0] in all_metrics()]
         if metrics or drawing.name.endswith((":critic_tc", ":information_through_training")):
             runs = list(matching(study.runs, drawing.arguments.get("where", {})))
-            assert all((run.training["snapshots"] or 0) >= 10 for run in runs), drawing.name
+            assert all((run.training.snapshots or 0) >= 10 for run in runs), drawing.name
 
 
-def distinct(runs: tuple[RunCall, ...]) -> list[RunCall]:
+def distinct(runs: tuple[RunRequest, ...]) -> list[RunRequest]:
     """One run for each model and objective."""
     found = {}
     for run in runs:
-        model = tuple(str(run.training[name]) for name in MODEL)
-        found.setdefault((run.recipe, str(run.arguments), run.data["spec"], model), run)
+        found.setdefault((run.recipe, str(run.arguments), run.data.spec, str(run.model)), run)
     return list(found.values())
 
 
-def matching(runs: tuple[RunCall, ...], where: Mapping[str, Any]) -> Iterator[RunCall]:
+def matching(runs: tuple[RunRequest, ...], where: Mapping[str, Any]) -> Iterator[RunRequest]:
     for run in runs:
         wanted = {name: value if isinstance(value, list) else [value] for name, value in where.items()}
         if all(run.settings.get(name) in values for name, values in wanted.items()):

@@ -214,7 +214,7 @@ def test_a_run_folder_that_is_a_link_keeps_its_name(tiny, tmp_path):
     run.folder.path.parent.mkdir(parents=True)
     (tmp_path / "elsewhere").mkdir()
     run.folder.path.symlink_to(tmp_path / "elsewhere")
-    assert from_message(to_message(run)).folder.path.name == run.call.key
+    assert from_message(to_message(run)).folder.path.name == run.key
 
 
 def test_workers_must_be_some(done, tmp_path, tiny):

@@ -33,7 +33,7 @@ def test_it_shows_settings_runs_drawings_and_how_to_make_it_again(path, done):
         "Chosen without labels (UDR)",
         "distaff study run",
         "batch_size: 16",
-        done.all_runs[0].call.key,
+        done.all_runs[0].key,
     ):
         assert content in html, content
     assert len(re.findall(r'src="data:image/(?:png|svg\+xml);base64,', html)) == 2

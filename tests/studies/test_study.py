@@ -35,24 +35,24 @@ def test_lists_multiply_at_any_depth_and_values_do_not():
 
 def test_every_setting_meets_every_seed():
     study = parse()
-    points = [(run.arguments["beta"], run.training["seed"]) for run in study.runs]
+    points = [(run.arguments["beta"], run.training.seed) for run in study.runs]
     assert points == [(1.0, 0), (1.0, 1), (4.0, 0), (4.0, 1)]
-    assert {run.training["batch_size"] for run in study.runs} == {32}
+    assert {run.training.batch_size for run in study.runs} == {32}
     assert study.varied == ("recipe", "beta")
 
 
 def test_an_entry_overrides_what_is_common():
     entry = {"recipe": "vae", "steps": 7, "seeds": [5], "data": "mnist", "latents": "a=gaussian:3"}
     (run,) = parse(runs=[entry]).runs
-    assert (run.steps, run.training["seed"], run.data["spec"]) == (7, 5, "mnist")
-    assert run.training["latents"] == "a=gaussian:3"
+    assert (run.training.steps, run.training.seed, run.data.spec) == (7, 5, "mnist")
+    assert run.model.latents == "a=gaussian:3"
 
 
 def test_data_may_be_a_mapping_and_a_grid():
     spec = [{"spec": "mnist", "part": "test"}, "fashion_mnist"]
     study = parse(data=spec, seeds=1, runs=["vae"])
-    assert [run.data["spec"] for run in study.runs] == ["mnist", "fashion_mnist"]
-    assert study.runs[0].data["options"] == {"part": "test"}
+    assert [run.data.spec for run in study.runs] == ["mnist", "fashion_mnist"]
+    assert study.runs[0].data.options == {"part": "test"}
     assert "data" in study.varied
 
 
@@ -71,13 +71,13 @@ def test_scale_shortens_steps_and_schedules_in_proportion():
     runs = [{"recipe": "annealed_vae"}, {"recipe": "beta_vae", "beta": "linear:0:4:500"}]
     study = parse(scale=0.1, runs=runs, seeds=1)
     annealed, beta = study.runs
-    assert annealed.steps == beta.steps == 100
+    assert annealed.training.steps == beta.training.steps == 100
     assert annealed.arguments["capacity"] == "linear:0:25:10000"
     assert beta.arguments["beta"] == "linear:0:4:50"
     again = Study.parse(study.to_yaml())
     assert again.scale == 0.1
     assert again.runs == study.runs
-    assert parse(scale=1e-9).runs[0].steps == 1
+    assert parse(scale=1e-9).runs[0].training.steps == 1
 
 
 def test_keys_are_those_of_the_calls_and_nothing_else():

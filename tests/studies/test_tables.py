@@ -59,10 +59,10 @@ def test_udr_compares_the_seeds_of_a_setting(done):
     assert len(scores) == 6
     assert scores["udr"].is_monotonic_decreasing
     pair = done.runs(recipe="beta_vae", beta=1)
-    expected = udr({run.call.key: run.codes for run in pair})
+    expected = udr({run.key: run.codes for run in pair})
     found = scores.set_index("run")["udr"]
     for run in pair:
-        assert found[run.call.key] == pytest.approx(expected[run.call.key].value)
+        assert found[run.key] == pytest.approx(expected[run.key].value)
 
 
 def test_udr_beside_the_labelled_scores(done):

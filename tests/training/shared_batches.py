@@ -14,10 +14,11 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
+from distaff.training.kinds import Goal
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
-from distaff.calls import public_functions
+from distaff.foundation.binding import public_functions
 from distaff.models.infogan import InfoGAN
 from distaff.models.infogan_networks import infogan_mlp
 from distaff.models.latents import LatentSpace
@@ -31,7 +32,6 @@ from distaff.objectives.divergences import DIVERGENCES
 from distaff.objectives.evidence import Evidence
 from distaff.objectives.games import DiscriminatorSettings, Game
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
-from distaff.training.kinds import Goal
 from distaff.training.learner import Learner, VAELearner
 from tests import toys
 

@@ -17,8 +17,9 @@ from distaff.data.arrays import from_array
 from distaff.errors import DistaffError
 from distaff.evaluation import encode, evaluate_run
 from distaff.metrics.latents import active_latents
-from distaff.training.log import read_log
-from distaff.training.train import load, resume, train
+from distaff.runs.load import load
+from distaff.runs.log import read_log
+from distaff.training.train import resume, train
 from tests import toys
 from tests.processes import ROOT, distaff
 

@@ -5,19 +5,20 @@ import pytest
 import torch
 import yaml
 
-from distaff.calls import public_functions
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
 from distaff.evaluation import encode, encode_run, evaluate_encoded, evaluate_run, traversals
+from distaff.foundation.binding import public_functions
 from distaff.models.latents import LatentSpace
 from distaff.models.priors import kinds
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.report import report_run
-from distaff.training.run import RunFolder
-from distaff.training.train import load, resume, train
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load
+from distaff.training.train import resume, train
 from tests import toys
 
 QUICK = {"batch_size": 16, "log_every": 5, "checkpoint_every": 5, "progress": False, "accelerator": "cpu"}

@@ -15,9 +15,10 @@ from safetensors.numpy import load_file
 
 from distaff.errors import DistaffError
 from distaff.objectives.critics import CriticSettings
-from distaff.training.log import read_log
-from distaff.training.run import RunFolder
-from distaff.training.train import load, resume, train
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load
+from distaff.runs.log import read_log
+from distaff.training.train import resume, train
 from tests import toys
 from tests.processes import Forked, distaff
 

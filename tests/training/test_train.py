@@ -14,8 +14,9 @@ from distaff.objectives.objective import term
 from distaff.objectives.schedules import Weight
 from distaff.objectives.terms import kl, nll
 from distaff.report import report_run
-from distaff.training.log import read_log
-from distaff.training.train import load, resume, train
+from distaff.runs.load import load
+from distaff.runs.log import read_log
+from distaff.training.train import resume, train
 from tests import toys
 
 QUICK = {"steps": 10, "batch_size": 16, "log_every": 5, "progress": False, "accelerator": "cpu"}

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from distaff.calls import public_functions
 from distaff.doctor import checks
 from distaff.doctor.finding import Finding, Severity
 from distaff.doctor.patient import Patient
-from distaff.training.data_call import Data
-from distaff.training.run import RunFolder
+from distaff.foundation.binding import public_functions
+from distaff.runs.data_call import Data
+from distaff.runs.folder import RunFolder
 
 __all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]
 

@@ -27,7 +27,7 @@ def divergence(p: Patient) -> Finding | None:
     if p.divergence is None:
         return None
     kept = f"the checkpoint of step {p.step} is good" if p.step else "there is no good checkpoint"
-    rate = p.calls["training"]["learning_rate"]
+    rate = p.config.training.learning_rate
     return problem(
         f"training diverged: {p.divergence} became infinite or not a number; {kept}.",
         "a step was so large that numbers overflowed, or a term took the logarithm or the inverse of 0.",
@@ -38,7 +38,7 @@ def divergence(p: Patient) -> Finding | None:
 
 def unfinished(p: Patient) -> Finding | None:
     """A run with steps left to take."""
-    steps = p.calls["training"]["steps"]
+    steps = p.config.training.steps
     if p.step >= steps or p.divergence or p.damages:
         return None
     done = (
@@ -69,13 +69,13 @@ def missing_data(p: Patient) -> Finding | None:
     if not isinstance(p.data, DistaffError):
         return None
     unlooked = "without them the latents could not be looked at, and evaluate, report and resume need them."
-    if p.calls["data"]["spec"] is None and p.given is None:
+    if p.config.data.spec is None and p.given is None:
         return note(
             "the run was trained on data given in Python.",
             unlooked,
             f"in Python: distaff.diagnose({str(p.folder.path)!r}, data)",
         )
-    place = p.calls["data"]["file"] or p.calls["data"]["spec"]
+    place = p.config.data.file or p.config.data.spec
     return problem(
         f"the data cannot be opened: {p.data}",
         unlooked,
@@ -118,7 +118,7 @@ def kl_too_small(p: Patient) -> Finding | None:
     if p.sample is None or not _says_too_little(p):
         return None
     what = f"the KL is {p.sample.kl:.2g} nats in all: z says next to nothing about x."
-    rate = p.calls["training"]["learning_rate"]
+    rate = p.config.training.learning_rate
     if _reconstruction_gain(p) < 0.05:
         return problem(
             what,
@@ -226,7 +226,7 @@ def _reconstruction_gain(p: Patient) -> float:
 
 
 def _weights(p: Patient) -> dict[str, object]:
-    arguments = p.calls["recipe"]["arguments"].items()
+    arguments = p.config.recipe.arguments.items()
     return {name: value for name, value in arguments if isinstance(value, int | float | str) and value}
 
 
@@ -240,12 +240,12 @@ def _less_pull(p: Patient) -> str:
     if not numbers:
         return "smaller weights, or more steps"
     name, value = max(numbers.items(), key=lambda item: item[1])
-    steps = max(1, p.calls["training"]["steps"] // 2)
+    steps = max(1, p.config.training.steps // 2)
     return f"a smaller {name}, or one that grows: --{name.replace('_', '-')} linear:0:{value:g}:{steps}"
 
 
 def _is_own(p: Patient) -> bool:
-    return ":" in p.calls["recipe"]["name"]
+    return ":" in p.config.recipe.name
 
 
 def _is_ours(term: Term) -> bool:

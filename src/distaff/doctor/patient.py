@@ -16,12 +16,12 @@ from distaff.errors import DistaffError
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step
-from distaff.training import checkpoint
-from distaff.training.data_call import Data
-from distaff.training.kinds import Goal
-from distaff.training.log import read_log
-from distaff.training.run import RunFolder
-from distaff.training.train import build_goal, load, open_data
+from distaff.runs import checkpoints
+from distaff.runs.config import Goal, RunConfig
+from distaff.runs.data_call import Data
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load, open_data
+from distaff.runs.log import read_log
 
 RECENT = 0.1
 """The part of the log, at its end, that says how the run is now."""
@@ -93,7 +93,7 @@ class Patient:
     seed: int = 0
 
     @cached_property
-    def calls(self) -> dict[str, Any]:
+    def config(self) -> RunConfig:
         """The content of ``run.yaml``."""
         return self.folder.read()
 
@@ -150,7 +150,7 @@ class Patient:
     def _checkpoint(self) -> tuple[dict[str, Any], list[str]]:
         damages: list[str] = []
         try:
-            return checkpoint.find(self.folder.checkpoints, damages.append)[1], damages
+            return checkpoints.find(self.folder.checkpoints, damages.append)[1], damages
         except DistaffError as error:
             return {}, [*damages, str(error)]
 
@@ -158,7 +158,7 @@ class Patient:
     def goal(self) -> Goal | DistaffError:
         """What the run is trained for, or why that cannot be said."""
         try:
-            return build_goal(self.calls)
+            return self.config.recipe.goal()
         except DistaffError as error:
             return error
 

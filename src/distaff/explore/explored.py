@@ -19,9 +19,10 @@ from distaff.evaluation import already_encoded, drawable, trained_steps, varied_
 from distaff.explore.look import Latent, factor_information, look
 from distaff.explore.painting import Painter, Pixels, painter_for
 from distaff.models.representation import Representation
-from distaff.naming import read_names, save_name
-from distaff.training.run import RunFolder
-from distaff.training.train import load, open_data
+from distaff.runs.config import RunConfig
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import read_names, save_name
+from distaff.runs.load import load, open_data
 
 FEW, MANY = 4096, 20_000
 """Observations that stand for all: encoded now, or taken from what ``distaff evaluate`` left."""
@@ -40,7 +41,7 @@ class Explored:
 
     Args:
         folder: the run folder.
-        calls: its ``run.yaml``.
+        config: its ``run.yaml``.
         model: the trained model.
         data: observations to start from.
         rows: of the data that ``codes`` describe; None if the data are not here.
@@ -51,7 +52,7 @@ class Explored:
     """
 
     folder: RunFolder
-    calls: dict[str, Any]
+    config: RunConfig
     model: Representation
     data: Dataset
     rows: IntArray | None
@@ -64,7 +65,7 @@ class Explored:
     def open(cls, path: str | Path) -> "Explored":
         """Load a run's model and data; where the data are gone, draws of the prior stand for them."""
         folder = RunFolder(Path(path))
-        calls = folder.read()
+        config = folder.read()
         model = load(folder.path)
         read_names(folder)
         notices = []
@@ -73,27 +74,27 @@ class Explored:
         except (DistaffError, OSError) as problem:
             data, here = _drawn(model), False
             notices.append(f"The data are not here: {problem} Pictures start from {DRAWN_NAME}.")
-        rows, codes = _codes(folder, calls, model, data, here)
+        rows, codes = _codes(folder, config, model, data, here)
         some = data.images[np.linspace(0, len(data) - 1, min(len(data), 1000)).astype(np.int64)].numpy()
         paint = painter_for(model.shape, some)
         if paint.explains:
             notices.append(paint.explains)
-        return cls(folder, calls, model, data, rows, codes, look(model, codes), paint, tuple(notices))
+        return cls(folder, config, model, data, rows, codes, look(model, codes), paint, tuple(notices))
 
     @property
     def title(self) -> str:
         """What the run is called on pages."""
-        return f"{self.calls['recipe']['name']} on {self.calls['data']['name']}"
+        return self.config.title
 
     @property
     def facts(self) -> dict[str, str]:
         """What it was trained with."""
-        arguments = self.calls["recipe"]["arguments"].items()
+        arguments = self.config.recipe.arguments.items()
         weights = {
             k: v if isinstance(v, str) else f"{v:g}" for k, v in arguments if isinstance(v, str | float)
         }
         steps = f"{trained_steps(self.folder):,}"
-        return {**weights, "steps": steps, "seed": str(self.calls["training"]["seed"])}
+        return {**weights, "steps": steps, "seed": str(self.config.training.seed)}
 
     @property
     def typical(self) -> int:
@@ -180,10 +181,10 @@ def _drawn(model: Representation) -> Dataset:
 
 
 def _codes(
-    folder: RunFolder, calls: dict[str, Any], model: Representation, data: Dataset, here: bool
+    folder: RunFolder, config: RunConfig, model: Representation, data: Dataset, here: bool
 ) -> tuple[IntArray | None, Codes]:
     """Codes of a spread of observations, and which: those already encoded, or new ones."""
-    known = already_encoded(folder, calls["data"]["fingerprint"])
+    known = already_encoded(folder, config.data.fingerprint)
     total, most = (len(data), FEW) if known is None else (len(known.codes), MANY)
     rng = np.random.default_rng(0)
     rows = np.arange(total) if total <= most else np.sort(rng.choice(total, most, replace=False))

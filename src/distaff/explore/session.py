@@ -13,7 +13,7 @@ from distaff.errors import DistaffError
 from distaff.explore.explored import Explored
 from distaff.explore.look import UNUSED, Latent
 from distaff.explore.uploads import read_upload
-from distaff.naming import read_names
+from distaff.runs.latent_names import read_names
 
 STEPS = 9
 """Pictures in a row of a real latent's traversal."""
@@ -77,9 +77,9 @@ class Session:
         names = read_names(run.folder)
         order = np.argsort([-latent.information for latent in run.latents], kind="stable").tolist()
         notices = list(run.notices)
-        own, first = (one.calls["data"] for one in (run, self.runs[0]))
-        if own["fingerprint"] != first["fingerprint"]:
-            notices.append(f"Trained on other data ({own['name']}) than the observations shown here.")
+        own, first = (one.config.data for one in (run, self.runs[0]))
+        if own.fingerprint != first.fingerprint:
+            notices.append(f"Trained on other data ({own.name}) than the observations shown here.")
         return {
             "title": run.title,
             "path": str(run.folder.path),

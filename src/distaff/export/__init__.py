@@ -5,8 +5,8 @@ from pathlib import Path
 from distaff.errors import DistaffError
 from distaff.export.formats import ONNX, PROGRAM, Written, write_graphs
 from distaff.export.hub import write_hub
-from distaff.training.run import RunFolder
-from distaff.training.train import load
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load
 
 __all__ = ["Written", "export_run"]
 

@@ -5,43 +5,43 @@ from typing import Any
 
 from distaff._version import __version__
 from distaff.files import yaml_text
+from distaff.runs.config import RunConfig
 
 PICTURE = "traversals.png"
 
 
 def model_card(
-    calls: Mapping[str, Any], objective: str, step: int, scores: Sequence[Mapping[str, Any]], picture: bool
+    config: RunConfig, objective: str, step: int, scores: Sequence[Mapping[str, Any]], picture: bool
 ) -> str:
     """The card of a run: metadata, what it is, how it scores, how to use it, how it was trained.
 
     Args:
-        calls: the run's calls, as ``run.yaml`` holds them.
+        config: the run.
         objective: what was minimised, in words.
         step: of the checkpoint.
         scores: as ``scores.json`` holds them, where a value that is not finite is null.
         picture: whether there is a traversal picture beside the card.
     """
-    title = f"{calls['recipe']['name']} on {calls['data']['name']}"
-    front = yaml_text(_metadata(title, calls, scores))
+    front = yaml_text(_metadata(config, scores))
     sections = [
         f"---\n{front}---",
-        f"# {title}",
+        f"# {config.title}",
         f"A disentangled representation trained with distaff {__version__}: an encoder from observations "
-        f"{_shape(calls)} to the latents `{calls['model']['latents']}`, and a decoder back.",
+        f"{_shape(config)} to the latents `{config.model.latents}`, and a decoder back.",
         f"![Latent traversals]({PICTURE})\n\n*One latent moved in each row.*" if picture else "",
-        _use(calls),
+        _use(config),
         "## Scores\n\n" + _table(scores) if scores else "",
-        f"## Training\n\nMinimised: `{objective}` (step {step:,}).\n\n" + _settings(calls),
+        f"## Training\n\nMinimised: `{objective}` (step {step:,}).\n\n" + _settings(config),
         "## Limits\n\nThe latents are what this objective found in these data with this seed: another seed "
         "may find others, and none of them is a cause of anything. Scores hold for these data only.",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _metadata(title: str, calls: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    image = len(calls["data"]["shape"]) == 3
+def _metadata(config: RunConfig, scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    image = len(config.data.shape) == 3
     task = "image-feature-extraction" if image else "feature-extraction"
-    name = calls["data"]["name"]
+    name = config.data.name
     metrics = [
         {"type": score["name"], "name": f"{score['name']} ({score['protocol']})", "value": score["value"]}
         for score in scores
@@ -51,13 +51,13 @@ def _metadata(title: str, calls: Mapping[str, Any], scores: Sequence[Mapping[str
     return {
         "library_name": "distaff",
         "pipeline_tag": task,
-        "tags": ["disentanglement", "vae", "representation-learning", calls["recipe"]["name"]],
-        **({"model-index": [{"name": title, "results": [result]}]} if metrics else {}),
+        "tags": ["disentanglement", "vae", "representation-learning", config.recipe.name],
+        **({"model-index": [{"name": config.title, "results": [result]}]} if metrics else {}),
     }
 
 
-def _use(calls: Mapping[str, Any]) -> str:
-    things = "images" if len(calls["data"]["shape"]) == 3 else "vectors"
+def _use(config: RunConfig) -> str:
+    things = "images" if len(config.data.shape) == 3 else "vectors"
     return (
         "## Use\n\n```python\nimport distaff\n\n"
         'model = distaff.load("path/to/this/folder")\n'
@@ -76,10 +76,11 @@ def _table(scores: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _settings(calls: Mapping[str, Any]) -> str:
-    shown = {key: calls[key] for key in ("recipe", "model", "training")}
+def _settings(config: RunConfig) -> str:
+    plain = config.to_plain()
+    shown = {key: plain[key] for key in ("recipe", "model", "training")}
     return f"```yaml\n{yaml_text(shown)}```"
 
 
-def _shape(calls: Mapping[str, Any]) -> str:
-    return "×".join(map(str, calls["data"]["shape"]))
+def _shape(config: RunConfig) -> str:
+    return "×".join(map(str, config.data.shape))

@@ -16,9 +16,10 @@ from distaff.export.card import PICTURE, model_card
 from distaff.export.formats import Written, refuse_existing
 from distaff.files import finite, write_text
 from distaff.models.representation import Representation
-from distaff.training.hub import CONFIG, WEIGHTS, write_model
-from distaff.training.run import RunFolder
-from distaff.training.train import build_goal, open_data
+from distaff.runs.config import RunConfig
+from distaff.runs.folder import RunFolder
+from distaff.runs.hub import CONFIG, WEIGHTS, write_model
+from distaff.runs.load import open_data
 
 CARD = "README.md"
 
@@ -27,26 +28,26 @@ def write_hub(
     folder: RunFolder, trained: Representation, target: str | Path, overwrite: bool, progress: bool
 ) -> Written:
     """Write the folder, ``config.json`` last; files that are not ours stay where they are."""
-    place, calls, step = Path(target), folder.read(), trained_steps(folder)
+    place, config, step = Path(target), folder.read(), trained_steps(folder)
     refuse_existing([place / name for name in (WEIGHTS, CONFIG, CARD, PICTURE)], overwrite)
     data = _data(folder)
     scores = _scores(folder, data, step, progress)
     figure = _picture(folder, trained, data, progress)
     if figure is not None:
         figures.save(figure, place / PICTURE)
-    card = model_card(calls, _objective(calls), step, scores, picture=figure is not None)
+    card = model_card(config, _objective(config), step, scores, picture=figure is not None)
     write_text(place / CARD, card)
-    write_model(place, trained, calls, step)
+    write_model(place, trained, config, step)
     scored = f"{len(scores)} scores" if scores else "no scores, since its data cannot be opened here"
     return Written(place, f"weights, config and a card with {scored}; distaff.load reads it")
 
 
-def _objective(calls: dict[str, Any]) -> str:
+def _objective(config: RunConfig) -> str:
     """What was minimised; of code that is not here, its name."""
     try:
-        return str(build_goal(calls))
+        return str(config.recipe.goal())
     except DistaffError:
-        return str(calls["recipe"]["name"])
+        return config.recipe.name
 
 
 def _data(folder: RunFolder) -> Dataset | None:

@@ -7,9 +7,10 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from distaff.calls import find_function, split_call
 from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError, unknown
+from distaff.foundation.binding import find_function
+from distaff.foundation.text import split_call
 from distaff.models import networks
 
 GIVEN = ("shape", "parameters", "width", "outputs", "norm")

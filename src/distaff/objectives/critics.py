@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from distaff.calls import ADDED_LATER
 from distaff.errors import DistaffError
+from distaff.foundation.binding import ADDED_LATER
 from distaff.models.critic import critic as critic_network
 from distaff.models.latents import LatentSpace
 from distaff.models.vae import VAE

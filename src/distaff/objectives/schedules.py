@@ -1,6 +1,7 @@
 """Weights: a number, or a function of the step number that can be written down."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from distaff.errors import DistaffError
 
@@ -35,6 +36,11 @@ class Linear:
 
 
 Weight = float | Linear
+
+
+def shortened(value: Any, scale: float) -> Any:
+    """A schedule whose steps are multiplied by ``scale``; anything else as it is."""
+    return replace(value, steps=max(1, round(value.steps * scale))) if isinstance(value, Linear) else value
 
 
 def weight_at(weight: Weight, index: int) -> float:

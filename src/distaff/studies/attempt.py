@@ -4,7 +4,7 @@ import errno
 import json
 import traceback
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ from filelock import FileLock, Timeout
 
 from distaff.errors import DistaffError
 from distaff.files import write_json
-from distaff.studies.run_call import RunCall
+from distaff.foundation.binding import bind, to_plain
+from distaff.runs.folder import RunFolder
+from distaff.runs.request import RunRequest
 from distaff.studies.scoring import score
 from distaff.studies.study_run import WORK, StudyRun, Work
-from distaff.training.run import RunFolder
-from distaff.training.train import resume
+from distaff.training.train import resume, train
 
 LEAVING = 60.0
 """Seconds that a worker of a study that was killed has to write its last checkpoint and leave."""
@@ -72,42 +73,54 @@ def record_failure(run: StudyRun, outcome: Outcome, tries: int) -> None:
 
 def to_message(run: StudyRun) -> str:
     """A run as one line of JSON, for a worker that may be in another folder or on another machine."""
-    data = dict(run.call.data)
-    for part in ("spec", "file"):
-        if data[part] is not None and Path(data[part]).exists():
-            data[part] = str(Path(data[part]).resolve())
-    call = {**asdict(run.call), "data": data}
+    data = run.request.data
+    there = replace(data, spec=_absolute(data.spec), file=data.file and _absolute(data.file))
+    request = to_plain(replace(run.request, data=there))
     scoring = {"metrics": run.metrics, "observations": run.observations}
-    return json.dumps({"folder": str(run.folder.path.absolute()), "call": call, **scoring})
+    return json.dumps({"folder": str(run.folder.path.absolute()), "request": request, **scoring})
 
 
 def from_message(message: str) -> StudyRun:
     """The run of a message."""
     content: Mapping[str, Any] = json.loads(message)
-    call, folder = RunCall(**content["call"]), RunFolder(Path(content["folder"]))
-    return StudyRun(call, folder, tuple(content["metrics"]), content["observations"])
+    request = RunRequest(**bind(RunRequest, content["request"]))
+    return StudyRun(
+        request, RunFolder(Path(content["folder"])), tuple(content["metrics"]), content["observations"]
+    )
 
 
 def _train(run: StudyRun) -> None:
     folder = run.folder
-    if run.saved_step >= run.call.steps:
+    if run.saved_step >= run.request.training.steps:
         return
-    if not (folder.path / "run.yaml").exists():
-        run.call.train(folder.path)
+    if not folder.config.exists():
+        _begin(run.request, folder.path)
         return
     try:
         with FileLock(folder.path / ".lock", timeout=LEAVING):
             pass
     except Timeout:
         pass  # training says who holds it
-    training = run.call.training
-    resume(
-        folder.path,
-        accelerator=training["accelerator"],
-        devices=training["devices"],
-        strategy=training["strategy"],
-        progress=False,
+    resume(folder.path, **vars(run.request.machine))
+
+
+def _begin(request: RunRequest, out: Path) -> None:
+    train(
+        request.recipe,
+        request.data.spec,
+        out=out,
+        file=request.data.file,
+        data_options=request.data.options,
+        **vars(request.model),
+        **vars(request.training),
+        **vars(request.machine),
+        **request.arguments,
     )
+
+
+def _absolute(place: str) -> str:
+    """A path that exists as any worker finds it; a name as it is."""
+    return str(Path(place).resolve()) if Path(place).exists() else place
 
 
 def _is_full(problem: BaseException) -> bool:

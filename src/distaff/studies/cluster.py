@@ -13,11 +13,11 @@ from typing import Any
 
 from distaff.errors import DistaffError
 from distaff.files import atomic_folder
+from distaff.runs.folder import RunFolder
 from distaff.studies.attempt import Outcome, attempt, from_message, to_message
 from distaff.studies.check import check
 from distaff.studies.local import cores
 from distaff.studies.study_run import StudyRun
-from distaff.training.run import RunFolder
 
 LOCAL = "local"
 PATIENCE = 10.0
@@ -102,7 +102,7 @@ class RayTasks:
             outcome: Outcome = self.ray.get(task)
         except self.ray.exceptions.RayError as problem:
             lost = f"Ray lost it {RETRIES + 1} times: {type(problem).__name__}."
-            return Outcome(run.call.key, lost, str(problem))
+            return Outcome(run.key, lost, str(problem))
         if outcome.archive is not None:
             unpack(outcome.archive, run.folder.path)
         return replace(outcome, archive=None)
@@ -124,7 +124,7 @@ def check_there(messages: list[str], metrics: tuple[str, ...], folder: str) -> s
     """Check runs in a Ray worker; the first error, if any."""
     sys.path.insert(0, folder)
     try:
-        check([from_message(message).call for message in messages], metrics)
+        check([from_message(message).request for message in messages], metrics)
     except DistaffError as error:
         return str(error)
     return None

@@ -139,7 +139,7 @@ def find(place: str | Path, *, scale: float | None = None, out: str | Path | Non
 def _engine(results: Results, pending: list[StudyRun], workers: int | None, ray: str | None) -> Engine:
     """Where the runs are done, once they are known to work there."""
     if ray is None:
-        check([one.call for one in pending], results.study.metrics)
+        check([one.request for one in pending], results.study.metrics)
         return local_workers(len(pending), workers, results.folder / "logs")
     from distaff.studies.cluster import RayTasks
 

@@ -29,11 +29,11 @@ class Display:
 
     def __init__(self, results: Results, visible: bool = True) -> None:
         self.study, self.runs = results.study, results.all_runs
-        self.finished = {run.call.key: run.scores for run in self.runs if run.state == "finished"}
+        self.finished = {run.key: run.scores for run in self.runs if run.state == "finished"}
         self.failed: dict[str, str] = {}
         self._said: set[str] = set()
         self._began = self._last_line = time.monotonic()
-        self._steps = {run.call.key: run.step for run in self.runs}
+        self._steps = {run.key: run.step for run in self.runs}
         self._before = sum(self._steps.values())
         self.console = Console(stderr=True)
         self._live: Live | None = None
@@ -53,14 +53,14 @@ class Display:
     def started(self, run: StudyRun) -> None:
         """Say that a run begins, or where it goes on."""
         at = f" at step {run.saved_step:,}" if run.saved_step else ""
-        self._say(f"{'goes on' if at else 'starts'}{at}: {run.call.key}")
+        self._say(f"{'goes on' if at else 'starts'}{at}: {run.key}")
 
     def ended(self, run: StudyRun, error: str | None, again: bool) -> None:
         """Say how a run ended."""
-        key = run.call.key
+        key = run.key
         if error is None:
             self.finished[key] = run.scores
-            self._steps[key] = run.call.steps
+            self._steps[key] = run.steps
             self._say(f"finished: {key}{_leading(self._leader(run.scores))}  ({self._count()})")
             return
         if not again:
@@ -72,14 +72,12 @@ class Display:
     def look(self, under_way: Sequence[StudyRun], waiting: Sequence[StudyRun]) -> None:
         """Draw the table again, or write a line now and then."""
         now = time.monotonic()
-        self._steps |= {run.call.key: run.step for run in under_way}
+        self._steps |= {run.key: run.step for run in under_way}
         if self._live is not None:
             self._live.update(self._table(under_way, waiting), refresh=True)
         elif now - self._last_line > SECONDS_BETWEEN_LINES:
             self._last_line = now
-            steps = ", ".join(
-                f"{run.call.key} {self._steps[run.call.key]:,}/{run.call.steps:,}" for run in under_way
-            )
+            steps = ", ".join(f"{run.key} {self._steps[run.key]:,}/{run.steps:,}" for run in under_way)
             self._say(f"{self._count()}; {steps}")
 
     def _table(self, under_way: Sequence[StudyRun], waiting: Sequence[StudyRun]) -> Group:
@@ -87,12 +85,12 @@ class Display:
         for column in ("run", "", "step", "loss"):
             table.add_column(column, justify="right" if column in ("step", "loss") else "left")
         for run in under_way[:SHOWN]:
-            step = self._steps[run.call.key]
-            done = "scoring" if step >= run.call.steps else f"{step:,}"
+            step = self._steps[run.key]
+            done = "scoring" if step >= run.steps else f"{step:,}"
             line = run.last_line
             loss = line.get("loss", line.get("generator_loss"))
-            bar = ProgressBar(total=run.call.steps, completed=step, width=24)
-            table.add_row(run.call.key, bar, done, "–" if loss is None else f"{loss:.4g}")
+            bar = ProgressBar(total=run.steps, completed=step, width=24)
+            table.add_row(run.key, bar, done, "–" if loss is None else f"{loss:.4g}")
         queue = f"{len(waiting)} waiting"
         head = Text(f"{self.study.name}  {self._count()}, {len(under_way)} under way, {queue}", style="bold")
         best = self._best()
@@ -109,7 +107,7 @@ class Display:
 
     def _time_left(self) -> float | None:
         """Seconds, if all steps take as long as those since the start of this session."""
-        left = {run.call.key: run.call.steps - self._steps[run.call.key] for run in self.runs}
+        left = {run.key: run.steps - self._steps[run.key] for run in self.runs}
         done = sum(self._steps.values()) - self._before
         elapsed = time.monotonic() - self._began
         remaining = sum(steps for key, steps in left.items() if key not in self.failed)

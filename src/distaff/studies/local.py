@@ -118,7 +118,7 @@ class LocalWorkers:
         code = worker.process.wait()
         how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
         error = f"its worker {how}; what it printed is in {worker.log}."
-        return [Outcome(worker.run.call.key, error)] if worker.run is not None else []
+        return [Outcome(worker.run.key, error)] if worker.run is not None else []
 
 
 def cores() -> int:

@@ -50,8 +50,8 @@ def _summary(results: Results) -> list[Block]:
     facts: dict[str, Cell] = {}
     if study.runs:
         facts["runs finished"] = f"{len(results.finished)} of {len(table)}"
-        facts["data"] = ", ".join(dict.fromkeys(Path(run.data["spec"]).stem for run in study.runs))
-        steps = sorted({run.steps for run in study.runs})
+        facts["data"] = ", ".join(dict.fromkeys(Path(run.data.spec).stem for run in study.runs))
+        steps = sorted({run.training.steps for run in study.runs})
         facts["steps"] = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} … {steps[-1]:,}"
         if study.observations is not None:
             facts["scored on"] = f"{study.observations:,} observations drawn at random"
@@ -171,8 +171,8 @@ def _selection(results: Results) -> list[Block]:
 
 
 def _troubles(results: Results) -> list[Block]:
-    failed = [(run.call.key, run.failure or "") for run in results.all_runs if run.state == "failed"]
-    skipped = [(r.call.key, metric, why) for r in results.all_runs for metric, why in r.skipped.items()]
+    failed = [(run.key, run.failure or "") for run in results.all_runs if run.state == "failed"]
+    skipped = [(r.key, metric, why) for r in results.all_runs for metric, why in r.skipped.items()]
     blocks: list[Block] = []
     if failed:
         blocks.append(Table(("run", "error"), failed, title="Runs that failed"))

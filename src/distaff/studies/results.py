@@ -10,9 +10,9 @@ import pandas as pd
 
 from distaff.errors import DistaffError, unknown
 from distaff.files import atomic_file, write_text
+from distaff.runs.folder import RunFolder
 from distaff.studies.study import Study
 from distaff.studies.study_run import StudyRun
-from distaff.training.run import RunFolder
 
 VERSIONS = ("distaff", "python", "torch", "numpy", "threads", "git")
 
@@ -28,8 +28,10 @@ class Results:
     def __init__(self, study: Study, folder: str | Path) -> None:
         self.study, self.folder = study, Path(folder)
         self.all_runs = tuple(
-            StudyRun(call, RunFolder(self.folder / "runs" / call.key), study.metrics, study.observations)
-            for call in study.runs
+            StudyRun(
+                request, RunFolder(self.folder / "runs" / request.key), study.metrics, study.observations
+            )
+            for request in study.runs
         )
 
     @classmethod
@@ -91,7 +93,7 @@ class Results:
         seconds = {"seconds": run.seconds, "scoring_seconds": run.scoring_seconds}
         versions: Mapping[str, Any] = run.made_with
         return (
-            {"run": run.call.key, "state": run.state, "error": run.failure},
+            {"run": run.key, "state": run.state, "error": run.failure},
             run.settings,
             {
                 "scale": self.study.scale,

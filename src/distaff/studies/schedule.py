@@ -49,7 +49,7 @@ def work_through(runs: Sequence[StudyRun], engine: Engine, watcher: Watcher) -> 
     while waiting or under_way:
         while waiting and engine.room > 0:
             run = waiting.popleft()
-            under_way[run.call.key] = run
+            under_way[run.key] = run
             engine.start(run)
             watcher.started(run)
         for outcome in engine.finished(SECONDS_BETWEEN_LOOKS):

@@ -42,7 +42,7 @@ def udr_scores(
         study varies, ``seed`` and ``udr``; the best first.
     """
     groups = results.study.varied
-    runs = {run.call.key: run for run in results.all_runs}
+    runs = {run.key: run for run in results.all_runs}
     found = []
     for setting, part in grouped(results.finished, groups):
         if len(part) < 2:

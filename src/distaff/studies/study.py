@@ -12,12 +12,13 @@ import pandas as pd
 import yaml
 from matplotlib.figure import Figure
 
-from distaff.calls import find_function
 from distaff.errors import DistaffError, unknown
 from distaff.files import yaml_text
+from distaff.foundation.binding import find_function
 from distaff.metrics.evaluation import selected
+from distaff.runs.request import RunRequest
+from distaff.runs.settings import SETTINGS
 from distaff.studies.grid import combinations
-from distaff.studies.run_call import RunCall, training_parameters
 
 SCORING = ("observations", "metrics", "figures")
 KEYS = ("name", "about", "data", "steps", "seeds", "scale", "common", "runs", *SCORING)
@@ -80,7 +81,7 @@ class Study:
 
     name: str
     about: str
-    runs: tuple[RunCall, ...]
+    runs: tuple[RunRequest, ...]
     metrics: tuple[str, ...]
     figures: tuple[Drawing, ...]
     scale: float
@@ -160,12 +161,12 @@ def drawings_in(module: ModuleType) -> dict[str, Callable[..., Drawn]]:
     }
 
 
-def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunCall, ...]:
-    training = [*training_parameters(), "data"]
+def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:
+    known = [*(name for name in SETTINGS if name != "progress"), "data"]
     common = {key: content[key] for key in ("data", "steps") if key in content}
-    common |= _mapping("common", content.get("common", {}), training)
+    common |= _mapping("common", content.get("common", {}), known)
     seeds = _seeds(content.get("seeds", 1))
-    runs: dict[str, RunCall] = {}
+    runs: dict[str, RunRequest] = {}
     for number, entry in enumerate(_list("runs", content.get("runs")), 1):
         entry = {"recipe": entry} if isinstance(entry, str) else entry
         where = f"run {number}"
@@ -178,8 +179,8 @@ def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunCall, ...]:
                 raise DistaffError("nothing says which data to train on: add data, such as data: dsprites.")
             own["seed"] = _seeds(own.pop("seeds")) if "seeds" in own else own.get("seed", seeds)
             for point in combinations(own):
-                call = RunCall.make(point, scale)
-                runs.setdefault(call.key, call)
+                request = RunRequest.of(point, scale)
+                runs.setdefault(request.key, request)
         except DistaffError as problem:
             raise DistaffError(f"{where}: {problem}") from problem
     return tuple(runs.values())

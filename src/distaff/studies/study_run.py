@@ -18,14 +18,15 @@ from distaff.data.splits import some
 from distaff.errors import DistaffError
 from distaff.evaluation import encode_run
 from distaff.files import write_json
+from distaff.foundation.binding import bind, to_plain
 from distaff.metrics import Score
 from distaff.models.coding import codes_from
 from distaff.models.representation import Representation
-from distaff.studies.run_call import RunCall
-from distaff.training.data_call import reopen
-from distaff.training.log import read_log
-from distaff.training.run import RunFolder
-from distaff.training.train import load
+from distaff.runs.data_call import DataConfig
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load
+from distaff.runs.log import read_log
+from distaff.runs.request import RunRequest
 
 State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]
 TAIL = 16_384
@@ -39,21 +40,31 @@ class StudyRun:
     """One run.
 
     Args:
-        call: what makes it.
+        request: what makes it.
         folder: where it is, or will be.
         metrics: what the study wants of it.
         observations: how many, the same for all runs of a data set, stand for all once it is trained.
     """
 
-    call: RunCall
+    request: RunRequest
     folder: RunFolder
     metrics: tuple[str, ...]
     observations: int | None = None
 
     @property
+    def key(self) -> str:
+        """The name of its folder."""
+        return self.request.key
+
+    @property
+    def steps(self) -> int:
+        """Training steps in all."""
+        return self.request.training.steps
+
+    @property
     def settings(self) -> dict[str, Any]:
         """Its settings by name, as in the study's table."""
-        return self.call.settings
+        return self.request.settings
 
     @property
     def state(self) -> State:
@@ -65,9 +76,9 @@ class StudyRun:
             return work.phase
         if self.failure_file.exists():
             return "failed"
-        if self.saved_step >= self.call.steps:
+        if self.saved_step >= self.steps:
             return "trained"
-        return "interrupted" if (self.folder.path / "run.yaml").exists() else "waiting"
+        return "interrupted" if self.folder.config.exists() else "waiting"
 
     @property
     def is_scored(self) -> bool:
@@ -76,7 +87,7 @@ class StudyRun:
         if content.get("observations") != self.observations:
             return False
         done = content.get("asked", ())
-        return int(content.get("step", -1)) >= self.call.steps and set(self.metrics) <= set(done)
+        return int(content.get("step", -1)) >= self.steps and set(self.metrics) <= set(done)
 
     @property
     def saved_step(self) -> int:
@@ -123,7 +134,7 @@ class StudyRun:
     def made_with(self) -> dict[str, Any]:
         """Versions of the libraries, threads and commit, as ``run.yaml`` holds them."""
         try:
-            return dict(self.folder.read().get("made_with", {}))
+            return dict(self.folder.read().made_with)
         except DistaffError:
             return {}
 
@@ -133,7 +144,7 @@ class StudyRun:
         try:
             with safe_open(self.folder.codes, "numpy") as file:
                 names = file.keys()
-                of_last_step = (file.metadata() or {}).get("step") == str(self.call.steps)
+                of_last_step = (file.metadata() or {}).get("step") == str(self.steps)
                 if of_last_step and file.get_slice("means").get_shape()[0] == self._count:
                     return codes_from({name: file.get_tensor(name) for name in names})
         except (FileNotFoundError, SafetensorError):
@@ -143,11 +154,11 @@ class StudyRun:
     @property
     def data(self) -> Dataset:
         """What it was trained on, or as much of it as the study looks at; opened once for all runs of it."""
-        return _open(json.dumps(self.folder.read()["data"], sort_keys=True), self.observations)
+        return _open(json.dumps(to_plain(self.folder.read().data), sort_keys=True), self.observations)
 
     @property
     def _count(self) -> int:
-        size = int(self.folder.read()["data"]["size"])
+        size = self.folder.read().data.size
         return size if self.observations is None else min(self.observations, size)
 
     @property
@@ -227,7 +238,7 @@ def score_from(entry: Mapping[str, Any]) -> Score:
 
 @lru_cache(maxsize=2)
 def _open(call: str, observations: int | None) -> Dataset:
-    return some(reopen(json.loads(call)), observations)
+    return some(DataConfig(**bind(DataConfig, json.loads(call))).reopen(), observations)
 
 
 def _restored(value: Any) -> Any:

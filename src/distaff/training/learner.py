@@ -40,9 +40,6 @@ class Learner(Protocol):
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
         """Take step ``index`` and return its values, detached scalars on the device."""
 
-    def trouble(self, line: Mapping[str, float]) -> str | None:
-        """What is wrong with a run that writes such a log line, if anything is."""
-
 
 class VAELearner:
     """A VAE under any objective, with the critics of the terms that own one.
@@ -114,10 +111,6 @@ class VAELearner:
             loss, accuracy = ratio.critic_loss(critic, z, reference)
             descend(self.fabric, critic, self.optimisers[f"critic.{ratio.name}"], loss)
         return {f"{ratio.name}.critic_loss": loss, f"{ratio.name}.critic_accuracy": accuracy}
-
-    def trouble(self, line: Mapping[str, float]) -> str | None:
-        """None known but values that are not finite, at which training stops anyway."""
-        return None
 
 
 def make_adam(

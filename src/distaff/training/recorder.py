@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -12,12 +12,13 @@ from torch.utils.tensorboard import SummaryWriter
 
 from distaff.errors import DistaffError
 from distaff.files import append_json_line, write_json
-from distaff.training import checkpoint
-from distaff.training.health import Health, Line, well
+from distaff.runs import checkpoints
+from distaff.runs.folder import RunFolder
+from distaff.runs.log import read_log, truncate_log
+from distaff.runs.settings import TrainingSettings
+from distaff.training.collapse import CollapseWatch
 from distaff.training.learner import Learner
-from distaff.training.log import read_log, truncate_log
 from distaff.training.progress import Progress
-from distaff.training.run import RunFolder
 from distaff.training.signals import StopSignal
 
 
@@ -34,63 +35,59 @@ class Recorder:
     Args:
         folder: the run folder; None keeps nothing on disk.
         fabric: only its first process writes.
-        log_every: steps between log lines; each holds the mean over those steps.
-        checkpoint_every: steps between checkpoints.
+        training: how often to log (a line holds the mean over the steps since the last one), to checkpoint
+            and to keep snapshots.
         progress: what the user sees.
-        start: the step that this process starts from.
-        seconds: training time spent before this process.
-        snapshots: the steps after which the model's weights are kept for good.
+        resumed: the step that this process starts from, and the seconds of training spent before.
         takes_part: whether a value, by name and step, is part of a loss: if it is not finite the run stops.
-        trouble: what is wrong with a run that writes such a log line, or None.
+        watch: looks at the log lines of a run that may collapse.
     """
 
     def __init__(
         self,
         folder: RunFolder | None,
         fabric: Fabric,
-        log_every: int,
-        checkpoint_every: int,
+        training: TrainingSettings,
         progress: Progress,
-        start: int = 0,
-        seconds: float = 0.0,
-        snapshots: Collection[int] = (),
+        resumed: tuple[int, float] = (0, 0.0),
         takes_part: Callable[[str, int], bool] = always,
-        trouble: Callable[[Line], str | None] = well,
+        watch: CollapseWatch | None = None,
     ) -> None:
         self.folder = folder if fabric.is_global_zero else None
-        self.fabric, self.log_every, self.checkpoint_every = fabric, log_every, checkpoint_every
-        self.progress, self.snapshots, self.takes_part = progress, frozenset(snapshots), takes_part
+        self.fabric, self.training, self.progress, self.takes_part = fabric, training, progress, takes_part
+        self.snapshots = frozenset(snapshot_steps(training.steps, training.snapshots or 0))
         self.stop = StopSignal()
-        self.saved = start
+        self.saved, seconds = resumed
         self._pending: list[tuple[int, Tensor]] = []
         self._names: tuple[str, ...] = ()
         self._started = time.monotonic() - seconds
         self._board: SummaryWriter | None = None
+        self._watch = watch if fabric.is_global_zero else None
         if self.folder is not None:
             self.folder.diverged.unlink(missing_ok=True)
-            truncate_log(self.folder.log, start)
-            self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=start)
-        seen = read_log(self.folder.log) if self.folder is not None else []
-        self._health = Health(self.folder, trouble if fabric.is_global_zero else well, seen)
+            truncate_log(self.folder.log, self.saved)
+            self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=self.saved)
+            if self._watch is not None:
+                self._watch.catch_up(read_log(self.folder.log))
 
     def add(self, index: int, values: Mapping[str, Tensor]) -> None:
         """Take in the values of a step."""
         self._names = tuple(values)
         self._pending.append((index, torch.stack([value.float() for value in values.values()])))
-        if (index + 1) % self.log_every == 0:
+        if (index + 1) % self.training.log_every == 0:
             self.flush()
 
     def asked_to_stop(self, steps: int) -> bool:
         """Whether a signal asked the run to end here; the processes of a run agree on it at log steps."""
         if self.fabric.world_size == 1:
             return self.stop.heard is not None
-        if steps % self.log_every:
+        if steps % self.training.log_every:
             return False
         return bool(self.fabric.all_reduce(torch.tensor(float(self.stop.heard is not None)), reduce_op="sum"))
 
     def checkpoint_due(self, steps: int) -> bool:
         """Whether a checkpoint belongs after so many steps."""
-        return steps % self.checkpoint_every == 0
+        return steps % self.training.checkpoint_every == 0
 
     def checkpoint(self, learner: Learner, step: int) -> None:
         """Save a checkpoint, if all values and weights so far are finite."""
@@ -103,14 +100,14 @@ class Recorder:
                     raise self._diverged(f"the weight {name}.{key}", step - 1)
         if self.folder is not None:
             facts = {"seconds": round(time.monotonic() - self._started, 1)}
-            checkpoint.save(self.folder.checkpoints, learner, step, facts)
+            checkpoints.save(self.folder.checkpoints, learner, step, facts)
         self.saved = step
         self.fabric.barrier()
 
     def snapshot(self, learner: Learner, step: int) -> None:
         """Keep the model as it is after so many steps, if that was asked for."""
         if self.folder is not None and step in self.snapshots:
-            checkpoint.keep(self.folder.snapshots, learner, step)
+            checkpoints.keep(self.folder.snapshots, learner, step)
 
     def flush(self) -> None:
         """Write the mean of the pending steps; stop the run if a part of their losses is not finite."""
@@ -135,7 +132,8 @@ class Recorder:
             for name in self._names:
                 if math.isfinite(line[name]):
                     self._board.add_scalar(name, line[name], line["step"])
-        self._health.see(line)
+        if self._watch is not None:
+            self._watch.see(line)
 
     def close(self) -> None:
         """Finish the TensorBoard file."""
@@ -150,3 +148,9 @@ class Recorder:
             f"{what} became non-finite at step {index}: training stopped, {kept}; "
             "try a lower learning rate or smaller weights."
         )
+
+
+def snapshot_steps(steps: int, count: int) -> list[int]:
+    """The steps after which a run of ``steps`` keeps the model, ``count`` times at equal distances."""
+    count = min(count, steps)
+    return [-(-steps * (i + 1) // count) for i in range(count)]

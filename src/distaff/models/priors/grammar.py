@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from torch import nn
 
-from distaff.calls import find_function, public_functions
 from distaff.errors import DistaffError, unknown
+from distaff.foundation.binding import find_function, public_functions
 from distaff.models.latents import Group, LatentSpace
 from distaff.models.priors import kinds
 from distaff.models.priors.prior import Prior, standard

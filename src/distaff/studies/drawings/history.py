@@ -13,9 +13,9 @@ from distaff.data.dataset import Dataset
 from distaff.data.splits import some
 from distaff.errors import DistaffError, unknown
 from distaff.files import write_json
+from distaff.runs.checkpoints import kept
 from distaff.studies.drawings.runs import data_of, model_of
 from distaff.studies.study_run import StudyRun
-from distaff.training.checkpoint import kept
 
 POINTS = 100
 """Log lines that a curve shows at most."""

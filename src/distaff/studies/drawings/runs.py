@@ -14,9 +14,9 @@ from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
+from distaff.runs.load import load
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
-from distaff.training.train import load
 
 Where = Mapping[str, Any] | None
 """Settings that runs must have to be drawn; all runs otherwise."""

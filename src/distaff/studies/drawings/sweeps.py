@@ -113,7 +113,7 @@ def correlation_of_scores(
         scores: their names; all that the study measured by default.
         where: settings that the runs must have.
     """
-    keys = [run.call.key for run in chosen(results, where)]
+    keys = [run.key for run in chosen(results, where)]
     table = results.finished[results.finished["run"].isin(keys)]
     names = score_columns(results) if scores is None else list(scores)
     matrices = {

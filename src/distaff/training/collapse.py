@@ -1,13 +1,13 @@
-"""Health: a run that goes bad for a while is noticed, said once, and kept as it was before."""
+"""Collapse: a run that goes bad and stays so is noticed, said once, and kept as it was before."""
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from distaff.files import atomic_folder
-from distaff.training import checkpoint
-from distaff.training.log import truncate_log
-from distaff.training.run import RunFolder, warn
+from distaff.runs import checkpoints
+from distaff.runs.folder import RunFolder, warn
+from distaff.runs.log import truncate_log
 
 PATIENCE = 300
 """Steps that trouble must last to be spoken of."""
@@ -18,32 +18,27 @@ BEFORE = "before-collapse"
 Line = Mapping[str, Any]
 
 
-def well(line: Line) -> str | None:
-    """What is wrong, to whom nothing ever is."""
-    return None
-
-
-class Health:
-    """Watches a run's log lines for trouble.
+class CollapseWatch:
+    """Watches the log lines of a run for trouble that lasts.
 
     When it begins, the newest checkpoint, which is from before, is kept aside; if it passes before long, that
-    is dropped again. What has been seen is read from the log when a run is gone on with.
+    is dropped again.
 
     Args:
         folder: the run folder; None keeps nothing.
         trouble: what is wrong with a run that writes such a line, or None.
-        lines: those written before.
     """
 
-    def __init__(
-        self, folder: RunFolder | None, trouble: Callable[[Line], str | None], lines: Iterable[Line] = ()
-    ) -> None:
+    def __init__(self, folder: RunFolder | None, trouble: Callable[[Line], str | None]) -> None:
         self.folder, self.trouble = folder, trouble
         self.sound, self.said = 0, False
         self._since: int | None = None
         if folder is not None:
             for half_written in folder.path.glob(f".{BEFORE}.*"):
                 shutil.rmtree(half_written)
+
+    def catch_up(self, lines: Iterable[Line]) -> None:
+        """Take in the lines that were written before a run was resumed."""
         for line in lines:
             self.see(line, anew=False)
 
@@ -63,12 +58,12 @@ class Health:
             warn(f"since step {self._since}, {reason}; {self._kept()}")
 
     def _keep(self, folder: RunFolder) -> None:
-        newest, facts = checkpoint.find(folder.checkpoints, warn)
+        newest, facts = checkpoints.find(folder.checkpoints, warn)
         if newest is None:
             return
         with atomic_folder(folder.path / BEFORE) as new:
             copy = RunFolder(new)
-            shutil.copy(folder.path / "run.yaml", new)
+            shutil.copy(folder.config, new)
             shutil.copy(folder.log, copy.log)
             truncate_log(copy.log, facts["step"])
             shutil.copytree(newest, copy.checkpoints / newest.name)

@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -14,12 +14,23 @@ from torch.optim import Optimizer
 
 from distaff.errors import DistaffError
 from distaff.files import atomic_file, atomic_folder, sha256, write_json
-from distaff.training.learner import Learner
 
 KEPT = 2
 
 
-def save(folder: Path, learner: Learner, step: int, facts: Mapping[str, Any]) -> None:
+class Trained(Protocol):
+    """What a checkpoint holds: modules and the optimisers that move them; ``"model"`` is what users want."""
+
+    @property
+    def modules(self) -> Mapping[str, nn.Module]:
+        """What is saved."""
+
+    @property
+    def optimisers(self) -> Mapping[str, Optimizer]:
+        """What moves them."""
+
+
+def save(folder: Path, learner: Trained, step: int, facts: Mapping[str, Any]) -> None:
     """Write ``folder/step-…`` with all weights, optimiser states and the step, then drop older ones."""
     weights = learner.modules["model"].state_dict()
     others = {name: module for name, module in learner.modules.items() if name != "model"}
@@ -35,7 +46,7 @@ def save(folder: Path, learner: Learner, step: int, facts: Mapping[str, Any]) ->
         shutil.rmtree(old)
 
 
-def keep(folder: Path, learner: Learner, step: int) -> None:
+def keep(folder: Path, learner: Trained, step: int) -> None:
     """Write the model's weights of a step to ``folder``, where they stay: a snapshot."""
     with atomic_file(folder / f"step-{step:09d}.safetensors") as temporary:
         _save_tensors(learner.modules["model"].state_dict(), temporary)
@@ -46,7 +57,7 @@ def kept(folder: Path) -> dict[int, Path]:
     return {int(file.stem.removeprefix("step-")): file for file in sorted(folder.glob("step-*.safetensors"))}
 
 
-def restore(folder: Path, learner: Learner, warn: Callable[[str], None]) -> dict[str, Any] | None:
+def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> dict[str, Any] | None:
     """Put the newest undamaged checkpoint into the learner; its facts, or None if there is none."""
     newest, facts = find(folder, warn)
     if newest is None:
@@ -61,25 +72,29 @@ def restore(folder: Path, learner: Learner, warn: Callable[[str], None]) -> dict
     return facts
 
 
-def restore_model(folder: Path, model: nn.Module, warn: Callable[[str], None]) -> dict[str, Any]:
-    """Put the newest undamaged weights into a model alone; the checkpoint's facts."""
+def newest_weights(folder: Path, warn: Callable[[str], None]) -> tuple[Path, int]:
+    """The model's weights in the newest undamaged checkpoint, and its step."""
     newest, facts = find(folder, warn)
     if newest is None:
         raise DistaffError(f"{folder.parent} holds no checkpoint yet: train or resume it first.")
-    model.load_state_dict(load_file(newest / "model.safetensors"))
-    return facts
+    return newest / "model.safetensors", int(facts["step"])
 
 
-def restore_snapshot(folder: Path, model: nn.Module, step: int) -> None:
-    """Put the weights of a snapshot into a model."""
+def snapshot_weights(folder: Path, step: int) -> tuple[Path, int]:
+    """The model's weights in the snapshot of a step, and that step."""
     files = kept(folder)
     if step not in files:
         there = ", ".join(map(str, files)) or "none"
         raise DistaffError(f"{folder.parent} has no snapshot of step {step}; it has {there}.")
+    return files[step], step
+
+
+def load_weights(model: nn.Module, file: Path) -> None:
+    """Put weights that were saved into a model."""
     try:
-        model.load_state_dict(load_file(files[step]))
+        model.load_state_dict(load_file(file))
     except SafetensorError as error:
-        raise DistaffError(f"the snapshot {files[step]} is damaged: {error}.") from error
+        raise DistaffError(f"the weights {file} are damaged: {error}.") from error
 
 
 def remove_leftovers(folder: Path) -> None:

@@ -14,16 +14,16 @@ DEFAULTS = {"pinwheel": {"radial": 0.1, "tangential": 0.3}}
 """The options of data sets that had other defaults then."""
 
 
-def in_todays_words(calls: Mapping[str, Any], version: Any) -> dict[str, Any]:
-    """The calls of a run, as ``version`` of distaff wrote them, in the words of this version.
+def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_with: Any) -> dict[str, Any]:
+    """The sections of a run's config in the words of this version of distaff.
 
     A run keeps the network and the data that it was trained with, however their names are understood today.
     """
-    if version != FIRST:
-        return dict(calls)
-    model, data = calls["model"], calls["data"]
-    if isinstance(model["network"], str):
+    if not isinstance(made_with, Mapping) or made_with.get("distaff") != FIRST:
+        return dict(sections)
+    model, data = sections["model"], sections["data"]
+    if isinstance(model.get("network"), str):
         model = {**model, "network": NETWORKS.get(model["network"], model["network"])}
     if isinstance(data.get("options"), Mapping) and isinstance(data.get("spec"), str):
         data = {**data, "options": {**DEFAULTS.get(data["spec"], {}), **data["options"]}}
-    return {**calls, "model": model, "data": data}
+    return {**sections, "model": model, "data": data}

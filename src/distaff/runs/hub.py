@@ -2,29 +2,22 @@
 
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load_file, save_file
 
 from distaff._version import __version__
-from distaff.calls import split_call
 from distaff.errors import DistaffError
 from distaff.files import atomic_file, sha256, write_json
+from distaff.foundation.text import split_call
 from distaff.models.representation import Representation
-from distaff.training.former import in_todays_words
-from distaff.training.kinds import kind_of
+from distaff.runs.config import RunConfig
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
-SECTIONS = {
-    "recipe": ("name", "arguments"),
-    "data": ("name", "size", "shape", "fingerprint"),
-    "model": ("latents", "network"),
-    "training": ("steps", "batch_size", "seed", "learning_rate"),
-}
-"""What of ``run.yaml`` is shared: nothing that speaks of places on the machine it was made on."""
+PLACES: dict[str, Any] = {"spec": None, "file": None, "options": {}}
+"""What of ``run.yaml`` speaks of the machine it was made on, and is not shared."""
 
 
 def holds_model(folder: Path) -> bool:
@@ -32,53 +25,53 @@ def holds_model(folder: Path) -> bool:
     return (folder / CONFIG).is_file() and not (folder / "run.yaml").exists()
 
 
-def write_model(folder: Path, trained: Representation, calls: Mapping[str, Any], step: int) -> None:
+def write_model(folder: Path, trained: Representation, config: RunConfig, step: int) -> None:
     """Write the weights, then the config with their hash: only the two together can be loaded."""
     tensors = {name: t.detach().cpu().contiguous() for name, t in trained.model.state_dict().items()}
     with atomic_file(folder / WEIGHTS) as temporary:
         save_file(tensors, temporary, {"format": "pt"})
-    sections = {
-        name: {key: value for key, value in calls[name].items() if name != "data" or key in keys}
-        for name, keys in SECTIONS.items()
-    }
+    sections = config.to_plain()
+    del sections["made_with"]
+    sections["data"] = {key: value for key, value in sections["data"].items() if key not in PLACES}
     facts = {"library_name": LIBRARY, "library_version": __version__, "step": step}
     write_json(folder / CONFIG, {**facts, **sections, "sha256": {WEIGHTS: sha256(folder / WEIGHTS)}})
 
 
 def load_model(folder: Path, device: str = "cpu") -> Representation:
     """The model of a folder that ``write_model`` wrote, wherever it came from."""
-    config = _read(folder / CONFIG)
-    _refuse_unknown_code(config["model"]["network"])
+    config, step, digest = _read(folder / CONFIG)
+    _refuse_unknown_code(config.model.network)
     weights = folder / WEIGHTS
-    if not weights.is_file() or sha256(weights) != config["sha256"][WEIGHTS]:
+    if not weights.is_file() or sha256(weights) != digest:
         raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
-    kind = kind_of(config)
-    model = kind.build(config)
+    model = config.model.build(config.data.shape, step)
     try:
         model.load_state_dict(load_file(weights))
     except RuntimeError as error:
         raise DistaffError(f"{weights} does not fit the model that {CONFIG} describes.") from error
-    kind.set_to(model, config, config["step"])
-    return Representation(model.to(device), tuple(config["data"]["shape"]))
+    return Representation(model.to(device), config.data.shape)
 
 
-def _read(file: Path) -> dict[str, Any]:
+def _read(file: Path) -> tuple[RunConfig, int, str]:
+    """The run that a config describes, its step, and the hash of its weights."""
     try:
-        config = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise DistaffError(f"{file} is not readable JSON: export or download it again.") from error
-    if not isinstance(config, dict) or config.get("library_name") != LIBRARY:
+    if not isinstance(content, dict) or content.get("library_name") != LIBRARY:
         raise DistaffError(f"{file} is not of a distaff model: `distaff export RUN --hub DIR` writes them.")
-    wanted = {**SECTIONS, "sha256": (WEIGHTS,)}
-    absent = [
-        f"{section}.{key}"
-        for section, keys in wanted.items()
-        for key in keys
-        if key not in config.get(section, {})
-    ]
-    if absent or not isinstance(config.get("step"), int):
-        raise DistaffError(f"{file} lacks {', '.join(absent) or 'step'}: export or download it again.")
-    return in_todays_words(config, config.get("library_version"))
+    hashes = content.get("sha256")
+    data = {**PLACES, **content["data"]} if isinstance(content.get("data"), dict) else {}
+    made_with = {"distaff": content.get("library_version", __version__)}
+    sections = {**content, "data": data, "made_with": made_with}
+    try:
+        config = RunConfig.from_plain(sections)
+        if not isinstance(hashes, dict) or WEIGHTS not in hashes or type(content.get("step")) is not int:
+            raise DistaffError(f"it lacks step or sha256.{WEIGHTS}")
+    except DistaffError as problem:
+        words = str(problem).removesuffix(".")
+        raise DistaffError(f"{file}: {words}: export or download it again.") from problem
+    return config, content["step"], str(hashes[WEIGHTS])
 
 
 def _refuse_unknown_code(network: str) -> None:

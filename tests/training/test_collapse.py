@@ -8,13 +8,15 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
-from distaff.training.health import BEFORE, PATIENCE, Health
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load
+from distaff.runs.log import read_log
+from distaff.runs.settings import TrainingSettings
+from distaff.training.collapse import BEFORE, PATIENCE, CollapseWatch
 from distaff.training.learner import Learner
-from distaff.training.log import read_log
 from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
-from distaff.training.run import RunFolder
-from distaff.training.train import load, resume, train
+from distaff.training.train import resume, train
 from tests import toys
 
 QUICK = {"batch_size": 16, "log_every": 2, "checkpoint_every": 4, "progress": False, "accelerator": "cpu"}
@@ -37,7 +39,13 @@ def lines(*accuracies: float, every: int = 100) -> list[dict[str, float]]:
     return [{"step": every * (i + 1), "accuracy": accuracy} for i, accuracy in enumerate(accuracies)]
 
 
-def see_all(health: Health, seen: list[dict[str, float]]) -> list[str]:
+def caught_up(folder: RunFolder, seen: list[dict[str, float]]) -> CollapseWatch:
+    watch = CollapseWatch(folder, trouble)
+    watch.catch_up(seen)
+    return watch
+
+
+def see_all(health: CollapseWatch, seen: list[dict[str, float]]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for line in seen:
@@ -46,18 +54,18 @@ def see_all(health: Health, seen: list[dict[str, float]]) -> list[str]:
 
 
 def test_trouble_that_lasts_is_said_once():
-    said = see_all(Health(None, trouble), lines(1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0))
+    said = see_all(CollapseWatch(None, trouble), lines(1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0))
     assert said == ["since step 200, all is lost; there is no checkpoint from before"]
 
 
 def test_trouble_is_measured_in_steps_not_in_lines():
-    assert not see_all(Health(None, trouble), lines(1, *[0] * 29, every=10))
-    assert len(see_all(Health(None, trouble), lines(1, *[0] * 30, every=10))) == 1
-    assert len(see_all(Health(None, trouble), lines(0, every=PATIENCE))) == 1
+    assert not see_all(CollapseWatch(None, trouble), lines(1, *[0] * 29, every=10))
+    assert len(see_all(CollapseWatch(None, trouble), lines(1, *[0] * 30, every=10))) == 1
+    assert len(see_all(CollapseWatch(None, trouble), lines(0, every=PATIENCE))) == 1
 
 
 def test_trouble_that_passes_leaves_nothing(folder):
-    health = Health(folder, trouble)
+    health = CollapseWatch(folder, trouble)
     assert not see_all(health, lines(1, 0))
     assert (folder.path / BEFORE).exists()
     assert not see_all(health, [{"step": 300, "accuracy": 1.0}])
@@ -65,7 +73,7 @@ def test_trouble_that_passes_leaves_nothing(folder):
 
 
 def test_the_run_as_it_was_is_a_run_folder(folder):
-    (said,) = see_all(Health(folder, trouble), lines(1, 0, 0, 0))
+    (said,) = see_all(CollapseWatch(folder, trouble), lines(1, 0, 0, 0))
     assert str(folder.path / BEFORE) in said
     x = toys.tiny_images().images[:3].numpy()
     kept = load(folder.path / BEFORE)
@@ -76,14 +84,14 @@ def test_the_run_as_it_was_is_a_run_folder(folder):
 
 def test_what_was_seen_before_is_not_said_again(folder):
     seen = lines(1, 0, 0, 0)
-    assert not see_all(Health(folder, trouble, seen), lines(1, 0, 0, 0, 0, 0)[4:])
-    assert len(see_all(Health(folder, trouble, seen[:3]), seen[3:])) == 1
+    assert not see_all(caught_up(folder, seen), lines(1, 0, 0, 0, 0, 0)[4:])
+    assert len(see_all(caught_up(folder, seen[:3]), seen[3:])) == 1
 
 
 def test_leftovers_of_a_kill_are_cleared_away(folder):
     half = folder.path / f".{BEFORE}.abc"
     half.mkdir()
-    Health(folder, trouble)
+    CollapseWatch(folder, trouble)
     assert not half.exists()
 
 
@@ -100,7 +108,8 @@ def test_later_checkpoints_do_not_push_the_one_from_before_out(folder):
     learner: Learner = Stub()
     fabric = Fabric(accelerator="cpu", devices=1)
     silent = Progress("", 10**6, visible=False)
-    recorder = Recorder(folder, fabric, 50, 100, silent, start=8, trouble=trouble)
+    training = TrainingSettings(log_every=50, checkpoint_every=100)
+    recorder = Recorder(folder, fabric, training, silent, (8, 0.0), watch=CollapseWatch(folder, trouble))
 
     def record() -> None:
         for index in range(8, 1000):

@@ -8,9 +8,9 @@ import pytest
 from distaff.errors import DistaffError
 from distaff.evaluation import traversals
 from distaff.models.representation import Representation
-from distaff.naming import read_names, save_name, titled
 from distaff.report import report_run
-from distaff.training.run import RunFolder
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import read_names, save_name, titled
 from distaff.training.train import train
 from tests import toys
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from distaff.errors import DistaffError, unknown
 from distaff.files import write_json
-from distaff.training.run import RunFolder
+from distaff.runs.folder import RunFolder
 
 LONGEST = 60
 """Characters of a name."""

@@ -1,0 +1,169 @@
+"""Functions and their plain calls: found by name, arguments checked against the signature, written as YAML.
+
+A call that stands in a file or on a command line is a name and plain values. ``bind`` makes the arguments
+that the function asks for out of them: by its type hints, with one sentence for whatever does not fit.
+"""
+
+import dataclasses
+import importlib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from distaff.errors import DistaffError, unknown
+
+ADDED_LATER = {"added_later": True}
+"""Metadata of a field that first runs did not have: at its default it is not written down, so that a run made
+before it is still the same run, under the same name."""
+UNIONS = (types.UnionType, Union)
+"""``A | B`` is of the second kind where A or B is a generic alias, such as ``Dataset[Any]``."""
+WORDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    str: "text",
+    bool: "true or false",
+    type(None): "nothing",
+}
+
+
+def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
+    """The functions that a module itself defines, by name: adding one there is all it takes to be found."""
+    return {
+        name: member
+        for name, member in inspect.getmembers(module, inspect.isfunction)
+        if member.__module__ == module.__name__ and not name.startswith("_")
+    }
+
+
+def find_function(kind: str, name: str, module: types.ModuleType) -> Callable[..., Any]:
+    """A function of ``module`` by its name, or any other by ``package.module:function``."""
+    place, colon, attribute = name.partition(":")
+    if not colon:
+        known = public_functions(module)
+        if name not in known:
+            raise unknown(kind, name, known)
+        return known[name]
+    try:
+        found = getattr(importlib.import_module(place), attribute)
+    except (ImportError, AttributeError) as error:
+        lost = isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}.")
+        folder = f"run from the folder that holds {place.partition('.')[0]!r}, or put it on PYTHONPATH"
+        hint = f"; {folder}" if lost else ""
+        raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint}.") from error
+    return typing.cast(Callable[..., Any], found)
+
+
+def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The call's full arguments, defaults included, each checked and made of plain values where need be.
+
+    >>> def recipe(beta: float, steps: int = 10): ...
+    >>> bind(recipe, {"beta": 4})
+    {'beta': 4.0, 'steps': 10}
+    """
+    parameters = inspect.signature(function).parameters
+    for name in arguments:
+        if name not in parameters:
+            raise unknown(f"argument of {function.__name__}", name, parameters)
+    hints = typing.get_type_hints(function, include_extras=True)
+    bound = {}
+    for name, parameter in parameters.items():
+        value = arguments.get(name, parameter.default)
+        if value is inspect.Parameter.empty:
+            raise DistaffError(f"{function.__name__} needs the argument {name!r}.")
+        bound[name] = read_value(value, hints.get(name, Any), name)
+    return bound
+
+
+def read_value(value: Any, hint: Any, name: str) -> Any:
+    """The value of type ``hint`` that a plain one stands for; ``name`` is what an error calls it."""
+    for option in options_of(hint):
+        if isinstance(value, str) and hasattr(option, "parse"):
+            return option.parse(value)
+        if _is_dataclass(option) and isinstance(value, Mapping) and not hasattr(option, "parse"):
+            return option(**bind(option, value))
+    if isinstance(value, bool) and bool not in options_of(hint) and Any not in options_of(hint):
+        raise DistaffError(f"{name} must be {_wanted(hint)}, not {value!r}.")
+    try:
+        return _adapter(hint).validate_python(value)
+    except ValidationError as problem:
+        raise DistaffError(f"{name} must {_sentence(problem, hint)}, not {value!r}.") from None
+
+
+def to_plain(value: Any) -> Any:
+    """Arguments as YAML holds them: dataclasses as mappings unless they have a text form of their own."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        if type(value).__str__ is not object.__str__:
+            return str(value)
+        return {
+            f.name: to_plain(item)
+            for f in dataclasses.fields(value)
+            if _told(f, item := getattr(value, f.name))
+        }
+    if isinstance(value, Mapping):
+        return {key: to_plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [to_plain(item) for item in value]
+    return value
+
+
+def _told(field: dataclasses.Field[Any], value: Any) -> bool:
+    return not field.metadata.get("added_later") or value != field.default
+
+
+def options_of(hint: Any) -> tuple[Any, ...]:
+    """The types that a hint allows: those of a union, or the one it is; without what is annotated to them."""
+    if typing.get_origin(hint) is Annotated:
+        return options_of(typing.get_args(hint)[0])
+    if typing.get_origin(hint) in UNIONS:
+        return tuple(option for part in typing.get_args(hint) for option in options_of(part))
+    return (hint,)
+
+
+def takes_list(hint: Any) -> bool:
+    """Whether a hint asks for a list."""
+    return any(typing.get_origin(option) in (tuple, list, Sequence) for option in options_of(hint))
+
+
+def _is_dataclass(option: Any) -> bool:
+    return isinstance(option, type) and dataclasses.is_dataclass(option)
+
+
+@lru_cache(maxsize=1024)
+def _adapter(hint: Any) -> TypeAdapter[Any]:
+    # A dataclass brings its own configuration; anything else may hold classes that pydantic does not know.
+    config = None if _is_dataclass(hint) else ConfigDict(arbitrary_types_allowed=True)
+    return TypeAdapter(hint, config=config)
+
+
+def _sentence(problem: ValidationError, hint: Any) -> str:
+    """What is wanted of a value that was refused, behind "must"."""
+    first, *more = problem.errors(include_url=False)
+    bounds = first.get("ctx", {})
+    if not more and "ge" in bounds:
+        return "not be negative" if bounds["ge"] == 0 else f"be at least {bounds['ge']}"
+    if not more and "gt" in bounds:
+        return "be positive" if bounds["gt"] == 0 else f"be more than {bounds['gt']}"
+    if not more and "lt" in bounds:
+        return f"be less than {bounds['lt']}"
+    if not more and "le" in bounds:
+        return f"be at most {bounds['le']}"
+    return f"be {_wanted(hint)}"
+
+
+def _wanted(hint: Any) -> str:
+    words = []
+    for option in options_of(hint):
+        if typing.get_origin(option) is Literal:
+            words += [str(choice) for choice in typing.get_args(option)]
+        elif typing.get_origin(option) is tuple:
+            words.append(f"a list of {len(typing.get_args(option))}")
+        elif typing.get_origin(option) is not None:
+            words.append("a list")
+        else:
+            words.append(WORDS.get(option, getattr(option, "__name__", str(option))))
+    return " or ".join(words)

@@ -1,0 +1,74 @@
+"""The one grammar of short texts: ``name=head:argument:argument`` items, commas between them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from distaff.errors import DistaffError
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item, such as ``style=gaussian:10``, ``linear:1:0.5:10000`` or ``part=test``.
+
+    Args:
+        name: what stands before the equals sign; empty if there is none.
+        value: all the rest.
+    """
+
+    name: str
+    value: str
+
+    @property
+    def head(self) -> str:
+        """What stands before the first colon of the value."""
+        return self.value.partition(":")[0].strip()
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What stands behind it, between colons."""
+        return tuple(part.strip() for part in self.value.split(":")[1:])
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value}" if self.name else self.value
+
+
+def read_items(text: str) -> Iterator[Item]:
+    """The items of a text.
+
+    >>> [(item.name, item.head, item.arguments) for item in read_items("a=gaussian:10, noise:62")]
+    [('a', 'gaussian', ('10',)), ('', 'noise', ('62',))]
+    """
+    for part in text.split(","):
+        name, _, value = part.rpartition("=")
+        yield Item(name.strip(), value.strip())
+
+
+def named_values(text: str) -> dict[str, Any]:
+    """``part=test,count=400`` as a mapping, with values read as YAML reads them.
+
+    >>> named_values("part=test,count=400")
+    {'part': 'test', 'count': 400}
+    """
+    values = {}
+    for part in filter(None, text.split(",")):
+        name, equals, value = part.partition("=")
+        try:
+            values[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            equals = ""
+        if not equals or not name.strip():
+            raise DistaffError(f"arguments read name=value,name=value, so {part!r} is not one.")
+    return values
+
+
+def split_call(text: str) -> tuple[str, dict[str, Any]]:
+    """A name and the arguments written behind it.
+
+    >>> split_call("mine:pair:depth=2,grey=true")
+    ('mine:pair', {'depth': 2, 'grey': True})
+    """
+    name, colon, rest = text.rpartition(":")
+    return (name, named_values(rest)) if colon and "=" in rest else (text, {})

@@ -1,0 +1,175 @@
+"""``RunConfig``: a whole run in typed values, as ``train`` fills it and ``run.yaml`` holds it."""
+
+import platform
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from importlib.metadata import version
+from typing import Any
+
+import torch
+
+from distaff._version import __version__
+from distaff.errors import DistaffError
+from distaff.files import yaml_text
+from distaff.foundation.binding import bind, find_function, public_functions, to_plain
+from distaff.objectives import recipes
+from distaff.objectives.games import Game
+from distaff.objectives.objective import Objective
+from distaff.runs.data_call import DataConfig
+from distaff.runs.former import in_todays_words
+from distaff.runs.models import ModelConfig, VAEConfig, model_config
+from distaff.runs.settings import TrainingSettings
+
+Goal = Objective | Game
+"""What a recipe returns: what a VAE minimises, or what a GAN plays for."""
+LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
+USUAL = {Objective: (1e-4, (0.9, 0.999)), Game: (1e-3, (0.5, 0.999))}
+"""Learning rate and Adam's decay rates, where none are asked for."""
+
+
+@dataclass(frozen=True)
+class RecipeCall:
+    """A recipe and its arguments.
+
+    Args:
+        name: of a recipe of the library, or ``module:function``.
+        arguments: all of them, in plain values.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, recipe: str | Callable[..., Goal], arguments: Mapping[str, Any]) -> tuple["RecipeCall", Goal]:
+        """A call with its defaults filled in, and what it returns."""
+        if isinstance(recipe, str):
+            name, function = recipe, find_recipe(recipe)
+        else:
+            name, function = f"{recipe.__module__}:{recipe.__qualname__}", recipe
+        bound = bind(function, arguments)
+        goal = function(**bound)
+        if not isinstance(goal, Goal):
+            raise DistaffError(
+                f"the recipe {name} returns {type(goal).__name__}, not an Objective or a Game."
+            )
+        return cls(name, to_plain(bound)), goal
+
+    def with_defaults(self) -> "RecipeCall":
+        """The call with the arguments that a recipe of the library has come to take since."""
+        function = public_functions(recipes).get(self.name)
+        return self if function is None else RecipeCall(self.name, to_plain(bind(function, self.arguments)))
+
+    def goal(self) -> Goal:
+        """What to train for."""
+        return self.of(self.name, self.arguments)[1]
+
+
+def find_recipe(name: str) -> Callable[..., Goal]:
+    """A recipe by its name, or by ``module:function``."""
+    return find_function("recipe", name, recipes)
+
+
+def resolved(training: TrainingSettings, goal: Goal) -> TrainingSettings:
+    """The settings with what was left open filled in for what is trained."""
+    learning_rate, betas = USUAL[type(goal)]
+    return replace(
+        training,
+        learning_rate=training.learning_rate or learning_rate,
+        betas=training.betas or betas,
+    )
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """All that makes a run, so that it can be made again.
+
+    Args:
+        recipe: what it is trained for.
+        data: what it is trained on.
+        model: what is trained.
+        training: how.
+        made_with: versions of the libraries, threads and commit.
+    """
+
+    recipe: RecipeCall
+    data: DataConfig
+    model: ModelConfig
+    training: TrainingSettings
+    made_with: Mapping[str, Any] = field(default_factory=lambda: surroundings())
+
+    @classmethod
+    def from_plain(cls, content: Any) -> "RunConfig":
+        """The run that a mapping of plain values describes; a file of this version holds every field."""
+        sections = content if isinstance(content, Mapping) else {}
+        parts = {name: s if isinstance(s := sections.get(name), Mapping) else {} for name in PARTS}
+        model = model_config(parts["model"])
+        made_with = sections.get("made_with") or {}
+        parts = in_todays_words(parts, made_with)
+        if not isinstance(made_with, Mapping) or made_with.get("distaff", __version__) == __version__:
+            missing = [
+                f"{name}.{f.name}"
+                for name, part in {**PARTS, "model": model}.items()
+                for f in fields(part)
+                if f.name not in parts[name]
+            ]
+            if missing:
+                raise DistaffError(f"it lacks {', '.join(missing)}")
+        read = {name: part(**bind(part, parts[name])) for name, part in {**PARTS, "model": model}.items()}
+        return cls(**read, made_with=dict(made_with))
+
+    def to_plain(self) -> dict[str, Any]:
+        """As ``run.yaml`` holds it."""
+        plain: dict[str, Any] = {name: to_plain(vars(getattr(self, name))) for name in PARTS}
+        return {**plain, "made_with": dict(self.made_with)}
+
+    @property
+    def title(self) -> str:
+        """What the run is called on pages."""
+        return f"{self.recipe.name} on {self.data.name}"
+
+    def to_yaml(self) -> str:
+        """The text of ``run.yaml``."""
+        return yaml_text(self.to_plain())
+
+    def differences(self, other: "RunConfig") -> list[str]:
+        """What another run has otherwise, in words; what either was made with does not count."""
+        mine, others = replace(self, recipe=self.recipe.with_defaults()).to_plain(), other.to_plain()
+        return [d for name in PARTS for d in _differences(name, mine[name], others[name])]
+
+
+PARTS: dict[str, type] = {
+    "recipe": RecipeCall,
+    "data": DataConfig,
+    "model": VAEConfig,
+    "training": TrainingSettings,
+}
+"""The sections of ``run.yaml``; that of a model may be a ``GANConfig`` instead."""
+
+
+def surroundings() -> dict[str, Any]:
+    """What a run is made with."""
+    libraries = {library: version(library) for library in LIBRARIES}
+    return {
+        "distaff": __version__,
+        "python": platform.python_version(),
+        **libraries,
+        "threads": torch.get_num_threads(),
+        "git": _commit(),
+    }
+
+
+def _differences(prefix: str, held: Any, asked: Any) -> list[str]:
+    if isinstance(held, dict) and isinstance(asked, dict):
+        keys = [*held, *(key for key in asked if key not in held)]
+        return [d for key in keys for d in _differences(str(key), held.get(key), asked.get(key))]
+    return [] if held == asked else [f"{prefix} is {held} there, not {asked}"]
+
+
+def _commit() -> str | None:
+    command = ["git", "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() or None

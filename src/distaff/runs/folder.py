@@ -1,0 +1,114 @@
+"""The run folder: ``run.yaml`` and what training and evaluation leave beside it."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from filelock import FileLock, Timeout
+
+from distaff.errors import DistaffError
+from distaff.files import write_text
+from distaff.runs.config import RunConfig
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder with ``run.yaml`` and what training and evaluation leave there."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """What makes the run."""
+        return self.path / "run.yaml"
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where checkpoints are."""
+        return self.path / "checkpoint"
+
+    @property
+    def snapshots(self) -> Path:
+        """Where the model's weights at some steps are kept, if that was asked for."""
+        return self.path / "snapshots"
+
+    @property
+    def log(self) -> Path:
+        """The values of the terms through training."""
+        return self.path / "log.jsonl"
+
+    @property
+    def codes(self) -> Path:
+        """The encoded data set."""
+        return self.path / "codes.safetensors"
+
+    @property
+    def scores(self) -> Path:
+        """What evaluation found."""
+        return self.path / "scores.json"
+
+    @property
+    def names(self) -> Path:
+        """What people have called the latents."""
+        return self.path / "names.json"
+
+    @property
+    def diverged(self) -> Path:
+        """What became non-finite, if training stopped for that."""
+        return self.path / "diverged.json"
+
+    @property
+    def figures(self) -> Path:
+        """Pictures."""
+        return self.path / "figures"
+
+    def read(self) -> RunConfig:
+        """The content of ``run.yaml``."""
+        if not self.config.is_file():
+            raise DistaffError(f"{self.path} is not a run folder: it has no run.yaml.")
+        try:
+            content = yaml.safe_load(self.config.read_text(encoding="utf-8"))
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise DistaffError(f"{self.config} is not readable YAML: restore it or train again.") from error
+        try:
+            return RunConfig.from_plain(content)
+        except DistaffError as problem:
+            words = str(problem).removesuffix(".")
+            raise DistaffError(f"{self.config}: {words}: restore it or train again.") from problem
+
+    def write(self, config: RunConfig) -> None:
+        """Write ``run.yaml``."""
+        write_text(self.config, config.to_yaml())
+
+    def claim(self, config: RunConfig) -> None:
+        """Make the folder this run's own; one of the same run is kept, one of another run is refused."""
+        if self.config.exists():
+            differing = self.read().differences(config)
+            if differing:
+                raise DistaffError(
+                    f"{self.path} holds another run ({'; '.join(differing)}): choose another folder, "
+                    "or use `distaff resume` to resume that one."
+                )
+            return
+        if self.path.exists() and not all(file.name.startswith(".") for file in self.path.iterdir()):
+            raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
+        self.write(config)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from training in the folder; a process that dies lets go of it."""
+        try:
+            with FileLock(self.path / ".lock", timeout=0):
+                yield
+        except Timeout:
+            raise DistaffError(
+                f"another process is training in {self.path}: wait for it or stop it."
+            ) from None
+
+
+def warn(message: str) -> None:
+    """Tell the user something that does not stop the work."""
+    warnings.warn(message, stacklevel=3)

@@ -1,0 +1,35 @@
+"""A run folder, or a hub folder, back as a trained model."""
+
+from pathlib import Path
+
+from distaff.data.dataset import Dataset
+from distaff.models.representation import Representation
+from distaff.runs import checkpoints, hub
+from distaff.runs.data_call import Data
+from distaff.runs.folder import RunFolder, warn
+
+
+def load(folder: str | Path, device: str = "cpu", step: int | None = None) -> Representation:
+    """The trained model in a run folder or in a ``distaff export --hub`` folder.
+
+    Args:
+        folder: where it is.
+        device: where it goes.
+        step: an earlier step that a run kept a snapshot of; by default the last checkpoint.
+    """
+    if hub.holds_model(Path(folder)):
+        return hub.load_model(Path(folder), device)
+    run = RunFolder(Path(folder))
+    config = run.read()
+    if step is None:
+        weights, step = checkpoints.newest_weights(run.checkpoints, warn)
+    else:
+        weights, step = checkpoints.snapshot_weights(run.snapshots, step)
+    model = config.model.build(config.data.shape, step)
+    checkpoints.load_weights(model, weights)
+    return Representation(model.to(device), config.data.shape)
+
+
+def open_data(run: RunFolder, data: Data | None = None) -> Dataset:
+    """The data set that a run was trained on; what is found must be the same data."""
+    return run.read().data.reopen(data)

@@ -1,0 +1,158 @@
+"""``RunRequest``: a run as it is asked for, before its data are opened; two equal requests are one run."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from distaff.errors import DistaffError, unknown
+from distaff.foundation.binding import bind, takes_list, to_plain
+from distaff.objectives.schedules import shortened
+from distaff.runs.config import find_recipe
+from distaff.runs.run_names import folder_name
+from distaff.runs.settings import SETTINGS, Machine, ModelSettings, TrainingSettings, chosen
+
+SHORT = 20
+"""Letters of an argument that still fit into the name of a folder."""
+NO_MATTER = ("log_every", "checkpoint_every")
+"""Settings that change how a run is made but not what comes out: no part of its name."""
+
+
+@dataclass(frozen=True)
+class DataCall:
+    """Which data set to open.
+
+    Args:
+        spec: its name or path.
+        file: the official file of a named data set.
+        options: what its ``load`` takes beside.
+    """
+
+    spec: str
+    file: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Any) -> "DataCall":
+        """``dsprites``, or ``{spec: mnist, part: test}``."""
+        given = dict(data) if isinstance(data, Mapping) else {"spec": data}
+        spec = given.pop("spec", None)
+        if not isinstance(spec, str):
+            raise DistaffError(
+                f"data is a name, a path, or a mapping with a spec such as {{spec: mnist}}, not {data!r}."
+            )
+        return cls(spec, given.pop("file", None), given)
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What to train, on what, and how.
+
+    Args:
+        recipe: a recipe's name or ``module:function``.
+        arguments: all of the recipe's arguments, in plain values.
+        data: the data set.
+        model: the model.
+        training: how it is trained.
+        machine: where.
+    """
+
+    recipe: str
+    arguments: Mapping[str, Any]
+    data: DataCall
+    model: ModelSettings
+    training: TrainingSettings
+    machine: Machine
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], scale: float = 1.0) -> "RunRequest":
+        """A request from flat settings: the recipe's arguments and those of ``distaff.train`` side by side.
+
+        ``scale`` multiplies the steps, and those of every schedule, so that a trial keeps the run's shape.
+        """
+        given = dict(settings)
+        data, name = DataCall.of(given.pop("data")), given.pop("recipe")
+        recipe = find_recipe(name)
+        own = inspect.signature(recipe).parameters
+        for argument, value in given.items():
+            if argument not in own and argument not in SETTINGS:
+                raise unknown(f"argument of {name}, or of distaff.train,", argument, [*own, *SETTINGS])
+            _refuse_grid(argument, value, own[argument].annotation if argument in own else None)
+        arguments = bind(recipe, {key: value for key, value in given.items() if key in own})
+        model, asked = chosen(ModelSettings, given), chosen(TrainingSettings, given)
+        steps = max(1, round(asked.steps * scale))
+        training = chosen(TrainingSettings, {**_cadence(steps), **given, "steps": steps})
+        return cls(
+            name,
+            {key: to_plain(shortened(value, scale)) for key, value in arguments.items()},
+            data,
+            replace(model, temperature=shortened(model.temperature, scale)),
+            training,
+            replace(chosen(Machine, given), progress=False),
+        )
+
+    @cached_property
+    def key(self) -> str:
+        """The name of the run's folder.
+
+        Arguments at their defaults are no part of it: one that a later version adds should not make every
+        run a new one.
+        """
+        usual = {
+            n: to_plain(p.default) for n, p in inspect.signature(find_recipe(self.recipe)).parameters.items()
+        }
+        arguments = {name: value for name, value in self.arguments.items() if value != usual[name]}
+        settings = {
+            name: value for name, value in self._settings.items() if value != to_plain(SETTINGS[name].default)
+        }
+        words = {"": self.recipe, **_weights(arguments), "seed": self.training.seed}
+        call = {"recipe": self.recipe, "arguments": arguments, "data": vars(self.data), "training": settings}
+        return folder_name(words, call)
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Every setting by name, as a table's columns hold them: ``recipe``, ``data``, ``gamma``, ``seed``.
+
+        Settings inside others have dots in their names (``critic.hidden``); lists are written as text.
+        """
+        options = {"file": self.data.file, **self.data.options}
+        about_data = {f"data.{key}": value for key, value in options.items() if value is not None}
+        named = {"recipe": self.recipe, "data": self.data.spec, **about_data}
+        return {**named, **_flat(self.arguments), **_flat(self._settings)}
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        both = {**vars(self.training), **vars(self.model)}
+        return {name: to_plain(value) for name, value in both.items() if name not in NO_MATTER}
+
+
+def _refuse_grid(name: str, value: Any, hint: Any) -> None:
+    """A list in a study is a grid: where a setting is itself a list, a number arrives instead of it."""
+    hint = SETTINGS[name].type if name in SETTINGS else hint
+    if value is not None and takes_list(hint) and not isinstance(value, list | tuple | str):
+        raise DistaffError(
+            f"{name} must be a list, not {value!r}: a list in a study is a grid, "
+            f"so write {{value: [...]}} for one that is itself the value."
+        )
+
+
+def _cadence(steps: int) -> dict[str, int]:
+    """Log lines and checkpoints often enough for a short run, at the usual steps of a long one."""
+    return {"log_every": min(100, max(1, steps // 100)), "checkpoint_every": min(1000, max(100, steps // 10))}
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = ",".join(map(str, value)) if isinstance(value, list) else value
+    return flat
+
+
+def _weights(arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The arguments that a reader knows a run by: numbers and short texts, such as γ and the density."""
+    texts = {name: f"{v:g}" if isinstance(v, float) else str(v) for name, v in arguments.items()}
+    return {name: text for name, text in texts.items() if len(text) <= SHORT}

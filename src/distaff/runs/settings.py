@@ -1,0 +1,131 @@
+"""What ``train`` can be told beside the recipe's own arguments: one field a setting, described once.
+
+The fields appear by themselves as arguments of ``distaff.train``, as flags, in ``run.yaml`` and in studies.
+"""
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar
+
+import docstring_parser
+from annotated_types import Ge, Gt
+
+from distaff.foundation.binding import bind
+from distaff.models.latents import TEMPERATURE
+from distaff.objectives.schedules import Weight
+
+AUTO = "auto"
+"""A choice left to the data."""
+AtLeastOne = Annotated[int, Ge(1)]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """The model, as it is asked for.
+
+    Args:
+        latents: how many real latents, or groups such as style=gaussian:10,digit=concrete:10; for GANs
+            style=uniform:2,digit=concrete:10,noise:62.
+        prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes.
+        temperature: of discrete latents, a number or a schedule such as linear:1:0.5:10000.
+        network: a name from distaff.models.networks (for GANs infogan_networks) or module:function.
+        likelihood: bernoulli, gaussian or unit_gaussian; auto is bernoulli for images, gaussian for vectors.
+    """
+
+    latents: int | str = 10
+    prior: str = "normal"
+    temperature: Weight = TEMPERATURE
+    network: str = AUTO
+    likelihood: str = AUTO
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """How a model is trained.
+
+    Args:
+        steps: training steps in all.
+        batch_size: observations per step, over all devices.
+        seed: of weights, noise and the order of data.
+        learning_rate: Adam's step size, by default 1e-4, and 1e-3 for the generator of a GAN.
+        betas: Adam's decay rates, by default 0.9 0.999, and 0.5 0.999 for the generator of a GAN.
+        amsgrad: use Adam's AMSGrad variant.
+        precision: of the forward pass.
+        log_every: steps between log lines.
+        checkpoint_every: steps between checkpoints.
+        snapshots: how many times the model is kept for good, at equal distances, to look back at training.
+    """
+
+    steps: AtLeastOne = 300_000
+    batch_size: AtLeastOne = 64
+    seed: Annotated[int, Ge(0)] = 0
+    learning_rate: Annotated[float, Gt(0)] | None = None
+    betas: tuple[float, float] | None = None
+    amsgrad: bool = False
+    precision: Literal["32-true", "bf16-mixed"] = "32-true"
+    log_every: AtLeastOne = 100
+    checkpoint_every: AtLeastOne = 1000
+    snapshots: AtLeastOne | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Where a model is trained: no part of what comes out, nor of ``run.yaml``.
+
+    Args:
+        accelerator: cpu, cuda, or auto for the best there is.
+        devices: how many of them.
+        strategy: ddp for several devices.
+        progress: show a progress bar.
+    """
+
+    accelerator: str = AUTO
+    devices: int = 1
+    strategy: str = AUTO
+    progress: bool = True
+
+
+Settings = ModelSettings | TrainingSettings | Machine
+Group = TypeVar("Group", ModelSettings, TrainingSettings, Machine)
+
+
+GROUPS = (TrainingSettings, ModelSettings, Machine)
+SETTINGS = {field.name: field for group in GROUPS for field in dataclasses.fields(group)}
+"""Every setting that any recipe takes, by name."""
+
+
+def chosen(group: type[Group], given: Mapping[str, Any]) -> Group:
+    """The settings of a group among those given by name, checked."""
+    names = [field.name for field in dataclasses.fields(group)]
+    return group(**bind(group, {name: given[name] for name in names if name in given}))
+
+
+def takes_settings(*groups: type[Settings]) -> Callable[[Function], Function]:
+    """Give a function the fields of ``groups`` as arguments of its own, in place of ``**settings``.
+
+    Its signature, its type hints and its docstring then name each field, so that editors, ``help`` and the
+    command line show them.
+    """
+
+    def decorate(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        rest = [p for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD]
+        hints = typing.get_type_hints(function, include_extras=True)
+        lines = []
+        for group in groups:
+            hints |= typing.get_type_hints(group, include_extras=True)
+            own += inspect.signature(group).parameters.values()
+            described = docstring_parser.parse(group.__doc__ or "").params
+            lines += [f"{p.arg_name}: {' '.join((p.description or '').split())}" for p in described]
+        vars(function)["__signature__"] = signature.replace(parameters=[*own, *rest])
+        function.__annotations__ = hints
+        before, mark, after = (function.__doc__ or "").partition("**settings:")
+        function.__doc__ = before + "\n        ".join([*lines, mark + after])
+        return function
+
+    return decorate
