@@ -10,7 +10,7 @@ from distaff.errors import DistaffError
 from distaff.foundation.binding import public_functions
 from distaff.models.latents import LatentSpace
 from distaff.objectives import recipes
-from distaff.objectives.critics import CriticSettings, DensityRatio, DensityRatioTC, permute_dims
+from distaff.objectives.critics import CriticSettings, DensityRatio, density_ratio_tc, permute_dims
 from distaff.objectives.objective import Objective
 from distaff.objectives.step import Step
 from distaff.objectives.terms import kl, nll
@@ -99,7 +99,7 @@ def correlated_gaussians(count: int, correlation: float) -> Tensor:
 def test_the_critic_approaches_the_closed_form_of_total_correlation(correlation):
     torch.manual_seed(0)
     latents = LatentSpace.parse(2)
-    term = DensityRatioTC(CriticSettings(hidden=64, layers=2))
+    term = density_ratio_tc(CriticSettings(hidden=64, layers=2))
     critic = term.network(latents)
     adam = torch.optim.Adam(critic.parameters(), 2e-3, betas=(0.5, 0.9))
     for _ in range(400):

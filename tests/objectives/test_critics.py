@@ -14,12 +14,12 @@ from distaff.models.priors.gaussians import Anisotropic
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.critics import (
-    AdversarialPrior,
     CriticSettings,
     DensityRatio,
-    DensityRatioGroups,
-    DensityRatioPrior,
-    DensityRatioTC,
+    adversarial_prior,
+    density_ratio_groups,
+    density_ratio_prior,
+    density_ratio_tc,
     non_saturating,
     permute_groups,
 )
@@ -143,7 +143,7 @@ def test_the_ratio_to_the_prior_approaches_the_closed_form(logits):
     """KL(N(0.7, 0.8²) ‖ N(0, 1)) = ½ (μ² + σ² − 1) − log σ."""
     latents = LatentSpace.parse(1)
     model = toys.model(toys.ring(10), 1)
-    term = DensityRatioPrior(CriticSettings(hidden=64, layers=2, logits=logits))
+    term = density_ratio_prior(CriticSettings(hidden=64, layers=2, logits=logits))
     found = trained_critic(
         term,
         lambda n: 0.7 + 0.8 * torch.randn(n, 1),
@@ -156,14 +156,14 @@ def test_the_ratio_to_the_prior_approaches_the_closed_form(logits):
 def test_the_critic_of_do_and_tran_has_five_layers_and_one_logit():
     """Tables 3 and 4: 5 × [FC 1000, leaky ReLU], FC 1."""
     settings = CriticSettings(layers=5, betas=(0.5, 0.99), logits=1)
-    network = DensityRatioTC(settings).network(LatentSpace.parse(10))
+    network = density_ratio_tc(settings).network(LatentSpace.parse(10))
     assert [len(p) for p in network.parameters() if p.ndim == 2] == [1000] * 5 + [1]
 
 
 def test_one_logit_is_the_log_ratio_and_learns_by_binary_cross_entropy():
     """−mean log σ(l) over q and log σ(−l) over the reference, as are two logits that are l apart."""
     torch.manual_seed(0)
-    one = DensityRatioTC(CriticSettings(logits=1))
+    one = density_ratio_tc(CriticSettings(logits=1))
     z, r, weight = torch.randn(6, 3), torch.randn(4, 3), torch.randn(3, 1)
     loss, accuracy = one.critic_loss(lambda x: x @ weight, z, r)
     of_q, of_r = (z @ weight).sigmoid().flatten(), (r @ weight).sigmoid().flatten()
@@ -171,7 +171,7 @@ def test_one_logit_is_the_log_ratio_and_learns_by_binary_cross_entropy():
     assert float(accuracy) == pytest.approx(float((of_q > 0.5).sum() + (of_r < 0.5).sum()) / 10)
     torch.testing.assert_close(one.reading(z @ weight), (z @ weight)[:, 0])
 
-    two = DensityRatioTC(CriticSettings()).critic_loss(
+    two = density_ratio_tc(CriticSettings()).critic_loss(
         lambda x: torch.cat([x @ weight, 0 * x[:, :1]], 1), z, r
     )
     torch.testing.assert_close(two[0], loss)
@@ -200,7 +200,7 @@ def test_a_learned_prior_deceives_the_critic_of_a_wae_gan(variance):
     critic = RatioOfNormals(variance, 1.5)
     prior = Anisotropic(1, learned=True)
     prior.logvar.data.fill_(math.log(1.5))
-    term = AdversarialPrior(CriticSettings(logits=1))
+    term = adversarial_prior(CriticSettings(logits=1))
     model = VAE(toys.mlp((3,), 2, 1, (6,)), LatentSpace.parse(1), Prior({"z": prior}), Gaussian.read)
     torch.manual_seed(0)
     step = Step(model, model(torch.randn(40_000, 3)), 0, 50, {term.name: critic})
@@ -223,7 +223,7 @@ def test_a_wae_gan_finds_the_scale_of_its_latents():
     latents = LatentSpace.parse(1)
     networks = Networks(torch.nn.Identity(), torch.nn.Linear(1, 2).requires_grad_(False))
     model = VAE(networks, latents, Prior({"z": prior}), Gaussian.read)
-    goal = 1.0 * AdversarialPrior(CriticSettings(hidden=32, layers=2, learning_rate=3e-3))
+    goal = 1.0 * adversarial_prior(CriticSettings(hidden=32, layers=2, learning_rate=3e-3))
     fabric = Fabric(accelerator="cpu", devices=1)
     learner = VAELearner(model, goal, make_adam(prior.parameters(), 1e-2, (0.5, 0.9)), 512, fabric)
     x = torch.tensor([0.0, 2 * math.log(0.5)]).expand(512, 2)
@@ -238,7 +238,7 @@ def test_the_ratio_to_a_learned_prior_pulls_at_it_as_the_kl_does():
     """By log σ_d² of the prior: ½ (1 − E z_d² / σ_d²); the critic's own estimate stays as it is."""
     prior = Anisotropic(2, learned=True)
     prior.logvar.data.copy_(torch.tensor([0.5, -0.7]))
-    term = DensityRatioPrior(CRITIC)
+    term = density_ratio_prior(CRITIC)
     latents = LatentSpace.parse(2)
     model = VAE(toys.mlp((3,), 4, 2, (6,)), latents, Prior({"z": prior}), Gaussian.read)
     step = Step(model, model(torch.randn(50, 3)), 0, 50, {term.name: term.network(latents)})
@@ -256,7 +256,7 @@ def test_the_ratio_between_groups_approaches_the_closed_form():
     latents = LatentSpace.parse("a=gaussian:2,b=gaussian:1")
     cov = torch.tensor([[1.0, 0.9, 0.6], [0.9, 1.0, 0.6], [0.6, 0.6, 1.0]])
     root = torch.linalg.cholesky(cov)
-    term = DensityRatioGroups(CriticSettings(hidden=64, layers=2))
+    term = density_ratio_groups(CriticSettings(hidden=64, layers=2))
 
     def draw(n):
         return torch.randn(n, 3) @ root.T
@@ -270,7 +270,7 @@ def test_the_ratio_between_groups_approaches_the_closed_form():
 def test_the_adversarial_loss_is_minus_the_log_of_the_critics_belief_in_the_prior():
     logits = torch.tensor([[2.0, 0.5], [-1.0, 3.0]])
     torch.testing.assert_close(non_saturating(logits), -F.log_softmax(logits, 1)[:, 1])
-    assert AdversarialPrior(CRITIC).reading is non_saturating
+    assert adversarial_prior(CRITIC).reading is non_saturating
 
 
 def test_a_critic_is_above_chance_early_and_returns_towards_it(tmp_path):

@@ -1,1 +1,120 @@
-"""Objectives: weighted sums of shared terms, one recipe a paper."""
+"""Objectives: weighted sums of shared terms, one recipe per paper.
+
+A *term* is a named function of one training ``Step``; a sum of weighted terms is an ``Objective``; a recipe
+is a function from a paper's letters to an objective (or, for GANs, to a ``Game``).
+
+To add a recipe, write one function in ``recipes.py``; to add a term, decorate one in ``terms.py`` with
+``@term``; to add an estimator of q(z) or a divergence, define it in ``densities.py`` or ``divergences.py``.
+Each is found by being there. From outside, ``distaff train mine:my_recipe`` names any function.
+
+>>> from distaff.objectives import kl, nll
+>>> print(nll + 4.0 * kl)
+nll + 4.0 kl
+"""
+
+from distaff.objectives import recipes
+from distaff.objectives.critics import (
+    CriticSettings,
+    adversarial_prior,
+    density_ratio_groups,
+    density_ratio_prior,
+    density_ratio_tc,
+)
+from distaff.objectives.densities import (
+    Density,
+    batch,
+    chen_stratified,
+    exact,
+    independent_batch,
+    stratified,
+    weighted,
+)
+from distaff.objectives.divergences import (
+    Divergence,
+    exclusive_kl,
+    inclusive_kl,
+    mmd,
+    mmd_joint,
+    mmd_printed,
+)
+from distaff.objectives.evidence import Evidence, iwae_bound, log_evidence
+from distaff.objectives.games import DiscriminatorSettings, Game
+from distaff.objectives.moments import (
+    of_means,
+    of_samples,
+    posterior_log_det,
+    squared_covariances,
+    unit_variances,
+)
+from distaff.objectives.objective import Objective, Term, term
+from distaff.objectives.schedules import Linear, Weight, weight_at
+from distaff.objectives.step import Step
+from distaff.objectives.terms import (
+    AnchoredInformation,
+    CapacityGap,
+    class_balance,
+    dimension_kl,
+    discrete_kl,
+    kl,
+    marginal_kl,
+    mutual_information,
+    nll,
+    real_kl,
+    sampled_kl,
+    tc_between_groups,
+    tc_within_groups,
+    total_correlation,
+)
+
+__all__ = [
+    "AnchoredInformation",
+    "CapacityGap",
+    "CriticSettings",
+    "Density",
+    "DiscriminatorSettings",
+    "Divergence",
+    "Evidence",
+    "Game",
+    "Linear",
+    "Objective",
+    "Step",
+    "Term",
+    "Weight",
+    "adversarial_prior",
+    "batch",
+    "chen_stratified",
+    "class_balance",
+    "density_ratio_groups",
+    "density_ratio_prior",
+    "density_ratio_tc",
+    "dimension_kl",
+    "discrete_kl",
+    "exact",
+    "exclusive_kl",
+    "inclusive_kl",
+    "independent_batch",
+    "iwae_bound",
+    "kl",
+    "log_evidence",
+    "marginal_kl",
+    "mmd",
+    "mmd_joint",
+    "mmd_printed",
+    "mutual_information",
+    "nll",
+    "of_means",
+    "of_samples",
+    "posterior_log_det",
+    "real_kl",
+    "recipes",
+    "sampled_kl",
+    "squared_covariances",
+    "stratified",
+    "tc_between_groups",
+    "tc_within_groups",
+    "term",
+    "total_correlation",
+    "unit_variances",
+    "weight_at",
+    "weighted",
+]

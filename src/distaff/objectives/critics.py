@@ -152,22 +152,22 @@ class DensityRatio(Term):
         return F.cross_entropy(logits, labels), accuracy
 
 
-def DensityRatioTC(settings: CriticSettings) -> DensityRatio:
+def density_ratio_tc(settings: CriticSettings) -> DensityRatio:
     """The total correlation KL(q(z) ‖ ∏ q(z_j)) by density ratio."""
     return DensityRatio("total_correlation", permuted_dims, settings)
 
 
-def DensityRatioGroups(settings: CriticSettings) -> DensityRatio:
+def density_ratio_groups(settings: CriticSettings) -> DensityRatio:
     """The total correlation between groups, KL(q(z) ‖ ∏ q(z_g)), by density ratio."""
     return DensityRatio("tc_between_groups", permuted_groups, settings)
 
 
-def DensityRatioPrior(settings: CriticSettings) -> DensityRatio:
+def density_ratio_prior(settings: CriticSettings) -> DensityRatio:
     """KL(q(z) ‖ p(z)) by density ratio against samples of the prior."""
     return DensityRatio("marginal_kl", prior_samples, settings, learning=towards_samples)
 
 
-def AdversarialPrior(settings: CriticSettings) -> DensityRatio:
+def adversarial_prior(settings: CriticSettings) -> DensityRatio:
     """The encoder's side of the game against a critic that tells q(z) from p(z): −E log D(z).
 
     A learned prior plays on the same side, and deceives the critic about its own samples.

@@ -3,7 +3,12 @@
 from typing import Literal
 
 from distaff.errors import unknown
-from distaff.objectives.critics import AdversarialPrior, CriticSettings, DensityRatioPrior, DensityRatioTC
+from distaff.objectives.critics import (
+    CriticSettings,
+    adversarial_prior,
+    density_ratio_prior,
+    density_ratio_tc,
+)
 from distaff.objectives.densities import Density, batch, stratified
 from distaff.objectives.divergences import Divergence, mmd, mmd_joint
 from distaff.objectives.evidence import Evidence, log_evidence
@@ -65,7 +70,7 @@ def factor_vae(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) 
         gamma: weight of the total correlation; 0 is the VAE.
         critic: the critic that estimates it, and its optimiser.
     """
-    return nll + kl + gamma * DensityRatioTC(critic)
+    return nll + kl + gamma * density_ratio_tc(critic)
 
 
 def factor_vae_prior(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) -> Objective:
@@ -75,7 +80,7 @@ def factor_vae_prior(gamma: Weight = 35.0, critic: CriticSettings = CriticSettin
         gamma: weight of KL(q(z) ‖ p(z)); 0 is the VAE.
         critic: the critic that estimates it, and its optimiser.
     """
-    return nll + kl + gamma * DensityRatioPrior(critic)
+    return nll + kl + gamma * density_ratio_prior(critic)
 
 
 def aae(gamma: Weight = 1.0, critic: CriticSettings = CriticSettings()) -> Objective:
@@ -87,7 +92,7 @@ def aae(gamma: Weight = 1.0, critic: CriticSettings = CriticSettings()) -> Objec
         gamma: weight of KL(q(z) ‖ p(z)), 1 in Eq. 7 and tuned in Fig. 23.
         critic: the critic that estimates it, and its optimiser.
     """
-    return nll + gamma * DensityRatioPrior(critic)
+    return nll + gamma * density_ratio_prior(critic)
 
 
 def info_dropout(beta: Weight = 1.0, gamma: Weight = 0.0, density: Density = stratified) -> Objective:
@@ -185,7 +190,7 @@ def wae_gan(lam: Weight = 10.0, critic: CriticSettings = CriticSettings()) -> Ob
             its own samples.
         critic: the critic that tells q(z) from p(z), and its optimiser.
     """
-    return nll + lam * AdversarialPrior(critic)
+    return nll + lam * adversarial_prior(critic)
 
 
 def anchor_vae(lam: float = 1.0, anchors: tuple[int, ...] = (0,), density: Density = stratified) -> Objective:
