@@ -18,6 +18,7 @@ from distaff.metrics.bootstrap import checked_draws, interval, resample_weights
 from distaff.metrics.entropies import mutual_information
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels
+from distaff.metrics.resolution import hidden_note, hidden_shares
 from distaff.metrics.shared import digest, remember
 from distaff.parallel import side_by_side
 
@@ -130,12 +131,13 @@ class Tables:
         return point, interval(point, np.concatenate([function(some) for some in shares]), bounds)
 
     def note(self, codes: Codes, bins: Bins) -> tuple[str, ...]:
-        """How much of q(z) the range misses, where that is more than a hundredth of a latent."""
+        """What the bins miss of q(z): beyond their range, or finer than one of them."""
         beyond = {name: o for name, o in zip(codes.names, self.outside, strict=True) if o > 0.01}
-        if not beyond:
-            return ()
         listed = ", ".join(f"{name} {share:.1%}" for name, share in beyond.items())
-        return (f"mass outside [{bins.low:g}, {bins.high:g}], renormalised: {listed}",)
+        missed = (f"mass outside [{bins.low:g}, {bins.high:g}], renormalised: {listed}",) if beyond else ()
+        width = (bins.high - bins.low) / bins.count
+        hidden = hidden_shares(codes, bins.index(codes.means), bins.low, bins.high, width)
+        return missed + hidden_note(codes.names, hidden, bins.low, bins.high)
 
 
 def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None, groups: int = 1) -> Tables:
