@@ -96,7 +96,7 @@ def main(rows):
     compare(
         "SAP, one latent and factor, 10,000 rows",
         lambda: SVC(kernel="linear", C=0.01, class_weight="balanced").fit(means[few, :1], classes[few, 1]),
-        lambda: threshold_accuracies(codes[few], classes[few, 1:2], [6], 0, rng),
+        lambda: threshold_accuracies(codes[few], classes[few, 1:2], [6]),
     )
 
 

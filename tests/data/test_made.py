@@ -9,7 +9,7 @@ from distaff.data import Dataset, FloatImages, from_array, mnist, open_dataset
 from distaff.data.dataset import grid
 from distaff.data.joints import correlated, from_joint
 from distaff.data.splits import some, some_rows, split, without
-from distaff.data.strokes import measure, zero_shot
+from distaff.data.strokes import measure, measured, zero_shot
 from distaff.errors import DistaffError
 
 SIZES = (3, 4, 5)
@@ -144,14 +144,13 @@ def test_widths_of_known_size_measure_as_drawn() -> None:
     np.testing.assert_array_equal(measure(from_array(np.zeros((2, 28, 28))).images), 0)
 
 
-def test_strokes_choose_what_is_held_out() -> None:
-    sevens, zeros = [(2, 18), (3, 18), (4, 18), (5, 18)], [(3, 8), (3, 14), (3, 18), (3, 20)]
-    others = [(6, 4)] * 6  # thick and narrow, but no 7s and no 0s
-    images = np.stack([drawn(t, w) for t, w in [*sevens, *zeros, *others]])
-    data = from_array(images, [*[7] * 4, *[0] * 4, *range(1, 7)], ["digit"])
-    kept, removed = zero_shot(data)
-    assert len(kept) == 12
-    np.testing.assert_array_equal(removed.images[:], data.images[[3, 4]])
+def test_measures_become_factors_and_choose_what_is_held_out() -> None:
+    images = np.stack([drawn(t, w) for t, w in [(2, 18), (5, 18), (3, 8), (3, 20)]])
+    data = measured(from_array(images, [7, 7, 0, 0], ["digit"]))
+    assert (data.names, data.sizes) == (("digit", "thickness", "width"), (2, 0, 0))
+    np.testing.assert_array_equal(data.values[:, 0], [7, 7, 0, 0])
+    kept, removed = without(data, {"digit": 1, "thickness": lambda t: t > 3.5})
+    assert (len(kept), len(removed)) == (3, 1)
     with pytest.raises(DistaffError, match="grey images"):
         measure(from_array(np.zeros((2, 3, 28, 28))).images)
 

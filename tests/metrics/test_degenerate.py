@@ -61,7 +61,7 @@ def inputs(draw):
 
 @pytest.mark.parametrize("name", sorted(all_metrics()))
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-@given(case=inputs(), bootstrap=st.sampled_from([0, 20]))
+@given(case=inputs(), bootstrap=st.sampled_from([0, 10]))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
 def test_any_input_gives_finite_scores_or_one_sentence(name, case, bootstrap):
     means, logvars, groups, factors = case

@@ -23,7 +23,7 @@ FEW = ["mig", "factor_vae_score", "hoyer"]
 
 
 def test_the_table_holds_what_the_metrics_return():
-    table = evaluate(CODES, CLASSES, metrics=FEW, bootstrap=50)
+    table = evaluate(CODES, CLASSES, metrics=FEW, bootstrap=10)
     assert list(table.columns) == ["metric", "value", "protocol", "interval", "direction", "notes"]
     assert table["metric"].tolist() == FEW
     assert table["value"][0] == pytest.approx(mig(CODES, CLASSES).value)
@@ -125,7 +125,7 @@ def test_the_catalogue_describes_every_metric():
 
 
 def test_all_means_every_protocol_under_its_own_name():
-    found = evaluate_scores(CODES, CLASSES, metrics="all", bootstrap=20)
+    found = evaluate_scores(CODES, CLASSES, metrics="all")
     assert not found.skipped
     labels = [(score.name, score.protocol) for score in found.scores]
     assert len(set(labels)) == len(labels)

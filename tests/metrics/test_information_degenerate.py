@@ -83,7 +83,7 @@ def test_labelled_metrics(codes, count, seed):
         check(measure, codes, factors)
     check(mig, codes, factors, protocol="chen18", samples=60)
     check(modularity, codes, factors, protocol="correct")
-    check(rmig, codes, factors, normalize=True, bootstrap=20)
+    check(rmig, codes, factors, normalize=True, bootstrap=10)
 
 
 def test_nan_is_refused():

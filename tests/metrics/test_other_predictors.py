@@ -75,7 +75,7 @@ def test_models_that_agree_up_to_order_sign_and_scale_have_a_udr_of_nearly_one()
 
 def test_a_rotated_model_agrees_less():
     z = perfect_codes(CLASSES)
-    scores = udr([z, z[:, ::-1], z + 0.1 * RNG.normal(size=z.shape), rotated(z)], bootstrap=50)
+    scores = udr([z, z[:, ::-1], z + 0.1 * RNG.normal(size=z.shape), rotated(z)], bootstrap=10)
     assert scores["model3"].value < 0.5 < scores["model0"].value
     assert scores["model0"].interval is not None
 
@@ -147,12 +147,9 @@ def test_infomec_falls_with_rotation_except_for_explicitness():
 def test_infomec_counts_categorical_latents_exactly_and_leaves_inactive_ones_out():
     z = np.concatenate([perfect_codes(CLASSES)[:, 1:], 1e-3 * noise_codes(CLASSES, 1)], axis=1)
     codes = Codes(z, categories={"shape": np.eye(3)[CLASSES[:, 0]]})
-    scores = infomec(codes, CLASSES, bootstrap=50)
+    scores = infomec(codes, CLASSES)
     assert scores.modularity.details["nmi"][0, -1] == pytest.approx(1)
     assert "z4" not in (scores.modularity.per_latent or {})
-    for score in scores:
-        assert score.interval is not None
-        assert score.interval[0] <= score.value <= score.interval[1]
 
 
 def test_infomec_of_noise_explains_nothing():

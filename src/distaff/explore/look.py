@@ -58,7 +58,7 @@ def look(model: Representation, codes: Codes) -> tuple[Latent, ...]:
     draws = _prior_draws(model)
     reaches = np.array([_reach(v, draws, codes) for v in variables])
     tables = posterior_tables(scaled(codes, reaches), BINS)
-    masses, conditional = tables.average(tables.masses), tables.average(tables.conditional)
+    masses, conditional = tables.masses, tables.conditional
     information = np.maximum(entropy(masses) - conditional, 0)
     return tuple(
         Latent(

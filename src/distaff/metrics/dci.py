@@ -5,11 +5,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from distaff.metrics.bootstrap import checked_draws, interval
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.importances import Predictor, Probing, probe
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, labelled
-from distaff.metrics.score import Score
+from distaff.metrics.score import Basis, Score
 
 PROTOCOLS = {
     "esmaeili18": Probing("forest", "regression"),
@@ -74,9 +73,8 @@ def dci(
         test: rows that test.
         alpha: lasso penalty, for standardised latents and factors.
         trees: trees in a forest.
-        bootstrap: number of resamples: of rows for the lasso, of trees for importances by trees, and of test
-            rows for informativeness.
-        seed: of the split, the trees and the resamples.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
+        seed: of the split, the trees and the halves.
     """
     settings, protocol = settle(
         PROTOCOLS,
@@ -91,33 +89,33 @@ def dci(
         trees=trees,
     )
     codes, factors = labelled(codes, factors)
-    draws = checked_draws(bootstrap)
-    found = probe(codes, factors, settings, draws, seed)
+    found = probe(codes, factors, settings, seed)
 
-    by_latent = 1 - entropy_share(found.importances, axis=2)
-    by_factor = 1 - entropy_share(found.importances, axis=1)
-    informed = found.informativeness(draws, np.random.default_rng(seed))
-    factor_weights = found.importances.sum(axis=1) if settings.weighted else np.ones_like(by_factor)
+    by_latent = 1 - entropy_share(found.importances, axis=1)
+    by_factor = 1 - entropy_share(found.importances, axis=0)
+    factor_weights = found.importances.sum(axis=0) if settings.weighted else np.ones_like(by_factor)
     values = {
-        "dci_disentanglement": _weighted(by_latent, found.importances.sum(axis=2)),
+        "dci_disentanglement": _weighted(by_latent, found.importances.sum(axis=1)),
         "dci_completeness": _weighted(by_factor, factor_weights),
-        "dci_informativeness": informed.mean(axis=1),
+        "dci_informativeness": float(found.informativeness.mean()),
     }
+    trained = Basis(rows=found.trained)
+    tested = Basis(rows=found.tested, trials=None if found.regressed.any() else found.tested)
     scores = [
         Score(
             name=name,
-            value=float(value[0]),
+            value=value,
             protocol=protocol,
             settings={**asdict(settings), "seed": seed},
-            interval=interval(float(value[0]), value[1:], (0, 1)) if draws else None,
-            per_latent=_named(codes.names, by_latent[0]) if name == "dci_disentanglement" else None,
+            per_latent=_named(codes.names, by_latent) if name == "dci_disentanglement" else None,
             per_factor=None
             if name == "dci_disentanglement"
-            else _named(factors.names, (by_factor if name == "dci_completeness" else informed)[0]),
-            details={"importances": found.importances[0]},
+            else _named(factors.names, by_factor if name == "dci_completeness" else found.informativeness),
+            details={"importances": found.importances},
             notes=factors.notes,
+            basis=basis,
         )
-        for name, value in values.items()
+        for (name, value), basis in zip(values.items(), (trained, trained, tested), strict=True)
     ]
     return DCI(*scores)
 
@@ -133,10 +131,10 @@ def entropy_share(importances: Float64Array, axis: int) -> Float64Array:
     return np.asarray(np.minimum(-(shares * logs).sum(axis=axis) / np.log(size), 1.0))
 
 
-def _weighted(values: Float64Array, weights: Float64Array) -> Float64Array:
-    """The mean over the last axis; 0 where nothing has weight."""
-    total = weights.sum(axis=-1)
-    return np.asarray((values * weights).sum(axis=-1) / np.where(total > 0, total, 1))
+def _weighted(values: Float64Array, weights: Float64Array) -> float:
+    """The mean; 0 where nothing has weight."""
+    total = weights.sum()
+    return float((values * weights).sum() / total) if total > 0 else 0.0
 
 
 def _named(names: tuple[str, ...], values: Float64Array) -> dict[str, float]:

@@ -6,12 +6,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from distaff.errors import DistaffError
-from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
 from distaff.metrics.latents import standardised
 from distaff.metrics.options import Count, at_least, at_most
-from distaff.metrics.score import Score
+from distaff.metrics.score import Basis, Score
 from distaff.metrics.splits import columns, split_rows
 
 _RIDGE = 1e-4
@@ -70,14 +69,13 @@ def dci_es(
         last: log2 of the most features.
         train: rows that train.
         test: rows that test.
-        bootstrap: number of resamples of the test rows.
-        seed: of the features, the split and the resamples.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
+        seed: of the features, the split and the halves.
     """
     settings, protocol = settle(PROTOCOLS, protocol, first=first, last=last, train=train, test=test)
     if settings.first > settings.last:
         raise DistaffError(f"first={settings.first} is above last={settings.last}: no probe is left.")
     codes, factors = labelled(codes, factors)
-    draws = checked_draws(bootstrap)
     rng = np.random.default_rng(seed)
     x, _ = columns(codes)
     training, testing = split_rows(len(x), settings.train, settings.test, rng)
@@ -85,22 +83,18 @@ def dci_es(
     sizes = [0, *(2**power for power in range(settings.first, settings.last + 1))]
     y = standardised(factors.values)
     losses = _losses(x, y, training, testing, sizes, rng)
-    curves = losses.mean(axis=0, keepdims=True)
-    if draws:
-        curves = np.concatenate([curves, resample_means(losses, draws, rng)])
-    explicit = explicitness_of(np.minimum(curves, 1.0))
-    value = float(explicit[0].mean())
+    explicit = explicitness_of(np.minimum(losses, 1.0))
     shared = {**asdict(settings), "seed": seed}
     return DCIES(
         Score(
             name="dci_explicitness",
-            value=value,
+            value=float(explicit.mean()),
             protocol=protocol,
             settings=shared,
-            per_factor=dict(zip(factors.names, explicit[0].tolist(), strict=True)),
-            interval=interval(value, explicit[1:].mean(axis=1), (-1, 1)) if draws else None,
-            details={"features": sizes, "losses": curves[0]},
+            per_factor=dict(zip(factors.names, explicit.tolist(), strict=True)),
+            details={"features": sizes, "losses": losses},
             notes=factors.notes,
+            basis=Basis(rows=len(testing), bounds=(-1.0, 1.0)),
         ),
         Score(
             name="dci_size",
@@ -132,7 +126,7 @@ def _losses(
     sizes: list[int],
     rng: np.random.Generator,
 ) -> Float64Array:
-    """(test rows, probes, K) squared errors; smaller probes use the first features of the largest."""
+    """(probes, K) mean squared errors; smaller probes use the first features of the largest."""
     most = max(sizes)
     frequencies = rng.standard_normal((x.shape[1], most)) * np.sqrt(2 / x.shape[1])
     phases = rng.uniform(0, 2 * np.pi, most)
@@ -141,10 +135,10 @@ def _losses(
         for z in (x[train], x[test])
     )
     gram, cross = a.T @ a / len(a), a.T @ y[train] / len(a)
-    losses = np.empty((len(test), len(sizes), y.shape[1]))
+    losses = np.empty((len(sizes), y.shape[1]))
     for t, size in enumerate(sizes):
         width = 1 + x.shape[1] + size
         ridge = _RIDGE * np.eye(width)
         weights = np.linalg.solve(gram[:width, :width] + ridge, cross[:width])
-        losses[:, t] = (y[test] - b[:, :width] @ weights) ** 2
+        losses[t] = ((y[test] - b[:, :width] @ weights) ** 2).mean(axis=0)
     return np.asarray(losses / np.maximum(y[test].var(axis=0), 1e-12))

@@ -12,7 +12,7 @@ What an option may hold is said once, by the type of the protocol's field (``dis
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import signature
@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from distaff.errors import unknown
+from distaff.metrics.intervals import HALF, Inputs, with_intervals
 from distaff.metrics.options import check, declared
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Card:
     name: str
     summary: str
     paper: str
-    inputs: Literal["codes", "codes and factors", "several codes"]
+    inputs: Inputs
     posterior: Literal["no", "optional", "yes"]
     bounds: tuple[float, float]
     direction: Literal["higher", "lower"]
@@ -70,21 +71,29 @@ def metric(
     protocols: Mapping[str, Any],
     bounds: tuple[float, float] = (0.0, math.inf),
     direction: Literal["higher", "lower"] = "higher",
-    inputs: Literal["codes", "codes and factors", "several codes"] = "codes and factors",
+    inputs: Inputs = "codes and factors",
     posterior: Literal["no", "optional", "yes"] = "no",
     default: bool = True,
     posterior_protocols: tuple[str, ...] = (),
+    shares: Sequence[float] = HALF,
 ) -> Callable[[Function], Function]:
-    """Attach a ``Card`` to a metric, and check its options before it starts; its signature stays as it is."""
+    """Attach a ``Card`` to a metric, check its options before it starts, let ``bootstrap=`` give intervals.
+
+    The function computes its scores and nothing else: intervals come from scoring parts of the rows, the
+    ``shares`` of ``distaff.metrics.intervals``. Its signature stays, ``bootstrap`` being there for readers.
+    """
     allowed = declared(protocols)
 
     def attach(function: Function) -> Function:
+        several = inputs == "several codes"  # such a metric makes its intervals by itself
+        measured = function if several else with_intervals(function, inputs, bounds, shares)
+
         @wraps(function)
-        def checked(*inputs: Any, **options: Any) -> Any:
+        def checked(*arrays: Any, **options: Any) -> Any:
             for name, value in options.items():
                 if name in allowed and (value is not None or name not in optional):
                     check(name, value, allowed[name])
-            return function(*inputs, **options)
+            return measured(*arrays, **options)
 
         optional = {p.name for p in signature(function).parameters.values() if p.default is None}
         summary = (function.__doc__ or "").strip().splitlines()[0]

@@ -1,4 +1,4 @@
-"""Entropies, mutual informations and gaps of tables of probabilities; leading axes are bootstrap draws."""
+"""Entropies, mutual informations and gaps of tables of probabilities."""
 
 import numpy as np
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError, unknown
-from distaff.metrics.bootstrap import checked_draws
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of
 from distaff.metrics.inputs import (
@@ -22,6 +21,7 @@ from distaff.metrics.inputs import (
     labelled,
     quantize_factors,
 )
+from distaff.metrics.intervals import checked_draws
 from distaff.metrics.options import DRAWING, BinCount, check
 from distaff.metrics.score import Score
 

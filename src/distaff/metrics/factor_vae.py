@@ -6,7 +6,6 @@ from typing import Annotated
 import numpy as np
 
 from distaff.codes import Codes
-from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.groups import Groups, blocks, fixed_factor_rows, group_rows
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
@@ -19,7 +18,7 @@ from distaff.metrics.latents import (
     standardised,
 )
 from distaff.metrics.options import Count, NotNegative, at_least
-from distaff.metrics.score import Score
+from distaff.metrics.score import Basis, Score
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def factor_vae_score(
         fresh: number of further votes that test it; 0 tests it on the first ones.
         prune: which latents may vote, see ``distaff.metrics.latents.active_latents``.
         threshold: of the pruning.
-        bootstrap: number of resamples of the test votes for the interval.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     codes, factors = labelled(codes, factors)
@@ -102,7 +101,6 @@ def factor_vae_score(
         notes += ("no latent is active: the score is 0",)
 
     value = float(right.mean())
-    draws = checked_draws(bootstrap)
     return Score(
         name="factor_vae_score",
         value=value,
@@ -112,9 +110,9 @@ def factor_vae_score(
             name: float(right[fixed[tested] == k].mean()) if (fixed[tested] == k).any() else float("nan")
             for k, name in enumerate(factors.names)
         },
-        interval=interval(value, resample_means(right, draws, rng), (0, 1)) if draws else None,
         details={"votes": table, "active": [n for n, a in zip(codes.names, active, strict=True) if a]},
         notes=factors.notes + notes,
+        basis=Basis(trials=len(right)),
     )
 
 

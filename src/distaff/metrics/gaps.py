@@ -16,9 +16,9 @@ from distaff.metrics.entropies import entropy, highest_two, one_latent_note
 from distaff.metrics.informativeness import Estimate, Estimation
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array
 from distaff.metrics.labels import Labels, read_labels
-from distaff.metrics.quantized import groups_for, posterior_tables
-from distaff.metrics.sampled import means_only_note, sampled_value, samples_of
-from distaff.metrics.score import Score
+from distaff.metrics.quantized import posterior_tables
+from distaff.metrics.sampled import means_only_note, samples_of
+from distaff.metrics.score import Basis, Score
 
 PROTOCOLS = {"do20": Estimation()}
 
@@ -54,7 +54,7 @@ def rmig(
         high: upper end of the range.
         samples: draws of the sampled estimate.
         normalize: whether to divide by H(y_k), which favours rare attributes.
-        bootstrap: number of resamples for the interval (of groups of rows, or of samples).
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     settings, protocol = settle(
@@ -76,7 +76,7 @@ def rmig(
         best, second = highest_two(np.clip(information, 0, heights))
         return np.asarray((best - second) / units)
 
-    return _estimated("rmig", gaps, codes, labels, settings, protocol, bootstrap, seed)
+    return _estimated("rmig", gaps, codes, labels, settings, protocol, seed)
 
 
 @metric(paper="Do & Tran 2020", protocols=PROTOCOLS, direction="lower", posterior="yes")
@@ -113,7 +113,7 @@ def jemmig(
         high: upper end of the range.
         samples: draws of the sampled estimate.
         normalize: whether to divide by log(bins) + H(y_k).
-        bootstrap: number of resamples for the interval (of groups of rows, or of samples).
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     settings, protocol = settle(
@@ -143,7 +143,7 @@ def jemmig(
         raw = own + heights - 2 * best + second
         return np.asarray(raw / (log_bins[star] + heights) if settings.normalize else raw)
 
-    return _estimated("jemmig", joint_less_gap, codes, labels, settings, protocol, bootstrap, seed)
+    return _estimated("jemmig", joint_less_gap, codes, labels, settings, protocol, seed)
 
 
 def _estimated(
@@ -153,47 +153,30 @@ def _estimated(
     labels: Labels,
     settings: Estimation,
     protocol: str,
-    bootstrap: int,
     seed: int,
 ) -> Score:
-    """The score whose (..., K) parts follow from H(z_i) (..., L) and I(z_i; y_k) (..., L, K)."""
+    """The score whose (K,) parts follow from H(z_i) (L,) and I(z_i; y_k) (L, K)."""
     bounds = (0.0 if settings.estimate == "quantized" else -np.inf, 1.0 if settings.normalize else np.inf)
     notes = labels.notes + means_only_note(codes) + one_latent_note(codes)
     if settings.estimate == "quantized":
-        tables = posterior_tables(codes, settings.grid, labels, groups_for(bootstrap))
-
-        def parts(shares: Float64Array) -> Float64Array:
-            entropies = entropy(tables.average(tables.masses, shares))
-            return per_factor(entropies, tables.information(labels, shares))
-
-        information, breakdown = tables.information(labels), parts(tables.weights)
-        value, around = tables.value(lambda shares: parts(shares).mean(-1), bounds, bootstrap, seed)
+        tables = posterior_tables(codes, settings.grid, labels)
+        entropies, information = entropy(tables.masses), tables.information(labels)
         notes += tables.note(codes, settings.grid)
     else:
-        drawn = samples_of(codes, settings.samples, seed)
-        ratios = sampled_information(codes, labels, settings.samples, seed)
-        # Columns: −log q(z_i), whose mean is H(z_i), then the K ratios whose means are I(z_i; y_k).
-        statistics = np.concatenate([-drawn.log_qz_dims[:, :, None], ratios], axis=2)
-        information = ratios.mean(axis=0)
-        breakdown = per_factor(statistics[:, :, 0].mean(axis=0), information)
-        value, around = sampled_value(
-            statistics,
-            lambda means: per_factor(means[..., 0], means[..., 1:]).mean(-1),
-            bounds,
-            bootstrap,
-            seed,
-        )
+        entropies = -samples_of(codes, settings.samples, seed).log_qz_dims.mean(axis=0)
+        information = sampled_information(codes, labels, settings.samples, seed).mean(axis=0)
+    breakdown = per_factor(entropies, information)
     stored = {**asdict(settings), "seed": seed, "labels": "hard" if labels.classes is not None else "soft"}
     return Score(
         name=name,
-        value=value,
+        value=float(breakdown.mean()),
         protocol=protocol,
         direction="lower" if name == "jemmig" else "higher",
         settings=stored,
         per_factor=dict(zip(labels.names, breakdown.tolist(), strict=True)),
-        interval=around,
         details=gap_details(codes, labels, information),
         notes=notes,
+        basis=Basis(settings.rows(len(codes)), bounds=bounds),
     )
 
 

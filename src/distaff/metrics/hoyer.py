@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distaff.errors import DistaffError
-from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, as_codes
 from distaff.metrics.score import Score
@@ -41,8 +40,8 @@ def hoyer(
         logvar: accepted as for other metrics of q(z); the means alone are used.
         protocol: ``"mathieu19"`` (§6.3 as printed) or ``"mathieu19-code"`` (latents scaled first).
         scale: divide each latent by its standard deviation over the data.
-        bootstrap: number of resamples of the rows.
-        seed: of the resamples.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
+        seed: of the halves.
     """
     settings, protocol = settle(PROTOCOLS, protocol, scale=scale)
     codes = as_codes(codes, logvar)
@@ -62,15 +61,11 @@ def hoyer(
     root = np.sqrt(size)
     sparsity = np.clip((root - z[used].sum(axis=1) / norm[used]) / (root - 1), 0, 1)
     value = float(sparsity.mean())
-    draws = checked_draws(bootstrap)
     zero = int((~used).sum())
     return Score(
         name="hoyer",
         value=value,
         protocol=protocol,
         settings=asdict(settings),
-        interval=interval(value, resample_means(sparsity, draws, np.random.default_rng(seed)), (0, 1))
-        if draws
-        else None,
         notes=(f"{zero} rows of zeros left out",) if zero else (),
     )

@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError
-from distaff.metrics.bootstrap import resample_means
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.lasso import lasso_weights
 from distaff.metrics.latents import standardised
@@ -49,24 +48,21 @@ class Probe:
     """What the predictors of all factors found.
 
     Args:
-        importances: (1 + draws, latents, K) not negative; after the first, those of the resamples.
-        losses: (test rows, K) squared error over variance, or 1 for a wrong class.
+        importances: (latents, K) not negative.
+        informativeness: (K,) 1 − NRMSE on test rows (0 if no better than the mean), or the accuracy.
         regressed: (K,) which of the two.
+        trained: rows that trained the predictors.
+        tested: rows that tested them.
     """
 
     importances: Float64Array
-    losses: Float64Array
+    informativeness: Float64Array
     regressed: NDArray[np.bool_]
-
-    def informativeness(self, draws: int, rng: np.random.Generator) -> Float64Array:
-        """(1 + draws, K): 1 − NRMSE (0 if no better than the mean), or accuracy."""
-        means = self.losses.mean(axis=0, keepdims=True)
-        if draws:
-            means = np.concatenate([means, resample_means(self.losses, draws, rng)])
-        return np.asarray(np.maximum(1 - np.where(self.regressed, np.sqrt(means), means), 0))
+    trained: int
+    tested: int
 
 
-def probe(codes: Codes, factors: Factors, settings: Probing, draws: int, seed: int) -> Probe:
+def probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Probe:
     """Train one predictor a factor on some rows and test it on others.
 
     The lasso reads latents and factors standardised by the rows that train it; gradient boosting reads the
@@ -80,9 +76,9 @@ def probe(codes: Codes, factors: Factors, settings: Probing, draws: int, seed: i
     regressed = np.array([settings.task == "regression" or size == 0 for size in factors.sizes])
     if settings.predictor == "lasso":
         x, y = (_by_training_rows(values, train) for values in (x, standardised(factors.values)))
-        weights = lasso_weights(x[train], y[train], settings.alpha, draws, rng)
+        weights = lasso_weights(x[train], y[train], settings.alpha)
         importances = np.abs(weights)
-        losses = _relative_squares(y[test] - x[test] @ weights[0], y[test])
+        losses = _relative_squares(y[test] - x[test] @ weights, y[test])
         regressed = np.ones_like(regressed)
     else:
         shares, columns_of_losses = [], []
@@ -94,32 +90,30 @@ def probe(codes: Codes, factors: Factors, settings: Probing, draws: int, seed: i
 
         # Trees of gradient boosting grow outside of Python, one after the other: the factors share the cores.
         several = side_by_side if settings.predictor == "boosting" else map
-        for k, (stages, guess) in enumerate(several(fitted, range(len(targets)))):
-            target = targets[k]
-            drawn = stages.mean(axis=0, keepdims=True)
-            if draws:
-                drawn = np.concatenate([drawn, resample_means(stages, draws, rng)])
-            total = drawn.sum(axis=1, keepdims=True)
-            shares.append(np.divide(drawn, total, out=np.zeros_like(drawn), where=total > 0))
+        for k, (decrease, guess) in enumerate(several(fitted, range(len(targets)))):
+            target, total = targets[k], decrease.sum()
+            shares.append(decrease / total if total > 0 else np.zeros_like(decrease))
             wrong = (guess != target[test]).astype(np.float64)
             columns_of_losses.append(
                 _relative_squares(target[test] - guess, target[test]) if regressed[k] else wrong
             )
-        importances = np.stack(shares, axis=2)
+        importances = np.stack(shares, axis=1)
         losses = np.stack(columns_of_losses, axis=1)
-    return Probe(np.moveaxis(by_latent(np.moveaxis(importances, 1, 0), owners), 0, 1), losses, regressed)
+    means = losses.mean(axis=0)
+    informativeness = np.maximum(1 - np.where(regressed, np.sqrt(means), means), 0)
+    return Probe(by_latent(importances, owners), informativeness, regressed, len(train), len(test))
 
 
 def _trees(
     x: Float64Array, y: NDArray[Any], test: Float64Array, regress: bool, settings: Probing, seed: int
 ) -> tuple[Float64Array, NDArray[Any]]:
-    """(stages, F) impurity decrease by column for each tree or boosting round, and predictions."""
+    """(F,) mean impurity decrease by column over trees or boosting rounds, and predictions."""
     if settings.predictor == "forest":
         kind = RandomForestRegressor if regress else RandomForestClassifier
         model = kind(n_estimators=settings.trees, n_jobs=-1, random_state=seed).fit(x, y)
-        return np.stack([tree.feature_importances_ for tree in model.estimators_]), model.predict(test)
+        return np.mean([tree.feature_importances_ for tree in model.estimators_], axis=0), model.predict(test)
     if len(np.unique(y)) == 1:
-        return np.zeros((1, x.shape[1])), np.full(len(test), y[0])
+        return np.zeros(x.shape[1]), np.full(len(test), y[0])
     if settings.predictor == "boosting":
         exact = GradientBoostingRegressor if regress else GradientBoostingClassifier
         model = exact(random_state=seed).fit(x, y)
@@ -127,13 +121,13 @@ def _trees(
             sum(tree.tree_.compute_feature_importances(normalize=False) for tree in stage)
             for stage in model.estimators_
         ]
-        return np.stack(decrease), model.predict(test)
+        return np.mean(decrease, axis=0), model.predict(test)
     boosted = HistGradientBoostingRegressor if regress else HistGradientBoostingClassifier
     # 100 rounds of depth 3, as in GradientBoosting; without the penalty many classes make the rounds diverge
     model = boosted(max_depth=3, max_iter=100, l2_regularization=1.0, early_stopping=False, random_state=seed)
     with threadpool_limits(limits=1, user_api="openmp"):  # trees are too small to share among threads
         guess = model.fit(x, y).predict(test)
-    return np.stack([_gains(rounds, x.shape[1]) for rounds in model._predictors]), guess
+    return np.mean([_gains(rounds, x.shape[1]) for rounds in model._predictors], axis=0), guess
 
 
 def _gains(trees: list[Any], inputs: int) -> Float64Array:

@@ -12,13 +12,12 @@ from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError
-from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, Float64Array, IntArray, labelled
 from distaff.metrics.latents import constant_latents, standardised
 from distaff.metrics.neighbours import neighbour_information
 from distaff.metrics.options import Count, at_least, at_most
-from distaff.metrics.score import Score
+from distaff.metrics.score import Basis, Score
 from distaff.metrics.splits import columns
 
 
@@ -69,15 +68,14 @@ def infomec(
         neighbours: of the MI estimate.
         inactive: share of the widest range below which a latent is left out of InfoM and InfoC.
         rows: at most this many random rows train the classifiers.
-        bootstrap: number of resamples of the rows; neighbours and classifiers stay.
-        seed: of the rows and resamples.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
+        seed: of the rows and the halves.
     """
     settings, protocol = settle(PROTOCOLS, protocol, neighbours=neighbours, inactive=inactive, rows=rows)
     codes, factors = labelled(codes, factors)
     if len(factors.names) < 2:
         raise DistaffError("InfoM compares factors: it needs at least two of them.")
     classes = factors.classes
-    draws = checked_draws(bootstrap)
     rng = np.random.default_rng(seed)
 
     active = _active(codes, settings.inactive)
@@ -86,11 +84,11 @@ def infomec(
     terms = _information_terms(codes, classes, settings.neighbours, rng)[:, :, active]
     shares = np.stack([np.bincount(c)[c] / len(c) for c in classes.T], axis=1)
     entropies = -np.log(shares).mean(axis=0)
-    nmi = np.maximum(_with_draws(terms, draws, rng) / entropies[:, None], 0)
+    nmi = np.maximum(terms.mean(axis=0) / entropies[:, None], 0)
     losses = _cross_entropies(codes, factors, settings.rows, rng)
-    explained = 1 - _with_draws(losses, draws, rng) / np.log(factors.sizes)
+    explained = 1 - losses.mean(axis=0) / np.log(factors.sizes)
 
-    by_latent, by_factor = _stretched(nmi, axis=1), _stretched(nmi, axis=2)
+    by_latent, by_factor = _stretched(nmi, axis=0), _stretched(nmi, axis=1)
     names = tuple(name for name, a in zip(codes.names, active, strict=True) if a)
     left_out = tuple(name for name, a in zip(codes.names, active, strict=True) if not a)
     notes = factors.notes + ((f"inactive latents left out: {', '.join(left_out)}",) if left_out else ())
@@ -101,19 +99,18 @@ def infomec(
     )
     scores = []
     for name, values, latents, of_factors in parts:
-        value = float(np.clip(values[0].mean(), 0, 1))
-        breakdown = values[0].tolist()
+        breakdown = values.tolist()
         scores.append(
             Score(
                 name=name,
-                value=value,
+                value=float(np.clip(values.mean(), 0, 1)),
                 protocol=protocol,
                 settings={**asdict(settings), "seed": seed},
                 per_latent=dict(zip(latents, breakdown, strict=True)) if latents else None,
                 per_factor=dict(zip(of_factors, breakdown, strict=True)) if of_factors else None,
-                interval=interval(value, values[1:].mean(axis=1), (0, 1)) if draws else None,
-                details={"nmi": nmi[0], "active": names},
+                details={"nmi": nmi, "active": names},
                 notes=notes,
+                basis=Basis(rows=len(losses) if name == "infoe" else None),
             )
         )
     return InfoMEC(*scores)
@@ -168,9 +165,3 @@ def _stretched(nmi: Float64Array, axis: int) -> Float64Array:
     total = nmi.sum(axis=axis)
     share = np.divide(nmi.max(axis=axis), total, out=np.full_like(total, 1 / size), where=total > 0)
     return np.ones_like(share) if size == 1 else (share - 1 / size) / (1 - 1 / size)
-
-
-def _with_draws(terms: Float64Array, draws: int, rng: np.random.Generator) -> Float64Array:
-    """(1 + draws, ...) the mean over rows, then means over resamples."""
-    means = terms.mean(axis=0, keepdims=True)
-    return np.concatenate([means, resample_means(terms, draws, rng)]) if draws else means

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import entropy
-from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
+from distaff.metrics.inputs import CodesLike, as_codes
 from distaff.metrics.options import BinCount, SampleCount
-from distaff.metrics.quantized import Bins, groups_for, posterior_tables
-from distaff.metrics.sampled import means_only_note, sampled_value, samples_of
-from distaff.metrics.score import Score
+from distaff.metrics.quantized import Bins, posterior_tables
+from distaff.metrics.sampled import means_only_note, samples_of
+from distaff.metrics.score import Basis, Score
 
 Estimate = Literal["quantized", "sampled"]
 
@@ -39,6 +39,10 @@ class Estimation:
     def grid(self) -> Bins:
         """The bins of the quantized terms."""
         return Bins(self.bins, self.low, self.high)
+
+    def rows(self, count: int) -> int:
+        """Of how many of ``count`` observations the estimate is a mean."""
+        return count if self.estimate == "quantized" else min(self.samples, count)
 
 
 PROTOCOLS = {"do20": Estimation(normalize=True)}
@@ -75,7 +79,7 @@ def informativeness(
         high: upper end of the range.
         samples: draws of the sampled estimate.
         normalize: whether to divide by log(bins).
-        bootstrap: number of resamples for the interval.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     settings, protocol = settle(
@@ -90,31 +94,21 @@ def informativeness(
         normalize=normalize,
     )
     codes = as_codes(codes, logvar)
-    bounds = (0.0, 1.0 if settings.normalize else np.inf)
     sizes = [settings.bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
     units = np.log(sizes) if settings.normalize else np.ones(len(sizes))
     notes = means_only_note(codes)
     if settings.estimate == "quantized":
-        tables = posterior_tables(codes, settings.grid, groups=groups_for(bootstrap))
-
-        def information(shares: Float64Array) -> Float64Array:
-            kept = entropy(tables.average(tables.masses, shares)) - tables.average(tables.conditional, shares)
-            return np.maximum(kept, 0) / units
-
-        per_latent = information(tables.weights)
-        value, around = tables.value(lambda shares: information(shares).mean(-1), bounds, bootstrap, seed)
+        tables = posterior_tables(codes, settings.grid)
+        per_latent = np.maximum(entropy(tables.masses) - tables.conditional, 0) / units
         notes += tables.note(codes, settings.grid)
     else:
-        drawn = samples_of(codes, settings.samples, seed)
-        ratios = drawn.informative / units
-        per_latent = ratios.mean(axis=0)
-        value, around = sampled_value(ratios, lambda means: means.mean(-1), bounds, bootstrap, seed)
+        per_latent = samples_of(codes, settings.samples, seed).informative.mean(axis=0) / units
     return Score(
         name="informativeness",
-        value=value,
+        value=float(per_latent.mean()),
         protocol=protocol,
         settings={**asdict(settings), "seed": seed},
         per_latent=dict(zip(codes.names, per_latent.tolist(), strict=True)),
-        interval=around,
         notes=notes,
+        basis=Basis(settings.rows(len(codes)), bounds=(0.0, 1.0 if settings.normalize else np.inf)),
     )

@@ -10,7 +10,7 @@ from distaff.metrics.labels import Labels
 from distaff.metrics.quantized import Tables, bin_numbers, index_tables
 
 
-def mean_tables(codes: Codes, bins: int, labels: Labels, groups: int = 1) -> Tables:
+def mean_tables(codes: Codes, bins: int, labels: Labels) -> Tables:
     """``Tables`` of the means in ``bins`` between each latent's extremes.
 
     The edges are those of ``numpy.histogram``, in the precision of the means, as in Locatello et al. 2019.
@@ -21,7 +21,7 @@ def mean_tables(codes: Codes, bins: int, labels: Labels, groups: int = 1) -> Tab
         (p.argmax(axis=1) for p in codes.categories.values()),
     )
     sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
-    return index_tables(indices, len(codes), sizes, labels, groups)
+    return index_tables(indices, len(codes), sizes, labels)
 
 
 def _indices(means: FloatArray, bins: int) -> IntArray:

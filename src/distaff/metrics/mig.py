@@ -8,13 +8,12 @@ from distaff.errors import DistaffError
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import highest_two, one_latent_note
 from distaff.metrics.gaps import gap_details, sampled_information
-from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array
+from distaff.metrics.inputs import CodesLike, FactorsLike
 from distaff.metrics.labels import read_labels
 from distaff.metrics.means import mean_tables
 from distaff.metrics.options import BinCount, SampleCount
-from distaff.metrics.quantized import groups_for
-from distaff.metrics.sampled import means_only_note, sampled_value
-from distaff.metrics.score import Score
+from distaff.metrics.sampled import means_only_note
+from distaff.metrics.score import Basis, Score
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def mig(
             samples of q(z|x), with q(z_i|y_k) the mixture of the posteriors of that class.
         bins: of ``"locatello19"``.
         samples: of ``"chen18"``.
-        bootstrap: number of resamples for the interval (of groups of rows, or of samples).
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     settings, protocol = settle(PROTOCOLS, protocol, bins=bins, samples=samples)
@@ -65,30 +64,21 @@ def mig(
         raise DistaffError("mig takes bins with protocol='locatello19' and samples with protocol='chen18'.")
     codes, labels = read_labels(codes, factors, None)
     heights = labels.entropies
-
-    def gaps(information: Float64Array) -> Float64Array:
-        best, second = highest_two(np.clip(information, 0, heights))
-        return np.asarray((best - second) / heights)
-
     notes = labels.notes + one_latent_note(codes)
     if settings.bins:
-        tables = mean_tables(codes, settings.bins, labels, groups_for(bootstrap))
-        information = tables.information(labels)
-        point, around = tables.value(
-            lambda shares: gaps(tables.information(labels, shares)).mean(-1), (0, 1), bootstrap, seed
-        )
+        information = mean_tables(codes, settings.bins, labels).information(labels)
     else:
-        ratios = sampled_information(codes, labels, settings.samples or 0, seed)
-        information = ratios.mean(axis=0)
-        point, around = sampled_value(ratios, lambda means: gaps(means).mean(-1), (0, 1), bootstrap, seed)
+        information = sampled_information(codes, labels, settings.samples or 0, seed).mean(axis=0)
         notes += means_only_note(codes)
+    best, second = highest_two(np.clip(information, 0, heights))
+    gaps = (best - second) / heights
     return Score(
         name="mig",
-        value=point,
+        value=float(gaps.mean()),
         protocol=protocol,
         settings={**asdict(settings), "seed": seed},
-        per_factor=dict(zip(labels.names, gaps(information).tolist(), strict=True)),
-        interval=around,
+        per_factor=dict(zip(labels.names, gaps.tolist(), strict=True)),
         details=gap_details(codes, labels, information),
         notes=notes,
+        basis=Basis(rows=min(settings.samples or len(codes), len(codes))),
     )

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 from distaff.errors import DistaffError
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import entropy
-from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
+from distaff.metrics.inputs import CodesLike, as_codes
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import Bins, deal, groups_for, posterior_tables
+from distaff.metrics.quantized import Bins, posterior_tables
 from distaff.metrics.sampled import means_only_note
-from distaff.metrics.score import Score
+from distaff.metrics.score import Basis, Score
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def misjed(
         low: lower end of the range.
         high: upper end of the range.
         normalize: whether to divide by 2 log(bins).
-        bootstrap: number of resamples of groups of rows for the interval.
-        seed: of the draws.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
+        seed: of the halves.
     """
     settings, protocol = settle(PROTOCOLS, protocol, bins=bins, low=low, high=high, normalize=normalize)
     codes = as_codes(codes, logvar)
@@ -74,32 +74,17 @@ def misjed(
     if count < 2:
         raise DistaffError("MISJED compares pairs of latents: there is only one.")
     grid = Bins(settings.bins, settings.low, settings.high)
-    groups = groups_for(bootstrap)
-    tables = posterior_tables(codes, grid, groups=groups)
+    tables = posterior_tables(codes, grid)
     places = np.concatenate(
         [grid.index(codes.means), *(p.argmax(axis=1)[:, None] for p in codes.categories.values())], axis=1
     )
-    group, group_sizes = deal(len(codes), groups)
     sizes = [settings.bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
-    pairs = list(combinations(range(count), 2))
-
-    def per_pair(shares: Float64Array) -> Float64Array:
-        alone = entropy(tables.average(tables.masses, shares))
-        together = []
-        for i, j in pairs:
-            cells = (group * sizes[i] + places[:, i]) * sizes[j] + places[:, j]
-            counts = np.bincount(cells, minlength=len(group_sizes) * sizes[i] * sizes[j])
-            joint = counts.reshape(len(group_sizes), -1) / group_sizes[:, None]
-            together.append(alone[..., i] + alone[..., j] - entropy(shares @ joint))
-        units = [np.log(sizes[i] * sizes[j]) if settings.normalize else 1.0 for i, j in pairs]
-        return np.stack(together, axis=-1) / units
-
-    each = per_pair(tables.weights)
+    alone = entropy(tables.masses)
     matrix = np.full((count, count), np.nan)
-    for (i, j), value in zip(pairs, each, strict=True):
-        matrix[i, j] = matrix[j, i] = value
-    bounds = (0.0, 1.0 if settings.normalize else np.inf)
-    value, around = tables.value(lambda shares: per_pair(shares).mean(-1), bounds, bootstrap, seed)
+    for i, j in combinations(range(count), 2):
+        joint = np.bincount(places[:, i] * sizes[j] + places[:, j]) / len(codes)
+        unit = np.log(sizes[i] * sizes[j]) if settings.normalize else 1.0
+        matrix[i, j] = matrix[j, i] = (alone[i] + alone[j] - entropy(joint)) / unit
     notes = means_only_note(codes) + tables.note(codes, grid)
     if len(codes) < 5 * settings.bins**2:
         notes += (
@@ -107,12 +92,12 @@ def misjed(
         )
     return Score(
         name="misjed",
-        value=value,
+        value=float(np.nanmean(matrix)),
         protocol=protocol,
         direction="lower",
         settings={**asdict(settings), "seed": seed},
         per_latent=dict(zip(codes.names, np.nanmean(matrix, axis=1).tolist(), strict=True)),
-        interval=around,
         details={"pairs": matrix, "latents": codes.names},
         notes=notes,
+        basis=Basis(bounds=(0.0, 1.0 if settings.normalize else np.inf)),
     )

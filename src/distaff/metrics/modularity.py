@@ -6,11 +6,11 @@ import numpy as np
 
 from distaff.errors import DistaffError
 from distaff.metrics.declare import metric, settle
-from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array
+from distaff.metrics.inputs import CodesLike, FactorsLike
 from distaff.metrics.labels import read_labels
 from distaff.metrics.means import mean_tables
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import Bins, groups_for, posterior_tables
+from distaff.metrics.quantized import Bins, posterior_tables
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Score
 
@@ -62,8 +62,8 @@ def modularity(
         bins: number of bins.
         low: lower end of the range of ``"correct"``.
         high: upper end of the range of ``"correct"``.
-        bootstrap: number of resamples of groups of rows for the interval.
-        seed: of the draws.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
+        seed: of the halves.
     """
     settings, protocol = settle(
         PROTOCOLS,
@@ -80,30 +80,25 @@ def modularity(
     notes = labels.notes
     if settings.posterior:
         grid = Bins(settings.bins, settings.low, settings.high)
-        tables = posterior_tables(codes, grid, labels, groups_for(bootstrap))
+        tables = posterior_tables(codes, grid, labels)
         notes += means_only_note(codes) + tables.note(codes, grid)
     else:
-        tables = mean_tables(codes, settings.bins, labels, groups_for(bootstrap))
+        tables = mean_tables(codes, settings.bins, labels)
 
-    def per_latent(shares: Float64Array) -> Float64Array:
-        information = tables.information(labels, shares)
-        squares = np.square(np.where(information > _TOLD, information, 0))
-        best = squares.max(axis=-1)
-        others = (squares.sum(axis=-1) - best) / (np.where(best > 0, best, 1) * (count - 1))
-        return np.where(best > 0, 1 - others, 0.0)
-
-    each = per_latent(tables.weights)
-    value, around = tables.value(lambda shares: per_latent(shares).mean(-1), (0, 1), bootstrap, seed)
+    information = tables.information(labels)
+    squares = np.square(np.where(information > _TOLD, information, 0))
+    best = squares.max(axis=1)
+    others = (squares.sum(axis=1) - best) / (np.where(best > 0, best, 1) * (count - 1))
+    each = np.where(best > 0, 1 - others, 0.0)
     empty = [name for name, score in zip(codes.names, each, strict=True) if score == 0]
     if empty:
         notes += (f"latents that know no factor count 0: {', '.join(empty)}",)
     return Score(
         name="modularity",
-        value=value,
+        value=float(each.mean()),
         protocol=protocol,
         settings={**asdict(settings), "seed": seed},
         per_latent=dict(zip(codes.names, each.tolist(), strict=True)),
-        interval=around,
-        details={"mutual_information": tables.information(labels)},
+        details={"mutual_information": information},
         notes=notes,
     )

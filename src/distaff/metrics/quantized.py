@@ -4,7 +4,7 @@ Do & Tran 2020, A.10 and A.14: Q(s|x) is the Gaussian's mass in bin s of [low, h
 range. Categorical latents take part with their classes as bins, which is exact.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,6 @@ from torch import Tensor
 
 from distaff.codes import Codes, FloatArray
 from distaff.errors import DistaffError
-from distaff.metrics.bootstrap import checked_draws, interval, resample_weights
 from distaff.metrics.entropies import mutual_information
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels
@@ -27,12 +26,6 @@ ROWS = 1024
 
 SLAB = 1 << 16
 """Rows that one core sums up."""
-
-GROUPS = 100
-"""For a bootstrap, rows are dealt at random into this many groups, and these are resampled."""
-
-BLOCK = 10_000_000
-"""Numbers in the tables of the bootstrap draws handled at once."""
 
 CELLS = 1 << 15
 """Counts that fit in a core's cache."""
@@ -82,53 +75,26 @@ def bin_numbers(values: FloatArray, edges: FloatArray) -> IntArray:
 
 @dataclass(frozen=True)
 class Tables:
-    """Averages over observations, kept apart for G groups of them (G = 1 unless a bootstrap is wanted).
+    """Averages over observations.
 
     Args:
-        weights: (G,) share of the observations in each group; resampling changes it.
-        masses: (G, L, S) Q(z_i = s), for L latents and S bins.
-        conditional: (G, L) H(z_i|x) in nats; NaN in tables with labels, where nobody asks for it.
-        joint: (G, L, S, Σ sizes) Q(z_i = s, y_k = v), the factors side by side; no columns without labels.
+        masses: (L, S) Q(z_i = s), for L latents and S bins.
+        conditional: (L,) H(z_i|x) in nats; NaN in tables with labels, where nobody asks for it.
+        joint: (L, S, Σ sizes) Q(z_i = s, y_k = v), the factors side by side; no columns without labels.
         outside: (L,) mass of q(z_i) outside the range, before renormalising.
         log_bins: (L,) log of the number of bins, or of classes for a categorical latent.
     """
 
-    weights: Float64Array
     masses: Float64Array
     conditional: Float64Array
     joint: Float64Array
     outside: Float64Array
     log_bins: Float64Array
 
-    def average(self, values: Float64Array, weights: Float64Array | None = None) -> Float64Array:
-        """(..., *shape): ``values`` (G, *shape) averaged over groups with ``weights`` (..., G)."""
-        shares = self.weights if weights is None else weights
-        flat = shares @ values.reshape(len(values), -1)
-        return np.asarray(flat.reshape(*shares.shape[:-1], *values.shape[1:]))
-
-    def information(self, labels: Labels, weights: Float64Array | None = None) -> Float64Array:
-        """(..., L, K): I(z_i; y_k) in nats."""
-        parts = [
-            mutual_information(self.average(self.joint[..., columns], weights)) for columns in labels.columns
-        ]
+    def information(self, labels: Labels) -> Float64Array:
+        """(L, K): I(z_i; y_k) in nats."""
+        parts = [mutual_information(self.joint[..., columns]) for columns in labels.columns]
         return np.stack(parts, axis=-1)
-
-    def value(
-        self,
-        function: Callable[[Float64Array], Float64Array],
-        bounds: tuple[float, float],
-        bootstrap: int,
-        seed: int,
-    ) -> tuple[float, tuple[float, float] | None]:
-        """``function`` of the groups' shares (..., G), with its interval over resampled groups."""
-        point = float(function(self.weights))
-        draws = checked_draws(bootstrap)
-        if not draws:
-            return point, None
-        drawn = resample_weights(len(self.weights), draws, np.random.default_rng(seed)) * self.weights
-        block = max(1, BLOCK // (self.masses[0].size + self.joint[0].size))
-        shares = np.array_split(drawn / drawn.sum(axis=1, keepdims=True), range(block, draws, block))
-        return point, interval(point, np.concatenate([function(some) for some in shares]), bounds)
 
     def note(self, codes: Codes, bins: Bins) -> tuple[str, ...]:
         """What the bins miss of q(z): beyond their range, or finer than one of them."""
@@ -140,18 +106,18 @@ class Tables:
         return missed + hidden_note(codes.names, hidden, bins.low, bins.high)
 
 
-def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None, groups: int = 1) -> Tables:
+def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None) -> Tables:
     """``Tables`` of q(z|x); without log-variances the codes are deterministic."""
     hard = labels is None or labels.classes is not None
     if codes.logvars is None and not codes.categories and hard:
         outside = ((codes.means < bins.low) | (codes.means >= bins.high)).mean(axis=0)
         sizes = [bins.count] * codes.means.shape[1]
         indices = (bins.index(z) for z in codes.means.T)
-        return index_tables(indices, len(codes), sizes, labels, groups, outside)
-    if not hard or groups > 1:
-        return _posterior_tables(codes, bins, labels, groups)
+        return index_tables(indices, len(codes), sizes, labels, outside)
+    if not hard:
+        return _posterior_tables(codes, bins, labels)
     key = ("tables", bins, None if labels is None else (labels.sizes, digest(labels.classes)))
-    return remember(codes, key, lambda: _posterior_tables(codes, bins, labels, groups))
+    return remember(codes, key, lambda: _posterior_tables(codes, bins, labels))
 
 
 def index_tables(
@@ -159,7 +125,6 @@ def index_tables(
     count: int,
     sizes: Sequence[int],
     labels: Labels | None,
-    groups: int = 1,
     outside: Float64Array | None = None,
 ) -> Tables:
     """``Tables`` of deterministic latents, each (N,) bin numbers below its size, counted with hard labels.
@@ -168,32 +133,27 @@ def index_tables(
     cost more than the counting.
     """
     latents, bins = len(sizes), max(sizes)
-    group, counts = deal(count, groups)
-    kept, shares = len(counts), counts[:, None, None]
     hard = labels if labels is not None and labels.classes is not None else None
-    masses = np.empty((kept, latents, bins))
-    joint = np.empty((kept, latents, bins, 0 if hard is None else sum(hard.sizes)))
+    masses = np.empty((latents, bins))
+    joint = np.empty((latents, bins, 0 if hard is None else sum(hard.sizes)))
     place = np.empty(count, np.int64)
-    limit = CELLS // (kept * bins)
-    bundles = [] if hard is None else _bundles(hard.by_factor, hard.sizes, limit)
+    bundles = [] if hard is None else _bundles(hard.by_factor, hard.sizes, CELLS // bins)
     for i, z in enumerate(indices):
-        first = z if kept == 1 else group * bins + z
         if hard is None:
-            masses[:, i] = np.bincount(first, minlength=kept * bins).reshape(kept, bins) / counts[:, None]
+            masses[i] = np.bincount(z, minlength=bins) / count
             continue
         for factors, y in bundles:
             shape = tuple(hard.sizes[k] for k in factors)
             size = int(np.prod(shape))
-            np.add(np.multiply(first, size, out=place), y, out=place)
-            cells = np.bincount(place, minlength=kept * bins * size).reshape(kept, bins, *shape)
+            np.add(np.multiply(z, size, out=place), y, out=place)
+            cells = np.bincount(place, minlength=bins * size).reshape(bins, *shape)
             for k in reversed(factors):
-                joint[:, i, :, hard.columns[k]] = cells.sum(axis=tuple(range(2, cells.ndim - 1))) / shares
+                joint[i, :, hard.columns[k]] = cells.sum(axis=tuple(range(1, cells.ndim - 1))) / count
                 cells = cells.sum(axis=-1)
-        masses[:, i] = joint[:, i, :, hard.columns[0]].sum(axis=-1)
+        masses[i] = joint[i, :, hard.columns[0]].sum(axis=-1)
     return Tables(
-        weights=counts / count,
         masses=masses,
-        conditional=np.zeros((kept, latents)),
+        conditional=np.zeros(latents),
         joint=joint,
         outside=np.zeros(latents) if outside is None else outside,
         log_bins=np.log(sizes),
@@ -217,28 +177,12 @@ def _bundles(
     return bundles
 
 
-def _posterior_tables(codes: Codes, bins: Bins, labels: Labels | None, groups: int) -> Tables:
+def _posterior_tables(codes: Codes, bins: Bins, labels: Labels | None) -> Tables:
     sizes = [bins.count] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
-    group, counts = deal(len(codes), groups)
-    members = np.split(np.argsort(group, kind="stable"), np.cumsum(counts)[:-1])
-    slabs = [
-        (g, slab) for g, rows in enumerate(members) for slab in np.array_split(rows, 1 + len(rows) // SLAB)
-    ]
-    sums = list(side_by_side(lambda slab: _slab_sums(codes, slab[1], bins, max(sizes), labels), slabs))
-    masses, conditional, joint, outside = (
-        np.zeros((len(counts), *first.shape), dtype=np.float64) for first in sums[0]
-    )
-    for (g, _), parts in zip(slabs, sums, strict=True):
-        for total, part in zip((masses, conditional, joint, outside), parts, strict=True):
-            total[g] += part
-    return Tables(
-        weights=counts / len(codes),
-        masses=masses / counts[:, None, None],
-        conditional=conditional / counts[:, None],
-        joint=joint / counts[:, None, None, None],
-        outside=outside.sum(axis=0) / len(codes),
-        log_bins=np.log(sizes),
-    )
+    slabs = np.array_split(np.arange(len(codes)), 1 + len(codes) // SLAB)
+    sums = list(side_by_side(lambda slab: _slab_sums(codes, slab, bins, max(sizes), labels), slabs))
+    masses, conditional, joint, outside = (sum(parts) / len(codes) for parts in zip(*sums, strict=True))
+    return Tables(masses, conditional, joint, outside, np.log(sizes))
 
 
 def _slab_sums(
@@ -292,17 +236,3 @@ def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[T
             np.asarray(probabilities[rows], dtype=np.float32)
         )
     return mass, (1 - inside).sum(0, dtype=torch.float64).numpy()
-
-
-def deal(count: int, groups: int) -> tuple[IntArray, IntArray]:
-    """(count,) the random group of each row, always the same for the same numbers, and the groups' sizes."""
-    if groups == 1:
-        return np.zeros(count, np.int64), np.array([count])
-    group = np.arange(count) % min(groups, count)
-    np.random.default_rng(0).shuffle(group)
-    return group, np.bincount(group)
-
-
-def groups_for(bootstrap: int) -> int:
-    """How many groups of rows to keep apart."""
-    return GROUPS if checked_draws(bootstrap) else 1

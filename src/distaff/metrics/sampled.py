@@ -1,7 +1,6 @@
 """Samples of q(z, x) with their log-densities: what the sampled estimates of information read."""
 
 import math
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +12,6 @@ from torch import Tensor
 
 from distaff.codes import Codes
 from distaff.gaussians import Mixture, blur, log_density, log_marginal
-from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, pick
 from distaff.metrics.shared import remember
@@ -152,19 +150,3 @@ def means_only_note(codes: Codes) -> tuple[str, ...]:
     """The note on codes without log-variances, which metrics of q(z|x) take as deterministic."""
     unknown = codes.logvars is None and codes.means.shape[1] > 0
     return ("only means are known: the latents are taken as deterministic (σ = 0)",) * unknown
-
-
-def sampled_value(
-    statistics: Float64Array,
-    value: Callable[[Float64Array], Float64Array],
-    bounds: tuple[float, float],
-    bootstrap: int,
-    seed: int,
-) -> tuple[float, tuple[float, float] | None]:
-    """``value`` of the mean of ``statistics`` (M, ...), with its interval over resamples of the M samples."""
-    point = float(value(statistics.mean(axis=0)))
-    draws = checked_draws(bootstrap)
-    if not draws:
-        return point, None
-    means = resample_means(statistics, draws, np.random.default_rng(seed))
-    return point, interval(point, value(means), bounds)

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.errors import DistaffError, unknown
-from distaff.metrics.bootstrap import checked_draws, interval
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, labelled
 from distaff.metrics.options import Count, Positive
 from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_accuracies
-from distaff.metrics.score import Score
+from distaff.metrics.score import Basis, Score
 from distaff.metrics.splits import split_rows
 
 
@@ -69,8 +68,8 @@ def sap(
         penalty: C of the SVM.
         train: rows that train the SVM.
         test: rows that test it.
-        bootstrap: number of resamples of the rows for the interval; not for the SVM.
-        seed: of the split and the resamples.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
+        seed: of the split and the halves.
     """
     settings, protocol = settle(
         PROTOCOLS,
@@ -85,37 +84,37 @@ def sap(
     codes, factors = labelled(codes, factors)
     if len(codes.names) < 2:
         raise DistaffError("SAP is a gap between two latents: the codes have only one.")
-    draws = checked_draws(bootstrap)
-    if settings.classifier == "svm":
-        draws = 0
-    rng = np.random.default_rng(seed)
 
     real = _continuous(factors, continuous)
-    table = np.empty((1 + draws, len(codes.names), len(factors.names)))
+    tested = len(codes)
+    table = np.empty((len(codes.names), len(factors.names)))
     if real.any():
-        table[:, :, real] = r_squared(codes, factors.values[:, real], draws, rng)
+        table[:, real] = r_squared(codes, factors.values[:, real])
     if not real.all():
         classes = factors.indices[:, ~real]
         if settings.classifier == "svm":
-            rows = split_rows(len(codes), settings.train, settings.test, rng)
-            table[:, :, ~real] = svm_accuracies(codes, classes, *rows, settings.penalty, settings.standardise)
+            rng = np.random.default_rng(seed)
+            train_rows, test_rows = split_rows(len(codes), settings.train, settings.test, rng)
+            tested = len(test_rows)
+            table[:, ~real] = svm_accuracies(
+                codes, classes, train_rows, test_rows, settings.penalty, settings.standardise
+            )
         else:
             sizes = [size for size, r in zip(factors.sizes, real, strict=True) if not r]
-            table[:, :, ~real] = threshold_accuracies(codes, classes, sizes, draws, rng)
+            table[:, ~real] = threshold_accuracies(codes, classes, sizes)
 
-    ordered = np.sort(table, axis=1)
-    gaps = ordered[:, -1] - ordered[:, -2]
-    value = float(gaps[0].mean())
+    ordered = np.sort(table, axis=0)
+    gaps = ordered[-1] - ordered[-2]
     by_r2 = [name for name, r in zip(factors.names, real, strict=True) if r]
     return Score(
         name="sap",
-        value=value,
+        value=float(gaps.mean()),
         protocol=protocol,
         settings={**asdict(settings), "continuous": by_r2, "seed": seed},
-        per_factor=dict(zip(factors.names, gaps[0].tolist(), strict=True)),
-        interval=interval(value, gaps[1:].mean(axis=1), (0, 1)) if draws else None,
-        details={"predictability": table[0]},
+        per_factor=dict(zip(factors.names, gaps.tolist(), strict=True)),
+        details={"predictability": table},
         notes=factors.notes,
+        basis=Basis(rows=tested),
     )
 
 

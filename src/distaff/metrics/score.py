@@ -6,6 +6,21 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True)
+class Basis:
+    """What a value rests on, as far as its interval must know.
+
+    Args:
+        rows: how many observations it is a mean over, if not over all.
+        trials: how many guesses it is the share of right ones of, if it is such a share.
+        bounds: the range of values, if it is not the metric's usual one.
+    """
+
+    rows: int | None = None
+    trials: int | None = None
+    bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
 class Score:
     """A number with where it comes from.
 
@@ -17,9 +32,10 @@ class Score:
         settings: every value the protocol fixed or the caller overrode.
         per_factor: the breakdown over factors, by factor name, where there is one.
         per_latent: the breakdown over latents, by latent name, where there is one.
-        interval: a (low, high) bootstrap interval, if asked for.
+        interval: a (low, high) 95% interval, if asked for: see ``distaff.metrics.intervals``.
         details: what else a reader may want: the MI matrix, active latents, counts of votes.
         notes: sentences about what was dropped, pruned or out of range.
+        basis: what the interval must know of the value.
     """
 
     name: str
@@ -32,6 +48,7 @@ class Score:
     interval: tuple[float, float] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    basis: Basis = field(default=Basis(), compare=False)
 
     def __float__(self) -> float:
         return self.value
@@ -46,8 +63,9 @@ class Score:
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON-ready values; arrays become lists."""
-        return {key: _plain(value) for key, value in asdict(self).items() if value not in (None, {}, ())}
+        """Plain JSON-ready values; arrays become lists. The basis is left out: the interval is made."""
+        kept = {key: value for key, value in asdict(self).items() if key != "basis"}
+        return {key: _plain(value) for key, value in kept.items() if value not in (None, {}, ())}
 
 
 def _plain(value: Any) -> Any:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, as_codes
 from distaff.metrics.options import SampleCount
-from distaff.metrics.sampled import means_only_note, sampled_value, samples_of
-from distaff.metrics.score import Score
+from distaff.metrics.sampled import means_only_note, samples_of
+from distaff.metrics.score import Basis, Score
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,22 @@ def separability(
         logvar: (N, D) log-variances; −inf is a deterministic latent.
         protocol: ``"do20"``: 10,000 samples.
         samples: number of draws.
-        bootstrap: number of resamples of the draws for the interval.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     settings, protocol = settle(PROTOCOLS, protocol, samples=samples)
     codes = as_codes(codes, logvar)
     shared = samples_of(codes, settings.samples, seed).shared
-    value, around = sampled_value(shared, lambda means: means.mean(-1), (0, np.inf), bootstrap, seed)
+    per_latent = shared.mean(axis=0)
     return Score(
         name="separability",
-        value=value,
+        value=float(per_latent.mean()),
         protocol=protocol,
         direction="lower",
         settings={**asdict(settings), "seed": seed},
-        per_latent=dict(zip(codes.names, shared.mean(axis=0).tolist(), strict=True)),
-        interval=around,
+        per_latent=dict(zip(codes.names, per_latent.tolist(), strict=True)),
         notes=means_only_note(codes),
+        basis=Basis(rows=min(settings.samples, len(codes))),
     )
 
 
@@ -88,24 +88,23 @@ def total_correlation(
         logvar: (N, D) log-variances; −inf is a deterministic latent.
         protocol: ``"do20"``: 10,000 samples.
         samples: number of draws.
-        bootstrap: number of resamples of the draws for the interval.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     settings, protocol = settle(PROTOCOLS, protocol, samples=samples)
     codes = as_codes(codes, logvar)
     drawn = samples_of(codes, settings.samples, seed)
     ratios = drawn.log_qz - drawn.log_qz_dims.sum(axis=1)
-    value, around = sampled_value(ratios, lambda means: means, (0, np.inf), bootstrap, seed)
     information = float((drawn.log_qz_x_dims.sum(axis=1) - drawn.log_qz).mean())
     return Score(
         name="total_correlation",
-        value=value,
+        value=float(ratios.mean()),
         protocol=protocol,
         direction="lower",
         settings={**asdict(settings), "seed": seed},
-        interval=around,
         details={"total_information": information},
         notes=means_only_note(codes),
+        basis=Basis(rows=min(settings.samples, len(codes))),
     )
 
 
@@ -129,21 +128,18 @@ def total_information(
         logvar: (N, D) log-variances; −inf is a deterministic latent.
         protocol: ``"do20"``: 10,000 samples.
         samples: number of draws.
-        bootstrap: number of resamples of the draws for the interval.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     settings, protocol = settle(PROTOCOLS, protocol, samples=samples)
     codes = as_codes(codes, logvar)
     drawn = samples_of(codes, settings.samples, seed)
     ratios = drawn.log_qz_x_dims.sum(axis=1) - drawn.log_qz
-    value, around = sampled_value(
-        ratios, lambda means: means, (0, float(np.log(len(codes)))), bootstrap, seed
-    )
     return Score(
         name="total_information",
-        value=value,
+        value=float(ratios.mean()),
         protocol=protocol,
         settings={**asdict(settings), "seed": seed},
-        interval=around,
         notes=means_only_note(codes),
+        basis=Basis(rows=min(settings.samples, len(codes)), bounds=(0.0, float(np.log(len(codes))))),
     )

@@ -13,8 +13,8 @@ from distaff.metrics.entropies import entropy
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
 from distaff.metrics.options import BinCount, SampleCount, at_least
 from distaff.metrics.quantized import Bins, posterior_tables
-from distaff.metrics.sampled import Samples, means_only_note, sampled_value, samples_of
-from distaff.metrics.score import Score
+from distaff.metrics.sampled import Samples, means_only_note, samples_of
+from distaff.metrics.score import Basis, Score
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ def sepin(
         samples: number of draws.
         normalize: whether to divide each by the quantized H(z_i) over [−4, 4].
         bins: number of bins of H(z_i).
-        bootstrap: number of resamples of the draws for the interval.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     settings, protocol = settle(
         TOP_PROTOCOLS, protocol, idle=_idle, k=k, samples=samples, normalize=normalize, bins=bins
     )
-    return _ranked("sepin", _alone, codes, logvar, settings, protocol, bootstrap, seed, k)
+    return _ranked("sepin", _alone, codes, logvar, settings, protocol, seed, k)
 
 
 @metric(paper="Do & Tran 2020", protocols=WEIGHTED_PROTOCOLS, inputs="codes", posterior="yes")
@@ -87,7 +87,7 @@ def wsepin(
     settings, protocol = settle(
         WEIGHTED_PROTOCOLS, protocol, idle=_idle, samples=samples, normalize=normalize, bins=bins
     )
-    return _ranked("wsepin", _alone, codes, logvar, settings, protocol, bootstrap, seed)
+    return _ranked("wsepin", _alone, codes, logvar, settings, protocol, seed)
 
 
 @metric(
@@ -117,7 +117,7 @@ def indin(
     settings, protocol = settle(
         TOP_PROTOCOLS, protocol, idle=_idle, k=k, samples=samples, normalize=normalize, bins=bins
     )
-    return _ranked("indin", _independent, codes, logvar, settings, protocol, bootstrap, seed, k)
+    return _ranked("indin", _independent, codes, logvar, settings, protocol, seed, k)
 
 
 @metric(
@@ -145,7 +145,7 @@ def windin(
     settings, protocol = settle(
         WEIGHTED_PROTOCOLS, protocol, idle=_idle, samples=samples, normalize=normalize, bins=bins
     )
-    return _ranked("windin", _independent, codes, logvar, settings, protocol, bootstrap, seed)
+    return _ranked("windin", _independent, codes, logvar, settings, protocol, seed)
 
 
 def _idle(settings: Ranking) -> tuple[str, ...]:
@@ -169,7 +169,6 @@ def _ranked(
     logvar: ArrayLike | None,
     settings: Ranking,
     protocol: str,
-    bootstrap: int,
     seed: int,
     k: int | None = None,
 ) -> Score:
@@ -184,25 +183,20 @@ def _ranked(
     if settings.normalize:
         grid = Bins(settings.bins, settings.low, settings.high)
         tables = posterior_tables(codes, grid)
-        units, notes = np.maximum(entropy(tables.masses[0]), 1e-12), tables.note(codes, grid)
+        units, notes = np.maximum(entropy(tables.masses), 1e-12), tables.note(codes, grid)
 
-    def value(means: Float64Array) -> Float64Array:
-        information, measured = means[..., 0, :], means[..., 1, :] / units
-        if settings.k:
-            return np.asarray(np.sort(measured, axis=-1)[..., -settings.k :].mean(axis=-1))
-        weights = np.maximum(information, 0)
-        return np.asarray((weights * measured).sum(-1) / np.maximum(weights.sum(-1), 1e-12))
-
-    statistics = np.stack([drawn.informative, measure(drawn)], axis=1)
-    bounds = (0.0 if measure is _alone else -np.inf, np.inf)
-    point, around = sampled_value(statistics, value, bounds, bootstrap, seed)
-    per_latent = statistics[:, 1].mean(axis=0) / units
+    per_latent = measure(drawn).mean(axis=0) / units
+    if settings.k:
+        value = np.sort(per_latent)[-settings.k :].mean()
+    else:
+        weights = np.maximum(drawn.informative.mean(axis=0), 0)
+        value = (weights * per_latent).sum() / np.maximum(weights.sum(), 1e-12)
     return Score(
         name=name,
-        value=point,
+        value=float(value),
         protocol=protocol,
         settings={**asdict(settings), "seed": seed},
         per_latent=dict(zip(codes.names, per_latent.tolist(), strict=True)),
-        interval=around,
         notes=means_only_note(codes) + notes,
+        basis=Basis(rows=min(settings.samples, len(codes))),
     )

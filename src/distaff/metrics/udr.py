@@ -1,7 +1,7 @@
 """UDR: models whose latents agree with those of other models, up to order and sign, are disentangled."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -9,9 +9,9 @@ from scipy.stats import rankdata
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError
-from distaff.metrics.bootstrap import checked_draws, interval
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
+from distaff.metrics.intervals import Error, checked_draws, errors, interval
 from distaff.metrics.lasso import lasso_weights
 from distaff.metrics.latents import active_latents, standardised
 from distaff.metrics.options import NotNegative
@@ -54,8 +54,9 @@ def udr(
         protocol: ``"duan20"`` (lasso) or ``"duan20-spearman"``.
         similarity: ``"lasso"`` or ``"spearman"``.
         alpha: lasso penalty, for standardised latents.
-        bootstrap: number of resamples of the other models; needs three models or more.
-        seed: of the resamples.
+        bootstrap: halves of the rows to score for the interval, 0 for none. It holds the mean score over
+            fresh rows and fresh other models of the same kind, and needs three models or more.
+        seed: of the halves.
     """
     settings, protocol = settle(
         PROTOCOLS,
@@ -70,30 +71,56 @@ def udr(
         raise DistaffError("UDR compares models: give the codes of at least two.")
     if len({len(codes) for codes in all_codes}) > 1:
         raise DistaffError("UDR compares models on the same observations: their codes differ in length.")
-    rng = np.random.default_rng(seed)
-    latents = [_live(codes) for codes in all_codes]
+    scores = _agreements(names, all_codes, settings, protocol)
+    draws, count = checked_draws(bootstrap), len(all_codes[0])
+    if draws and len(names) > 2:
+        of_rows = errors(
+            scores,
+            lambda rows, _: _agreements(names, [codes[rows] for codes in all_codes], settings, protocol),
+            count,
+            draws,
+            seed,
+        )
+        scores = [
+            replace(score, interval=interval(score, error + _of_models(score), (0, 1), count))
+            for score, error in zip(scores, of_rows, strict=True)
+        ]
+    return dict(zip(names, scores, strict=True))
 
+
+def _agreements(
+    names: Sequence[str], models: Sequence[Codes], settings: Similarity, protocol: str
+) -> list[Score]:
+    """The score of each model, without an interval."""
+    latents = [_live(codes) for codes in models]
     pairwise = np.full((len(names), len(names)), np.nan)
     for i, x in enumerate(latents):
         for j, y in enumerate(latents):
             if i != j:
-                pairwise[i, j] = relative_strength(_similarities(x, y, settings, rng))
-    draws = checked_draws(bootstrap) if len(names) > 2 else 0
-    scores = {}
+                pairwise[i, j] = relative_strength(_similarities(x, y, settings))
+    scores = []
     for i, name in enumerate(names):
         others = np.delete(pairwise[:, i], i)
-        value = float(np.median(others))
-        drawn = np.median(rng.choice(others, size=(draws, len(others))), axis=1) if draws else None
-        scores[name] = Score(
-            name="udr",
-            value=value,
-            protocol=protocol,
-            settings=asdict(settings),
-            interval=None if drawn is None else interval(value, drawn, (0, 1)),
-            details={"pairwise": dict(zip((n for n in names if n != name), others.tolist(), strict=True))},
-            notes=() if latents[i].shape[1] else ("no latent is active",),
+        scores.append(
+            Score(
+                name="udr",
+                value=float(np.median(others)),
+                protocol=protocol,
+                settings=asdict(settings),
+                details={
+                    "pairwise": dict(zip((n for n in names if n != name), others.tolist(), strict=True))
+                },
+                notes=() if latents[i].shape[1] else ("no latent is active",),
+            )
         )
     return scores
+
+
+def _of_models(score: Score) -> Error:
+    """The error of a median over other models, as of so many normal values."""
+    others = list(score.details["pairwise"].values())
+    count = len(others)
+    return Error(float(np.var(others, ddof=1) * np.pi / (2 * count + np.pi - 2)), count - 1)
 
 
 def relative_strength(similarities: Float64Array) -> float:
@@ -113,13 +140,11 @@ def _live(codes: Codes) -> Float64Array:
     return np.asarray(standardised(codes.means)[:, active[: codes.means.shape[1]]])
 
 
-def _similarities(
-    x: Float64Array, y: Float64Array, settings: Similarity, rng: np.random.Generator
-) -> Float64Array:
+def _similarities(x: Float64Array, y: Float64Array, settings: Similarity) -> Float64Array:
     """(dx, dy) how much each latent of one model matters for each of the other."""
     if not (x.shape[1] and y.shape[1]):
         return np.zeros((x.shape[1], y.shape[1]))
     if settings.similarity == "lasso":
-        return np.asarray(np.abs(lasso_weights(x, y, settings.alpha, 0, rng)[0]))
+        return np.asarray(np.abs(lasso_weights(x, y, settings.alpha)))
     ranks = [standardised(rankdata(z, axis=0)) for z in (x, y)]
     return np.asarray(np.abs(ranks[0].T @ ranks[1]) / len(x))

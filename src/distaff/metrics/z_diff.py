@@ -9,12 +9,11 @@ from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError
-from distaff.metrics.bootstrap import checked_draws, interval, resample_means
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.groups import Groups, blocks, group_rows
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
 from distaff.metrics.options import Count, at_least
-from distaff.metrics.score import Score
+from distaff.metrics.score import Basis, Score
 
 _BATCH, _RATE, _START = 10, 0.01, 0.1
 
@@ -63,7 +62,7 @@ def z_diff(
         points: training points; Adagrad reads each once, ten at a time.
         test: test points.
         solver: ``"logistic"`` (L2 penalty of C = 1, to convergence) or ``"adagrad"``.
-        bootstrap: number of resamples of the test points for the interval.
+        bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.
     """
     settings, protocol = settle(PROTOCOLS, protocol, pairs=pairs, points=points, test=test, solver=solver)
@@ -86,7 +85,6 @@ def z_diff(
     right = guessed == fixed[tested]
 
     value = float(right.mean())
-    draws = checked_draws(bootstrap)
     return Score(
         name="z_diff",
         value=value,
@@ -96,8 +94,8 @@ def z_diff(
             name: float(right[fixed[tested] == k].mean()) if (fixed[tested] == k).any() else float("nan")
             for k, name in enumerate(factors.names)
         },
-        interval=interval(value, resample_means(right, draws, rng), (0, 1)) if draws else None,
         notes=factors.notes,
+        basis=Basis(trials=len(right)),
     )
 
 

@@ -1,0 +1,178 @@
+"""The parts that intervals are made of; test_coverage.py counts how often whole intervals hold the truth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, t
+
+from distaff import Codes, DistaffError
+from distaff.metrics import dci, explicitness, factor_vae_score, hoyer, mig, rmig, z_diff
+from distaff.metrics.declare import metric
+from distaff.metrics.intervals import Error, checked_draws, errors, interval
+from distaff.metrics.score import Basis, Score
+from tests.metrics.toys import grid, noise_codes, perfect_codes
+
+CLASSES = grid((3, 4, 5), repeats=5)
+FIRST = CLASSES[:, :1] > 0
+MANY = 2000
+
+
+def scored(value, rows=None, **basis):
+    return Score("toy", float(value), "toy", basis=Basis(rows=rows, **basis))
+
+
+def test_the_spread_of_halves_is_the_standard_error_of_a_mean():
+    values = np.random.default_rng(0).exponential(size=500)
+    (error,) = errors([scored(values.mean())], lambda rows, seed: [scored(values[rows].mean())], 500, MANY, 0)
+    assert error.variance == pytest.approx(values.var() / 500, rel=0.1)
+    assert error.freedom == MANY - 1
+
+
+def test_the_error_of_draws_is_that_of_the_whole():
+    (error,) = errors(
+        [scored(0)], lambda rows, seed: [scored(np.random.default_rng(seed).normal())], 500, MANY, 0
+    )
+    assert error.variance == pytest.approx(1, rel=0.1)
+
+
+@pytest.mark.parametrize(("tested", "limit"), [(1 / 3, 10_000), (1, 400), (1, 150)])
+def test_a_mean_over_some_rows_has_the_error_of_as_many(tested, limit):
+    """A third of the rows, as after a split, or at most so many: 400 of 500, and 250 of the halves."""
+    values = np.random.default_rng(0).exponential(size=500)
+
+    def again(rows, seed):
+        read = min(limit, round(tested * len(rows)))
+        chosen = np.random.default_rng(seed).permutation(rows)[:read]
+        return [scored(values[chosen].mean(), read)]
+
+    whole = again(np.arange(500), 0)
+    (error,) = errors(whole, again, 500, MANY, 0)
+    assert error.variance == pytest.approx(values.var() / whole[0].basis.rows, rel=0.1)
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, 2.0])
+def test_parts_of_several_sizes_tell_how_the_variance_falls(rate):
+    def again(rows, seed):
+        normal = np.random.default_rng(seed).normal()
+        return [scored(normal * np.sqrt((1 - len(rows) / 800) * (800 / len(rows)) ** rate))]
+
+    (error,) = errors([scored(0)], again, 800, MANY, 0, (1 / 2, 1 / 4, 1 / 16))
+    assert error.variance == pytest.approx(1, rel=0.15)
+    assert error.freedom < MANY - 1
+
+
+def test_errors_of_two_sources_add():
+    total = Error(3.0, 10) + Error(1.0, 2)
+    assert (total.variance, total.freedom) == (4.0, pytest.approx(16 / (9 / 10 + 1 / 2)))
+    assert Error(2.0, 5) + Error(0.0, 3) == Error(2.0, 5)
+
+
+def test_an_interval_is_students_within_the_bounds():
+    low, high = interval(scored(0.5), Error(0.01, 7), (0, 1), 100)
+    assert (low, high) == pytest.approx((0.5 - 0.1 * t.ppf(0.975, 7), 0.5 + 0.1 * t.ppf(0.975, 7)))
+    assert interval(scored(0.95), Error(0.01, 7), (0, 1), 100)[1] == 1
+    assert interval(scored(1.95, bounds=(0, 3)), Error(0.01, 7), (0, 1), 100)[1] > 2
+
+
+@pytest.mark.parametrize("right", [0, 1, 37, 50])
+def test_a_share_of_independent_guesses_has_wilsons_interval(right):
+    share = right / 50
+    error = Error(share * (1 - share) / 50, np.inf)
+    expected = binomtest(right, 50).proportion_ci(method="wilson")
+    low, high = interval(scored(share, trials=50), error, (0, 1), 1000)
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_guesses_that_hang_together_are_worth_fewer():
+    apart, together = (
+        interval(scored(0.8, trials=100), Error(variance, np.inf), (0, 1), 1000)
+        for variance in (0.0016, 0.0064)
+    )
+    assert together[0] < apart[0] < 0.8 < apart[1] < together[1] < 1
+
+
+PERFECT = [
+    lambda: factor_vae_score(perfect_codes(CLASSES), CLASSES, bootstrap=10),
+    lambda: z_diff(perfect_codes(CLASSES), CLASSES, points=300, test=100, bootstrap=10),
+    lambda: dci(perfect_codes(CLASSES), FIRST, task="classification", bootstrap=10).informativeness,
+    lambda: explicitness(perfect_codes(CLASSES)[:, :1], FIRST, bootstrap=10),
+    lambda: hoyer(np.eye(4)[np.arange(100) % 4], bootstrap=10),
+]
+
+
+@pytest.mark.parametrize("score", PERFECT)
+def test_a_perfect_score_is_not_certain(score):
+    found = score()
+    assert found.value == 1
+    assert 0.8 < found.interval[0] < 1
+    assert found.interval[1] == 1
+
+
+def test_more_rows_make_an_interval_narrower_as_their_root():
+    few, many = (
+        np.mean([np.diff(mig(*noisy_codes(rows, seed), bootstrap=40).interval) for seed in range(4)])
+        for rows in (500, 4500)
+    )
+    assert few / many == pytest.approx(3, rel=0.3)
+
+
+def noisy_codes(count, seed):
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(4, size=(count, 2))
+    return classes + rng.normal(size=classes.shape), classes
+
+
+def test_intervals_are_the_same_for_the_same_seed():
+    codes, classes = noisy_codes(300, 0)
+    first, again, other = (factor_vae_score(codes, classes, bootstrap=10, seed=s).interval for s in (3, 3, 4))
+    assert first == again != other
+
+
+def test_rows_of_every_input_are_halved_together():
+    """Codes by keyword with log-variances, missing labels, soft labels, categorical latents."""
+    means, classes = noisy_codes(300, 1)
+    labels = np.where(np.arange(600).reshape(300, 2) < 20, np.nan, classes)
+    assert mig(factors=labels, codes=means, bootstrap=10).interval is not None
+    soft = {"a": np.eye(4)[classes[:, 0]], "b": np.eye(4)[classes[:, 1]].tolist()}
+    codes = Codes(means, 0 * means - 2, {"c": np.eye(4)[classes[:, 0]]})
+    hard, softened = (
+        rmig(codes, f, probabilities=p, bootstrap=10) for f, p in ((classes, None), (None, soft))
+    )
+    assert softened.interval == pytest.approx(hard.interval, abs=1e-4)
+    assert hoyer(means, logvar=0 * means, bootstrap=10).interval == hoyer(means, bootstrap=10).interval
+
+
+def test_halves_that_cannot_be_scored_leave_no_interval_but_a_note():
+    rare = np.zeros(40, dtype=int)
+    rare[0] = 1
+    score = mig(np.random.default_rng(0).normal(size=(40, 2)), {"rare": rare}, bootstrap=10)
+    assert score.interval is not None  # half of the halves have the rare row
+    rare = np.arange(40) // 2
+    score = factor_vae_score(noise_codes(rare, 3), {"pairs": rare}, votes=20, bootstrap=10)
+    assert np.isfinite(score.value)
+    always = np.random.default_rng(0).permutation(22)
+    few = dci(noise_codes(always, 2), {"y": always % 2}, bootstrap=10).completeness
+    assert few.interval is None
+    assert "no interval: halves of the rows give no score (11 rows are too few" in few.notes[-1]
+
+
+def test_a_metric_from_outside_gets_intervals_for_nothing():
+    @dataclass(frozen=True)
+    class Nothing:
+        pass
+
+    @metric(paper="none", protocols={"toy": Nothing()}, bounds=(0, 1), inputs="codes")
+    def first_latent(codes, logvar=None):
+        """The mean of the first latent."""
+        return Score("first_latent", float(codes.means[:, 0].mean()), "toy")
+
+    codes = Codes(np.random.default_rng(0).uniform(size=(900, 2)))
+    low, high = first_latent(codes, bootstrap=200).interval
+    assert high - low == pytest.approx(2 * 1.96 * np.sqrt(1 / 12 / 900), rel=0.2)
+
+
+@pytest.mark.parametrize("draws", [-1, 1, 9])
+def test_too_few_halves_are_refused(draws):
+    with pytest.raises(DistaffError, match="10 halves"):
+        checked_draws(draws)
