@@ -10,7 +10,6 @@ from distaff.data.splits import some_rows
 from distaff.errors import DistaffError, unknown
 from distaff.evaluation import varied_factors
 from distaff.metrics import Factors, as_factors
-from distaff.studies.drawings.runs import codes_of, data_of
 from distaff.studies.study_run import StudyRun
 
 Pair = tuple[Codes, Factors]
@@ -32,12 +31,12 @@ SYMMETRY = np.array([4, 2, 1])
 
 def codes_and_factors(run: StudyRun, observations: int) -> Pair:
     """Codes and factors of random observations of a run's data."""
-    data = data_of(run)
+    data = run.data
     rows = some_rows(len(data), observations)
     factors = varied_factors(data.subset(rows))
     if factors is None:
         raise DistaffError(f"{data.name} has no factors, which this figure is about.")
-    return codes_of(run)[rows], factors
+    return run.codes[rows], factors
 
 
 def over_seeds(seeds: int, settings: Sequence[int], measure: Callable[[int, int], float]) -> np.ndarray:

@@ -24,10 +24,8 @@ from distaff.studies.drawings.runs import (
     Settings,
     Where,
     chosen,
-    codes_of,
     factors_of,
     grouped,
-    model_of,
     one_each,
 )
 from distaff.studies.results import Results
@@ -93,7 +91,7 @@ def distributions_of_means(
     """
     means = {}
     for name, run in one_each(results, curve, None, where).items():
-        codes = codes_of(run)
+        codes = run.codes
         which = _by_information(codes)[0] if latent is None else latent
         if not 0 <= which < codes.means.shape[1]:
             raise DistaffError(f"{name} has no latent {which} among its {codes.means.shape[1]} real ones.")
@@ -126,10 +124,10 @@ def interpolation_planes(
     """
     drawn = {}
     for name, run in one_each(results, curve, None, where).items():
-        model = model_of(run)
+        model = run.model
         values = np.linspace(-model.model.latents.reach, model.model.latents.reach, steps)
         ticks = [short(value) if i in (0, steps // 2, steps - 1) else "" for i, value in enumerate(values)]
-        first = _by_information(codes_of(run))[:latents]
+        first = _by_information(run.codes)[:latents]
         pairs = [(a, b) for i, a in enumerate(first) for b in first[i + 1 :]]
         drawn[name], axes = small_multiples(len(pairs), 3, height=style.PAGE / max(2, min(len(pairs), 3)))
         for one, (down, across) in zip(axes, pairs, strict=True):
@@ -146,7 +144,7 @@ def _of_all_runs(
     for name, runs in grouped(chosen(results, where), curve).items():
         columns: list[list[float]] = [[] for _ in measures]
         for run in runs:
-            codes, factors = codes_of(run), factors_of(run)
+            codes, factors = run.codes, factors_of(run)
             for column, measure in zip(columns, measures, strict=True):
                 column.append(measure(codes, factors))
         found[str(name)] = columns

@@ -13,7 +13,7 @@ from distaff.figures.style import label, panels
 from distaff.gaussians import Mixture
 from distaff.objectives.evidence import Evidence
 from distaff.studies.drawings.latents import posteriors_of
-from distaff.studies.drawings.runs import Where, chosen, codes_of, data_of, grouped, vae_of
+from distaff.studies.drawings.runs import Where, chosen, grouped, vae_of
 from distaff.studies.results import Results
 
 TERMS = {1: "① uniqueness", 2: "② I(x; z)", 3: "③ KL(q(x) ‖ p(x))", 4: "④ KL(q(z) ‖ p(z))"}
@@ -53,7 +53,7 @@ def ablations(results: Results, *, where: Where = None, z_end: float = 4.0, x_en
     z, x = torch.linspace(-z_end, z_end, 400), torch.linspace(-x_end, x_end, 200)
     toys = {}
     for without, runs in grouped(chosen(results, where), "without").items():
-        model, codes = vae_of(runs[0]), codes_of(runs[0])
+        model, codes = vae_of(runs[0]), runs[0].codes
         if codes.means.shape[1] != 1 or model.latents.width != 1:
             raise DistaffError("ablations are drawn of models with a single Gaussian latent.")
         each = (Mixture(*posteriors_of(codes[[n]])) for n in range(len(codes)))
@@ -63,7 +63,7 @@ def ablations(results: Results, *, where: Where = None, z_end: float = 4.0, x_en
             prior=model.prior.log_prob(z[:, None]).exp().numpy(),
             x=x.numpy(),
             model=Evidence("grid", 400)(model, x[:, None]).exp().numpy(),
-            data=data_of(runs[0]).images[:].numpy()[:, 0],
+            data=runs[0].data.images[:].numpy()[:, 0],
         )
     return toy_panels(toys)
 

@@ -20,14 +20,12 @@ from distaff.figures.montage import bare_figure, show
 from distaff.figures.style import count_axis, dress, label, panels
 from distaff.metrics.informativeness import informativeness
 from distaff.models.representation import Representation
-from distaff.studies.drawings.history import snapshot_steps
+from distaff.studies.drawings.history import snapshot, snapshot_steps
 from distaff.studies.drawings.runs import (
     Settings,
     Where,
     best_of,
     chosen,
-    data_of,
-    model_of,
     one_each,
 )
 from distaff.studies.results import Results
@@ -54,10 +52,10 @@ def information_through_training(
         threshold: a latent is kept when its last value lies above this many nats.
     """
     run = best_of(chosen(results, where), score)
-    data = some(data_of(run), observations)
+    data = some(run.data, observations)
     steps = snapshot_steps(run)
     found = [
-        informativeness(model_of(run, step).encode(data.images), normalize=False).per_latent or {}
+        informativeness(snapshot(run, step).encode(data.images), normalize=False).per_latent or {}
         for step in steps
     ]
     table = np.array([list(one.values()) for one in found])
@@ -105,7 +103,7 @@ def varied_attribute(
     values = np.linspace(-reach, reach, 9).tolist()
     panels, rows = {}, []
     for name, run in one_each(results, curve, score, where).items():
-        model, data = model_of(run), data_of(run)
+        model, data = run.model, run.data
         latent = latent_of(model, data, attribute)
         classes = data.column(data.names[0])
         firsts = {c: int(np.flatnonzero(classes == c)[0]) for c in np.unique(classes)}
@@ -140,11 +138,11 @@ def removed_combination(
     data = pruned[0].request.data
     options = {**data.options, "zero_shot": "removed"}
     removed = open_dataset(data.spec, data.file, **options)
-    kept = data_of(pruned[0])
+    kept = pruned[0].data
     removed, kept = (part.subset(part.where({"digit": digit})) for part in (removed, kept))
     values = {}
     for title, members in (("trained on all", whole), (f"trained without such {digit}s", pruned)):
-        model = model_of(best_of(members, score))
+        model = best_of(members, score).model
         latent = latent_of(model, kept, attribute)
         values[title] = (along(model, kept, latent), along(model, removed, latent))
     originals = removed.images[np.linspace(0, len(removed) - 1, 12).astype(np.int64)].numpy()

@@ -22,10 +22,7 @@ from distaff.studies.drawings.runs import (
     Settings,
     Where,
     chosen,
-    codes_of,
-    data_of,
     grouped,
-    model_of,
     names_in,
     one_each,
     varied,
@@ -112,7 +109,7 @@ def log_density_histograms(
     """
     estimates = {}
     for value, runs in grouped(chosen(results, where), point).items():
-        codes = codes_of(runs[0])
+        codes = runs[0].codes
         rows = np.random.default_rng(0).permutation(len(codes))
         inside, outside = np.split(rows, [min(batch, len(codes) // 2)])
         z = torch.from_numpy(draws_of(codes[outside], samples)).double()
@@ -166,9 +163,9 @@ def varied_noise(
     """
     drawn = {}
     for name, run in one_each(results, curve, None, where).items():
-        data = data_of(run)
+        data = run.data
         originals = data.images[np.linspace(0, len(data) - 1, images).astype(np.int64)].numpy()
-        made = model_of(run).vary_noise(originals, draws)
+        made = run.model.vary_noise(originals, draws)
         rows = drawable(np.concatenate([originals[:, None], made], axis=1))
         drawn[name] = figures.image_grid(rows, column_labels=["original", *[""] * draws])
     return drawn

@@ -22,7 +22,6 @@ from distaff.studies.drawings.runs import (
     Settings,
     Where,
     chosen,
-    codes_of,
     grouped,
     number_of,
     score_of,
@@ -53,7 +52,7 @@ def aggregate_posteriors(
         cells.setdefault((number_of(run, "alpha"), number_of(run, "beta")), run)
     side = int(len(grid) ** 0.5)
     densities = {
-        weights: _mixture(codes_of(run)).log_density(grid).exp().view(side, side).numpy()
+        weights: _mixture(run.codes).log_density(grid).exp().view(side, side).numpy()
         for weights, run in cells.items()
     }
     prior = vae_of(next(iter(cells.values()))).prior
@@ -118,7 +117,7 @@ def divergence_from_prior(
 @torch.no_grad()
 def divergences_of(run: StudyRun, samples: int = 10_000, seed: int = 0) -> tuple[float, float]:
     """KL(p(z) ‖ q(z)) and KL(q(z) ‖ p(z)) of a run with Gaussian latents, in nats."""
-    codes, prior = codes_of(run), vae_of(run).prior
+    codes, prior = run.codes, vae_of(run).prior
     q = _mixture(codes)
     with torch.random.fork_rng():
         torch.manual_seed(seed)

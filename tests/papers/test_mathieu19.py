@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from distaff.errors import DistaffError
 from distaff.figures.arrays import mean_interval
-from distaff.studies.drawings.runs import codes_of, vae_of
+from distaff.studies.drawings.runs import vae_of
 from studies.mathieu19 import drawings
 from studies.mathieu19.drawings import divergences_of, plane
 from tests.figures.drawings import drawn
@@ -44,7 +44,7 @@ def test_divergences_are_those_of_the_integral(pinwheel):
     forward, backward = divergences_of(run, samples=20_000)
     grid = plane(-4, 5, -4, 5, side=150)
     cell = (9 / 149) ** 2
-    codes = codes_of(run)
+    codes = run.codes
     mu, sigma = torch.tensor(codes.means), torch.tensor(codes.logvars).div(2).exp()
     with torch.no_grad():
         log_p = vae_of(run).prior.log_prob(grid).double()

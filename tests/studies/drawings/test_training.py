@@ -5,6 +5,7 @@ import pytest
 
 from distaff.errors import DistaffError
 from distaff.studies import drawings
+from distaff.studies.drawings.history import measured
 from tests.small_studies import PINWHEEL, made
 
 
@@ -39,6 +40,15 @@ def test_what_was_measured_once_is_kept(shapes):
     assert '"mig, 100 observations"' in before
     drawings.through_training(shapes, quantities=["mig"], where={"beta": 1}, observations=100)
     assert file.read_text() == before
+
+
+def test_a_measure_that_was_not_finite_is_drawn_the_same_when_it_is_read_again(shapes):
+    run = shapes.runs(beta=1)[0]
+    values = iter([1.0, float("nan"), 3.0])
+    first = measured(run, "sometimes", lambda codes, data: next(values), 50)
+    again = measured(run, "sometimes", lambda codes, data: next(values), 50)
+    np.testing.assert_equal(first, dict(zip([4, 8, 12], [1.0, np.nan, 3.0], strict=True)))
+    np.testing.assert_equal(again, first)
 
 
 def test_training_curves_are_means_of_the_log(shapes):

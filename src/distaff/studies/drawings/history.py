@@ -13,8 +13,9 @@ from distaff.data.dataset import Dataset
 from distaff.data.splits import some
 from distaff.errors import DistaffError, unknown
 from distaff.files import write_json
+from distaff.models.representation import Representation
 from distaff.runs.checkpoints import kept
-from distaff.studies.drawings.runs import data_of, model_of
+from distaff.runs.load import load
 from distaff.studies.study_run import StudyRun
 
 POINTS = 100
@@ -48,14 +49,19 @@ def measured(
     """
     file = run.folder.snapshots / "measured.json"
     known = json.loads(file.read_text()) if file.exists() else {}
-    found: dict[str, float] = known.setdefault(f"{key}, {observations or 'all'} observations", {})
+    found: dict[str, float | None] = known.setdefault(f"{key}, {observations or 'all'} observations", {})
     missing = [step for step in snapshot_steps(run) if str(step) not in found]
-    data = some(data_of(run), observations)
+    data = some(run.data, observations)
     for step in missing:
-        found[str(step)] = float(measure(model_of(run, step).encode(data.images), data))
+        found[str(step)] = float(measure(snapshot(run, step).encode(data.images), data))
     if missing:
         write_json(file, known)
-    return {int(step): value for step, value in found.items()}
+    return {int(step): np.nan if value is None else value for step, value in found.items()}
+
+
+def snapshot(run: StudyRun, step: int) -> Representation:
+    """The model as it was at a step of ``snapshot_steps``."""
+    return load(run.folder.path, step=step)
 
 
 def snapshot_steps(run: StudyRun) -> list[int]:

@@ -21,7 +21,6 @@ from distaff.studies.drawings.runs import (
     Where,
     best_of,
     chosen,
-    codes_of,
     factors_of,
     one_each,
     vae_of,
@@ -49,7 +48,7 @@ def marginals(
         span: half of the horizontal axis.
     """
     picked = one_each(results, curve, score, where)
-    draws = {name.replace(" · ", "\n"): draws_of(codes_of(run), samples) for name, run in picked.items()}
+    draws = {name.replace(" · ", "\n"): draws_of(run.codes, samples) for name, run in picked.items()}
     prior = _prior_density(vae_of(next(iter(picked.values()))), span)
     return figures.marginals(draws, prior, span=span)
 
@@ -64,7 +63,7 @@ def informativeness_bars(
 ) -> Figure:
     """I(x; z_i) of all latents, largest first, a panel a recipe: Do & Tran's Fig. 9 and 14."""
     picked = one_each(results, curve, score, where)
-    found = {name: list(_information(codes_of(run), normalize).values()) for name, run in picked.items()}
+    found = {name: list(_information(run.codes, normalize).values()) for name, run in picked.items()}
     return figures.informativeness_bars(found, normalised=normalize)
 
 
@@ -77,7 +76,7 @@ def misjed_map(
     bins: int = 100,
 ) -> Figure:
     """MISJED of all pairs of latents, the most informative first: Do & Tran's Fig. 11 and 15."""
-    codes = {name: codes_of(run) for name, run in one_each(results, curve, score, where).items()}
+    codes = {name: run.codes for name, run in one_each(results, curve, score, where).items()}
     pairs = {name: misjed(c, bins=bins).details["pairs"] for name, c in codes.items()}
     return figures.misjed_map(
         pairs, informativeness={name: list(_information(c).values()) for name, c in codes.items()}
@@ -90,7 +89,7 @@ def correlation_matrices(
     """Correlations of latents by samples and by means, recipes side by side: Do & Tran's Fig. 20."""
     matrices: dict[str, np.ndarray] = {}
     for name, run in one_each(results, curve, score, where).items():
-        codes = codes_of(run)
+        codes = run.codes
         matrices |= {f"{name}, samples": correlation_matrix(codes, of="samples")}
         matrices |= {f"{name}, means": correlation_matrix(codes, of="means")}
     return figures.correlation_matrices(matrices)
@@ -107,7 +106,7 @@ def information_matrix(
         where: settings that the run must have.
     """
     run = best_of(chosen(results, where), score)
-    codes, factors = codes_of(run), factors_of(run)
+    codes, factors = run.codes, factors_of(run)
     by_posterior = rmig(codes, factors).details["mutual_information"]
     by_means = modularity(codes, factors, protocol="original").details["mutual_information"]
     importance = dci(codes, factors, protocol="eastwood18")[0].details["importances"]

@@ -14,9 +14,7 @@ from distaff.metrics.informativeness import informativeness
 from distaff.studies.drawings.runs import (
     Where,
     chosen,
-    data_of,
     label,
-    model_of,
     varied,
 )
 from distaff.studies.results import Results
@@ -39,10 +37,10 @@ def matched_latents(
     runs = chosen(results, where)
     if len(runs) < 2:
         raise DistaffError("latents are matched across runs: choose two or more.")
-    data = some(data_of(runs[0]), observations)
+    data = some(runs[0].data, observations)
     told_apart = [*varied(runs), "seed"]
     names = {label(run, told_apart): run for run in runs}
-    models = {name: model_of(run) for name, run in names.items()}
+    models = {name: run.model for name, run in names.items()}
     codes = {name: model.encode(data.images) for name, model in models.items()}
     first, *others = codes
     per_latent = informativeness(codes[first]).per_latent or {}

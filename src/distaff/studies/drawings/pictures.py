@@ -7,18 +7,14 @@ import torch
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.evaluation import drawable
+from distaff.evaluation import drawable, encode_run
 from distaff.evaluation import traversals as traversals_of
 from distaff.figures.traversal import ranked
 from distaff.metrics.gaps import rmig
 from distaff.studies.drawings.runs import (
     Settings,
     Where,
-    codes_of,
-    data_of,
-    encoded_of,
     factors_of,
-    model_of,
     one_each,
     score_of,
 )
@@ -47,7 +43,7 @@ def traversals(
     """
     return {
         _titled(name, run, score): traversals_of(
-            model_of(run), data_of(run), encoded_of(run).kl_per_latent, index, top
+            run.model, run.data, encode_run(run.folder, run.data, progress=False).kl_per_latent, index, top
         )
         for name, run in one_each(results, curve, score, where).items()
     }
@@ -66,7 +62,7 @@ def samples(
     for name, run in one_each(results, curve, score, where).items():
         with torch.random.fork_rng():
             torch.manual_seed(0)
-            images = drawable(model_of(run).model.draw(count).cpu().numpy())
+            images = drawable(run.model.model.draw(count).cpu().numpy())
         drawn[_titled(name, run, score)] = figures.samples(images, columns=10)
     return drawn
 
@@ -97,7 +93,7 @@ def top_latents(
 
 
 def _top_latents(run: StudyRun, factors: Sequence[str] | None, top: int) -> Figure:
-    model, data, codes = model_of(run), data_of(run), codes_of(run)
+    model, data, codes = run.model, run.data, run.codes
     known = factors_of(run)
     information = np.asarray(rmig(codes, known).details["mutual_information"])
     start = data.images[len(data) // 2].numpy()

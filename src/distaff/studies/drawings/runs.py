@@ -1,20 +1,16 @@
-"""What drawings read of a study's runs: groups of them, and each one's log, model, data and codes."""
+"""What drawings read of a study's runs: groups of them, and each one's scores, settings and factors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from distaff.codes import Codes
-from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError, unknown
-from distaff.evaluation import Encoded, encode_run, varied_factors
+from distaff.evaluation import varied_factors
 from distaff.metrics import Factors
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of
-from distaff.models.representation import Representation
 from distaff.models.vae import VAE
-from distaff.runs.load import load
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
 
@@ -153,39 +149,19 @@ def lower_is_better(score: str) -> bool:
     return score in ("reconstruction", "kl") if metric is None else card_of(metric).direction == "lower"
 
 
-def model_of(run: StudyRun, step: int | None = None) -> Representation:
-    """The trained model, or a snapshot of it."""
-    return load(run.folder.path, step=step)
-
-
 def vae_of(run: StudyRun) -> VAE:
     """The trained VAE; a model of another kind, which has no prior and no likelihood, is an error."""
-    model = model_of(run).model
+    model = run.model.model
     if not isinstance(model, VAE):
         raise DistaffError(f"this figure is of VAEs, which {run.settings['recipe']} does not train.")
     return model
 
 
-def data_of(run: StudyRun) -> Dataset:
-    """The data set the run was trained on, or as much of it as the study looks at."""
-    return run.data
-
-
-def encoded_of(run: StudyRun) -> Encoded:
-    """``data_of(run)``, encoded; kept in the run folder."""
-    return encode_run(run.folder, data_of(run), progress=False)
-
-
-def codes_of(run: StudyRun) -> Codes:
-    """q(z|x) of ``data_of(run)``."""
-    return encoded_of(run).codes
-
-
 def factors_of(run: StudyRun) -> Factors:
     """The factors of the run's data that vary; unlabelled data is an error."""
-    factors = varied_factors(data_of(run))
+    factors = varied_factors(run.data)
     if factors is None:
-        raise DistaffError(f"{data_of(run).name} has no factors, which this figure is about.")
+        raise DistaffError(f"{run.data.name} has no factors, which this figure is about.")
     return factors
 
 

@@ -15,7 +15,6 @@ from distaff.studies.drawings.runs import (
     Where,
     axis,
     chosen,
-    codes_of,
     factors_of,
     grouped,
     names_in,
@@ -157,6 +156,6 @@ def _by_factor(runs: Sequence[StudyRun], score: str, normalize: bool) -> dict[st
     """The mean over runs of each factor's share."""
     metric = all_metrics()[score]
     options = {"normalize": True} if normalize else {}
-    found: list[Score] = [metric(codes_of(run), factors_of(run), **options) for run in runs]
+    found: list[Score] = [metric(run.codes, factors_of(run), **options) for run in runs]
     parts = [one.per_factor or {} for one in found]
     return {factor: float(np.mean([part[factor] for part in parts])) for factor in parts[0]}
