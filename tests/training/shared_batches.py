@@ -14,7 +14,6 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from distaff.training.kinds import Goal
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
@@ -31,6 +30,7 @@ from distaff.objectives.densities import DENSITIES
 from distaff.objectives.divergences import DIVERGENCES
 from distaff.objectives.evidence import Evidence
 from distaff.objectives.games import DiscriminatorSettings, Game
+from distaff.runs.config import Goal
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner
 from tests import toys

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from distaff.models.latents import LatentSpace
 from distaff.models.posteriors import Posterior
+from distaff.models.precision import single
 
 
 class Players(NamedTuple):
@@ -65,8 +66,7 @@ class InfoGAN(nn.Module):
 
     def verdict(self, features: Tensor) -> Tensor:
         """The discriminator's logits, or the critic's scores, (B,): the higher the more real."""
-        scores: Tensor = self.discriminator["verdict"](features)
-        return scores[:, 0]
+        return single(self.discriminator["verdict"](features))[:, 0]
 
     def read(self, features: Tensor) -> Posterior:
         """Q(c|x)."""

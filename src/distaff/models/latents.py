@@ -21,6 +21,7 @@ from distaff.models.groups import (
     Uniform,
 )
 from distaff.models.posteriors import GroupPosterior, Posterior
+from distaff.models.precision import single
 
 __all__ = [
     "KINDS",
@@ -189,12 +190,11 @@ class LatentSpace:
 
     def posterior(self, parameters: Tensor, temperature: float = TEMPERATURE) -> Posterior:
         """Encoder outputs (B, parameters) → the posterior of all groups, in single precision at least."""
-        parameters = parameters.to(torch.promote_types(parameters.dtype, torch.float32))
         sizes = [group.parameters for group in self.groups.values()]
         parts: dict[str, GroupPosterior] = {
             name: group.posterior(chunk, temperature)
             for (name, group), chunk in zip(
-                self.groups.items(), torch.split(parameters, sizes, dim=1), strict=True
+                self.groups.items(), torch.split(single(parameters), sizes, dim=1), strict=True
             )
         }
         return Posterior(parts)

@@ -10,6 +10,7 @@ from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
 from distaff.models.likelihoods import Bernoulli, Likelihood
 from distaff.models.posteriors import Posterior
+from distaff.models.precision import single
 from distaff.models.priors import Prior
 
 
@@ -84,8 +85,8 @@ class VAE(nn.Module):
         return self.latents.posterior(self.encoder(x), self.temperature)
 
     def decode(self, z: Tensor) -> Likelihood:
-        """p(x|z) of z (B, width)."""
-        return self.likelihood(self.decoder(z))
+        """p(x|z) of z (B, width), in single precision at least."""
+        return self.likelihood(single(self.decoder(z)))
 
     def measure(self, x: Tensor) -> tuple[Posterior, dict[str, Tensor]]:
         """q(z|x), and at one sample of it what the ELBO has of each x.

@@ -11,6 +11,7 @@ from distaff.errors import DistaffError
 from distaff.foundation.binding import ADDED_LATER
 from distaff.models.critic import critic as critic_network
 from distaff.models.latents import LatentSpace
+from distaff.models.precision import single
 from distaff.models.vae import VAE
 from distaff.objectives.objective import Term
 from distaff.objectives.step import Step
@@ -99,7 +100,7 @@ def towards_samples(s: Step, critic: Critic) -> Tensor:
 
 def towards_deceit(s: Step, critic: Critic) -> Tensor:
     """−log (1 − D(z)) (B,) at z ~ p(z): a learned prior's side of the game, that of ``non_saturating``."""
-    return F.softplus(-log_ratio(critic(s.prior_z)))
+    return F.softplus(-log_ratio(single(critic(s.prior_z))))
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class DensityRatio(Term):
     def __call__(self, s: Step) -> Tensor:
         """The critic's estimate on the batch, with gradient to z."""
         critic = s.networks[self.name]
-        estimate = self.reading(critic(s.z)).mean()
+        estimate = self.reading(single(critic(s.z))).mean()
         if self.learning is None or not any(p.requires_grad for p in s.output.prior.parameters()):
             return estimate
         own = self.learning(s, critic).mean()
@@ -140,7 +141,7 @@ class DensityRatio(Term):
 
         Both are detached here: the critic's loss never reaches the encoder.
         """
-        logits = network(torch.cat([z.detach(), r.detach()]))
+        logits = single(network(torch.cat([z.detach(), r.detach()])))
         labels = torch.arange(2, device=z.device).repeat_interleave(
             torch.tensor([len(z), len(r)], device=z.device)
         )

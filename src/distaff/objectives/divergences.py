@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from distaff.errors import unknown
-from distaff.objectives.mixtures import log_joint, single
+from distaff.models.precision import single
+from distaff.objectives.mixtures import log_joint
 from distaff.objectives.objective import FunctionTerm
 from distaff.objectives.step import Step
 from distaff.objectives.terms import marginal_kl

@@ -13,15 +13,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from distaff.models.posteriors import LOG_2PI, GaussianPosterior, GroupPosterior, Posterior
+from distaff.models.precision import single
 
 FLOOR = -60.0
 """Terms below exp(FLOOR) of the largest one count as that: far below rounding, and yet with room for the
 products of the backward pass above 1e-38, under which a CPU takes 50 to 100 times as long."""
-
-
-def single(x: Tensor) -> Tensor:
-    """x in float32, or in float64 if it is: densities are never taken in less."""
-    return x if x.dtype == torch.float64 else x.float()
 
 
 def log_pairs(posterior: Posterior, u: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from distaff.errors import DistaffError
 from distaff.models.posteriors import GaussianPosterior, Posterior
-from distaff.objectives.mixtures import single
+from distaff.models.precision import single
 from distaff.objectives.objective import FunctionTerm, term
 from distaff.objectives.step import Step
 
@@ -17,7 +17,8 @@ Covariance = Callable[[Step], Tensor]
 def of_means(s: Step) -> Tensor:
     """Cov[mu(x)] (D, D) of the Gaussian groups over the batch of all processes, unbiased (DIP-VAE-I)."""
     mu, _ = _gaussians(s.output.posterior)
-    return torch.cov(single(s.processes.gather(mu)).T).reshape(mu.shape[1], -1)
+    with torch.autocast(mu.device.type, enabled=False):
+        return torch.cov(single(s.processes.gather(mu)).T).reshape(mu.shape[1], -1)
 
 
 def of_samples(s: Step) -> Tensor:

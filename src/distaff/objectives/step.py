@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from distaff.models.posteriors import Posterior
+from distaff.models.precision import single
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, Shape, Source, stratified
-from distaff.objectives.mixtures import log_each, log_joint, log_pairs, log_sum_exp, single
+from distaff.objectives.mixtures import log_each, log_joint, log_pairs, log_sum_exp
 
 
 def alone(x: Tensor) -> Tensor:

@@ -105,10 +105,11 @@ class VAELearner:
     def _teach(self, ratio: DensityRatio, z: Tensor, second_batch: Tensor) -> dict[str, Tensor]:
         """One step of a critic: z of the first batch against a reference made from a second one."""
         critic = self.critics[ratio.name]
-        with self.fabric.autocast(), trainable(critic):
-            with torch.no_grad():
-                reference = ratio.reference(self.model, second_batch)
-            loss, accuracy = ratio.critic_loss(critic, z, reference)
+        with trainable(critic):
+            with self.fabric.autocast():
+                with torch.no_grad():
+                    reference = ratio.reference(self.model, second_batch)
+                loss, accuracy = ratio.critic_loss(critic, z, reference)
             descend(self.fabric, critic, self.optimisers[f"critic.{ratio.name}"], loss)
         return {f"{ratio.name}.critic_loss": loss, f"{ratio.name}.critic_accuracy": accuracy}
 

@@ -98,7 +98,8 @@ class FullCovariance(Marginals, nn.Module):
     def sample(self, count: int, like: Tensor) -> Tensor:
         """(count, dims) draws on the device and in the type of ``like``."""
         noise = torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
-        return noise @ self.cholesky.mT.to(like.dtype)
+        with torch.autocast(like.device.type, enabled=False):
+            return noise @ self.cholesky.mT.to(like.dtype)
 
     def kl(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
         """½ [tr(Σ⁻¹ S) + muᵀ Σ⁻¹ mu − D + log |Σ| − log |S|] with Σ = L Lᵀ and S = diag sigma², (B,)."""
@@ -106,8 +107,9 @@ class FullCovariance(Marginals, nn.Module):
             return posterior.log_prob_dims(z).sum(-1) - self.log_prob(z)
         identity = torch.eye(self.dims, device=z.device, dtype=self.log_diagonal.dtype)
         inverse: Tensor = torch.linalg.solve_triangular(self.cholesky, identity, upper=False)
-        spread: Tensor = posterior.logvar.exp() @ inverse.square().sum(0)
-        shift = (posterior.mu @ inverse.mT).square().sum(-1)
+        with torch.autocast(z.device.type, enabled=False):
+            spread: Tensor = posterior.logvar.exp() @ inverse.square().sum(0)
+            shift = (posterior.mu @ inverse.mT).square().sum(-1)
         logdets = 2 * self.log_diagonal.sum() - posterior.logvar.sum(-1)
         return 0.5 * (spread + shift - self.dims + logdets)
 
