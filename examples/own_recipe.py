@@ -15,10 +15,7 @@ import torch
 from sprites import sprites
 
 import distaff
-from distaff.objectives.objective import Objective, term
-from distaff.objectives.schedules import Weight
-from distaff.objectives.step import Step
-from distaff.objectives.terms import kl, nll
+from distaff.objectives import Objective, Step, Weight, kl, nll, term
 
 
 @term

@@ -18,8 +18,8 @@ from distaff.data import catalogue
 from distaff.foundation.binding import public_functions
 from distaff.metrics.catalogue import all_metrics, metrics_table
 from distaff.metrics.declare import card_of
-from distaff.models import networks
-from distaff.models.latents import KINDS
+from distaff.models import infogan_networks, networks
+from distaff.models.latents import KINDS, NOISE
 from distaff.models.priors import kinds as priors
 from distaff.objectives import densities, divergences, recipes, terms
 from distaff.objectives.objective import Term
@@ -131,8 +131,13 @@ def data_options(name: str) -> str:
 @writer
 def network_table() -> str:
     """One row a pair of networks."""
-    rows = [(f"`{name}`", _summary(function)) for name, function in public_functions(networks).items()]
-    return _table(("network", "from"), rows)
+    return _networks(networks)
+
+
+@writer
+def generator_table() -> str:
+    """One row a GAN's networks."""
+    return _networks(infogan_networks)
 
 
 @writer
@@ -150,7 +155,9 @@ def prior_table() -> str:
 @writer
 def latent_table() -> str:
     """One row a kind of latent."""
-    return _table(("latents", "what"), [(f"`{name}`", _summary(kind)) for name, kind in KINDS.items()])
+    rows = [(f"`{name}`", _summary(kind)) for name, kind in KINDS.items()]
+    noise = "Of GANs: N(0, I) beside the codes, which no code tells of; 62 by default."
+    return _table(("latents", "what"), [*rows, (f"`{NOISE}`", noise)])
 
 
 @writer
@@ -191,6 +198,11 @@ def arguments(place: str) -> str:
     return _table(
         ("argument", "default", "meaning"), _arguments(getattr(importlib.import_module(module), name))
     )
+
+
+def _networks(module: ModuleType) -> str:
+    rows = [(f"`{name}`", _summary(function)) for name, function in public_functions(module).items()]
+    return _table(("network", "from"), rows)
 
 
 def _summary(thing: Any) -> str:

@@ -1,16 +1,27 @@
-"""Where observations come from: one file a data set, each with a ``load() -> Dataset``."""
+"""Where observations come from: one file per data set, each with a ``load() -> Dataset``.
+
+To add a data set, write one file here with ``load()`` and ``ABOUT``: it is found by being there, its options
+are the arguments of ``load``, and ``distaff.data.NAME.load()`` opens it.
+
+>>> import distaff
+>>> distaff.data.pinwheel.load(count=80)
+pinwheel: 80 × (2,), arm 4
+"""
 
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 from typing import Any
 
 from distaff.data import arrays, folders
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
+from distaff.data.frameworks import from_torch
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
 from distaff.data.sizes import resized
+from distaff.data.splits import some, some_rows, split, without
 from distaff.errors import DistaffError, unknown
 
 __all__ = [
@@ -20,9 +31,21 @@ __all__ = [
     "FloatImages",
     "Images",
     "from_array",
+    "from_torch",
     "names",
     "open_dataset",
+    "some",
+    "some_rows",
+    "split",
+    "without",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """The file of a data set, as in ``distaff.data.dsprites.load()``, imported when it is asked for."""
+    if not name.startswith("_") and any(module.name == name for module in iter_modules(__path__)):
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module 'distaff.data' has no attribute {name!r}")
 
 
 def names() -> tuple[str, ...]:
