@@ -28,7 +28,7 @@ tables = {
 }
 print(pd.DataFrame(tables).round(3).to_string())
 
-score = distaff.metrics.mig(codes["ICA"], factors, bootstrap=100)
+score = distaff.metrics.mig(codes["ICA"], factors, bootstrap=20)
 low, high = score.interval
 print(f"\nMIG of ICA: {score.value:.3f}, 95% of resamples within {low:.3f} … {high:.3f} ({score.protocol})")
 print("each factor's latent:", score.details["best_latent"])

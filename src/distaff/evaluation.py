@@ -79,7 +79,7 @@ def evaluate_path(
         metrics: default, all, or names such as mig,dci; auto is the FactorVAE score of a run and the default
             table of an npz file.
         factor_bins: bin real-valued factors into this many classes, for metrics that need classes.
-        bootstrap: resamples for intervals.
+        bootstrap: halves of the rows to score for intervals: 0 for none, 20 for ten times the work.
         seed: of every draw.
         out: where the scores go as JSON; by default scores.json in a run folder.
         progress: show what is going on.

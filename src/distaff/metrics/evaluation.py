@@ -71,7 +71,7 @@ def evaluate(
             such as ``["mig", "mig:chen18"]``.
         factor_bins: bin real-valued factors into this many classes of equal width, for metrics that need
             classes (``distaff.metrics.quantize_factors`` has other ways).
-        bootstrap: number of resamples for intervals.
+        bootstrap: halves of the rows to score for intervals: 0 for none, 20 for ten times the work.
         seed: of every draw.
 
     Metrics that cannot be had for these data are left out of ``"default"`` and ``"all"``, with the reasons in
