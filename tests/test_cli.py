@@ -148,3 +148,16 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(images, tmp_path):
     assert "Traceback" not in done.stderr
     assert sorted(path.name for path in (out / "checkpoint").iterdir()) == before
     assert distaff("resume", out).end().returncode == 0
+
+
+def test_the_line_is_evaluated_and_reported_though_no_metric_fits_it(tmp_path, capsys):
+    """Every point has a class of its own, so that the factor cannot be held fixed: that is said, no error."""
+    flags = ["--data", "line", "--latents", "1", "--batch-size", "8", "--out", tmp_path / "run"]
+    assert in_process(capsys, "train", "vae", *flags, "--steps", "4", "--no-progress")[0] == 0
+    code, said = in_process(capsys, "evaluate", tmp_path / "run", "--no-progress")
+    assert code == 0
+    assert "reconstruction_error" in said
+    assert "factor_vae_score: left out, every row has its own value of factor 'point'" in said
+    assert in_process(capsys, "report", tmp_path / "run", "--no-progress")[0] == 0
+    code, said = in_process(capsys, "evaluate", tmp_path / "run", "--metrics", "factor_vae_score")
+    assert code == 2, "what was named is asked for"

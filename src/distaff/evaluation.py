@@ -1,5 +1,6 @@
 """What a run has learnt: its codes over the whole data set, its scores, its traversals."""
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +17,9 @@ from distaff.data.dataset import Dataset
 from distaff.errors import DistaffError
 from distaff.files import atomic_file
 from distaff.metrics import Factors, Score, as_factors
-from distaff.metrics.codes_file import evaluate_file, write_scores
+from distaff.metrics.codes_file import evaluate_file
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
+from distaff.metrics.scores_file import ELBO, Scores, Setup
 from distaff.models.coding import code_tensors, codes_from, joined
 from distaff.models.latents import LatentSpace
 from distaff.models.representation import Representation
@@ -26,6 +28,9 @@ from distaff.runs.folder import RunFolder, warn
 from distaff.runs.latent_names import read_names, titled
 from distaff.runs.load import load, open_data
 from distaff.training.progress import Progress
+
+AUTOMATIC = "factor_vae_score"
+"""What a run is scored by when nothing else is asked for."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +118,13 @@ def evaluate_run(
     """Score a run over its whole data set and write ``scores.json``; arguments as of ``evaluate_path``."""
     folder = RunFolder(Path(run))
     data = open_data(folder)
+    began = time.monotonic()
     encoded = encode_run(folder, data, progress)
     evaluation = evaluate_encoded(encoded, data, metrics, factor_bins, bootstrap, seed)
-    write_scores(folder.scores if out is None else out, evaluation, step=trained_steps(folder))
+    step = trained_steps(folder)
+    known = Scores.read(folder.scores).at(step) if out is None else Scores(step)
+    known = known.plus(evaluation, Setup(seed=seed, factor_bins=factor_bins)).spent(time.monotonic() - began)
+    known.write(folder.scores if out is None else Path(out))
     return evaluation
 
 
@@ -128,31 +137,30 @@ def evaluate_encoded(
     seed: int = 0,
 ) -> Evaluation:
     """For a VAE reconstruction error and KL over the whole set; then metrics, with the factors that vary."""
-    own = elbo_scores(encoded)
-    factors = varied_factors(data)
-    if metrics == "auto" and factors is None:
-        return Evaluation(own, {"factor_vae_score": "it needs factors."})
-    chosen = "factor_vae_score" if metrics == "auto" else metrics
+    own, auto = elbo(encoded), metrics == "auto"
     found = evaluate_scores(
         encoded.standard_codes,
-        factors,
-        metrics=chosen,
+        varied_factors(data),
+        metrics=AUTOMATIC if auto else metrics,
         factor_bins=factor_bins,
         bootstrap=bootstrap,
         seed=seed,
+        strict=False if auto else None,
     )
-    return Evaluation(own + found.scores, found.skipped)
+    return Evaluation(own.scores + found.scores, {**own.skipped, **found.skipped})
 
 
-def elbo_scores(encoded: Encoded) -> tuple[Score, ...]:
+def elbo(encoded: Encoded) -> Evaluation:
     """Reconstruction error and KL over the whole set: what any VAE has, with or without labels."""
     if encoded.nll is None or encoded.kl is None or encoded.kl_per_latent is None:
-        return ()
+        return Evaluation((), {ELBO: "the model has no likelihood."})
     error, kl = (float(values.mean(dtype=np.float64)) for values in (encoded.nll, encoded.kl))
     per_latent = dict(zip(encoded.codes.names, encoded.kl_per_latent.tolist(), strict=True))
-    return (
-        Score("reconstruction_error", error, "−E log p(x|z), nats", "lower"),
-        Score("kl", kl, "E KL(q(z|x) ‖ p(z)), nats", "lower", per_latent=per_latent),
+    return Evaluation(
+        (
+            Score("reconstruction_error", error, "−E log p(x|z), nats", "lower", metric=ELBO),
+            Score("kl", kl, "E KL(q(z|x) ‖ p(z)), nats", "lower", per_latent=per_latent, metric=ELBO),
+        )
     )
 
 

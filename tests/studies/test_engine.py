@@ -80,6 +80,35 @@ def test_some_observations_stand_for_all_once_trained(tiny, tmp_path):
     assert modified(results, "checkpoint") == trained
 
 
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("observations", [None, 100])
+def test_evaluating_a_finished_run_by_itself_leaves_the_study_as_it_is(tiny, tmp_path, observations):
+    path = write(tmp_path, tiny, ["vae"], metrics=["mig", "dci"], observations=observations)
+    before = studies.run(path, out=tmp_path / "out", progress=False)
+    (run,) = Results.read(tmp_path / "out").all_runs
+    for arguments in ({}, {"metrics": "mig,sap", "seed": 3}, {"metrics": "mig", "factor_bins": 2}):
+        evaluate_run(run.folder.path, progress=False, **arguments)
+    assert list(studies.status(tmp_path / "out")["state"]) == ["finished"]
+    after = Results.read(tmp_path / "out").table
+    pd.testing.assert_frame_equal(
+        after.drop(columns="scoring_seconds"), before.drop(columns="scoring_seconds")
+    )
+    assert studies.table(tmp_path / "out", metric="mig")["mean"].tolist() == before["mig"].tolist()
+
+
+@pytest.mark.usefixtures("here")
+def test_what_evaluate_measured_the_study_does_not_measure_again(tiny, tmp_path, monkeypatch):
+    path = write(tmp_path, tiny, ["vae"], metrics=["mig"])
+    studies.run(path, out=tmp_path / "out", progress=False)
+    (run,) = Results.read(tmp_path / "out").all_runs
+    own = evaluate_run(run.folder.path, metrics="sap", progress=False)
+    path.write_text(path.read_text().replace("- mig", "- mig\n- sap"))
+    monkeypatch.setattr("distaff.studies.scoring.evaluate_scores", None)
+    table = studies.run(path, out=tmp_path / "out", progress=False)
+    assert list(table["state"]) == ["finished"]
+    assert table["sap"].tolist() == [own.scores[-1].value]
+
+
 def wait_for(what, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not what():

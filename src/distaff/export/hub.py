@@ -1,6 +1,5 @@
 """A run as a folder in the Hugging Face layout: weights, config, a card with scores, a traversal picture."""
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from distaff.evaluation import drawable, encode_run, evaluate_encoded, trained_s
 from distaff.export.card import PICTURE, model_card
 from distaff.export.formats import Written, refuse_existing
 from distaff.files import finite, write_text
+from distaff.metrics.scores_file import Scores, Setup
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
@@ -62,13 +62,9 @@ def _scores(
     folder: RunFolder, data: Dataset | None, step: int, progress: bool
 ) -> Sequence[Mapping[str, Any]]:
     """What ``distaff evaluate`` found of this checkpoint, or finds now."""
-    if folder.scores.is_file():
-        found = json.loads(folder.scores.read_text(encoding="utf-8"))
-        if found["step"] == step:
-            scores: list[dict[str, Any]] = found["scores"]
-            return scores
-    if data is None:
-        return []
+    known = [e.content for e in Scores.read(folder.scores).at(step).of(Setup()) if not e.reason]
+    if known or data is None:
+        return known
     found = evaluate_encoded(encode_run(folder, data, progress), data)
     return [finite(score.to_dict()) for score in found.scores]
 

@@ -1,7 +1,7 @@
 """Metrics: arrays in, a ``Score`` out; nothing here needs a model or a framework."""
 
 from distaff.metrics.catalogue import metrics_table
-from distaff.metrics.codes_file import evaluate_file, read_codes, write_codes, write_scores
+from distaff.metrics.codes_file import evaluate_file, read_codes, write_codes
 from distaff.metrics.correlations import correlation_matrix
 from distaff.metrics.dci import DCI, dci
 from distaff.metrics.dci_es import DCIES, dci_es
@@ -20,6 +20,7 @@ from distaff.metrics.misjed import misjed
 from distaff.metrics.modularity import modularity
 from distaff.metrics.sap import sap
 from distaff.metrics.score import Score
+from distaff.metrics.scores_file import write_scores
 from distaff.metrics.separability import separability, total_correlation, total_information
 from distaff.metrics.sepin import indin, sepin, windin, wsepin
 from distaff.metrics.udr import udr

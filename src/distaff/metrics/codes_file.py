@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from distaff.codes import Codes
 from distaff.errors import DistaffError
-from distaff.files import atomic_file, write_json
+from distaff.files import atomic_file
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
 from distaff.metrics.inputs import Factors, as_factors
+from distaff.metrics.scores_file import Setup, write_scores
 
 _MEANS = ("means", "mean", "mu", "codes", "z")
 _LOGVARS = ("logvars", "logvar", "log_variances")
@@ -84,14 +85,8 @@ def evaluate_file(
         report=report,
     )
     if out is not None:
-        write_scores(out, evaluation)
+        write_scores(out, evaluation, Setup(seed=seed, factor_bins=factor_bins))
     return evaluation
-
-
-def write_scores(path: Path | str, evaluation: Evaluation, **facts: Any) -> None:
-    """Write scores, with their settings and breakdowns, and the reasons for absent ones, as JSON."""
-    scores = [score.to_dict() for score in evaluation.scores]
-    write_json(Path(path), {**facts, "scores": scores, "skipped": dict(evaluation.skipped)})
 
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:

@@ -1,7 +1,7 @@
 """``evaluate``: many metrics of one representation in one table."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import pandas as pd
@@ -98,8 +98,13 @@ def evaluate_scores(
     bootstrap: int = 0,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
+    strict: bool | None = None,
 ) -> Evaluation:
-    """As ``evaluate``, with whole ``Score`` objects; ``report`` is told each metric before it runs."""
+    """As ``evaluate``, with whole ``Score`` objects.
+
+    ``report`` is told each metric before it runs. Metrics that cannot be had are an error where ``strict``,
+    by default if they were named one by one.
+    """
     chosen = requested(metrics, factor_bins, bootstrap, seed)
     check_index(codes, factors)
     codes = as_codes(codes, logvar)
@@ -107,20 +112,21 @@ def evaluate_scores(
     if factors is not None:
         factors = as_factors(factors) if factor_bins is None else quantize_factors(factors, factor_bins)
         paired = labelled(codes, factors)
-    named = metrics not in ("default", "all")
+    strict = metrics not in ("default", "all") if strict is None else strict
     scores: list[Score] = []
     skipped: dict[str, str] = {}
     for name, protocol in chosen:
-        label = name if protocol is None else f"{name}:{protocol}"
+        label = metric_label(name, protocol)
         try:
-            missing = None if named else _missing(name, protocol, codes, paired)
+            missing = None if strict else _missing(name, protocol, codes, paired)
             if missing:
                 raise DistaffError(missing)
             if report:
                 report(label)
-            scores += _scores(name, protocol, codes, paired, bootstrap, seed)
+            found = _scores(name, protocol, codes, paired, bootstrap, seed)
+            scores += [replace(score, metric=label) for score in found]
         except DistaffError as error:
-            if named:
+            if strict:
                 raise
             skipped[label] = str(error)
     return Evaluation(tuple(scores), skipped)
@@ -160,6 +166,12 @@ def selected(metrics: Selection) -> list[tuple[str, str | None]]:
     if not chosen:
         raise DistaffError("no metrics were asked for: give names, 'default' or 'all'.")
     return chosen
+
+
+def metric_label(name: str, protocol: str | None) -> str:
+    """``mig`` for the metric's first protocol, ``mig:chen18`` for another."""
+    default = card_of(all_metrics()[name]).protocols[0]
+    return name if protocol in (None, default) else f"{name}:{protocol}"
 
 
 def _missing(

@@ -35,6 +35,8 @@ class Score:
         interval: a (low, high) 95% interval, if asked for: see ``distaff.metrics.intervals``.
         details: what else a reader may want: the MI matrix, active latents, counts of votes.
         notes: sentences about what was dropped, pruned or out of range.
+        metric: what ``evaluate`` was asked for, such as ``dci`` or ``mig:chen18``; some metrics have several
+            scores.
         basis: what the interval must know of the value.
     """
 
@@ -48,6 +50,7 @@ class Score:
     interval: tuple[float, float] | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    metric: str = ""
     basis: Basis = field(default=Basis(), compare=False)
 
     def __float__(self) -> float:
@@ -65,7 +68,7 @@ class Score:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON-ready values; arrays become lists. The basis is left out: the interval is made."""
         kept = {key: value for key, value in asdict(self).items() if key != "basis"}
-        return {key: _plain(value) for key, value in kept.items() if value not in (None, {}, ())}
+        return {key: _plain(value) for key, value in kept.items() if value not in (None, {}, (), "")}
 
 
 def _plain(value: Any) -> Any:

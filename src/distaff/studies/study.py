@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from distaff.errors import DistaffError, unknown
 from distaff.files import yaml_text
 from distaff.foundation.binding import find_function
-from distaff.metrics.evaluation import selected
+from distaff.metrics.evaluation import metric_label, selected
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS
 from distaff.studies.grid import combinations
@@ -194,17 +194,7 @@ def _metrics(metrics: Any) -> tuple[str, ...]:
         metrics = metrics if metrics in SELECTIONS else [metrics]
     elif not isinstance(metrics, list):
         raise DistaffError(f"metrics are default, all or a list of names, not {metrics!r}.")
-    return tuple(dict.fromkeys(map(metric_label, selected(metrics)))) if metrics else ()
-
-
-def metric_label(entry: tuple[str, str | None]) -> str:
-    """``mig`` for the metric's first protocol, ``mig:chen18`` for another."""
-    from distaff.metrics.catalogue import all_metrics
-    from distaff.metrics.declare import card_of
-
-    name, protocol = entry
-    default = card_of(all_metrics()[name]).protocols[0]
-    return name if protocol in (None, default) else f"{name}:{protocol}"
+    return tuple(dict.fromkeys(metric_label(*entry) for entry in selected(metrics))) if metrics else ()
 
 
 def _drawing(entry: Any) -> Drawing:

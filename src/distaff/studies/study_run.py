@@ -4,8 +4,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from distaff.evaluation import encode_run
 from distaff.files import write_json
 from distaff.foundation.binding import bind, to_plain
 from distaff.metrics import Score
+from distaff.metrics.scores_file import ELBO, Entry, Scores, Setup
 from distaff.models.coding import codes_from
 from distaff.models.representation import Representation
 from distaff.runs.data_call import DataConfig
@@ -83,11 +83,9 @@ class StudyRun:
     @property
     def is_scored(self) -> bool:
         """Whether all the study's metrics were computed, or found impossible, after the last step."""
-        content = self._scores_file
-        if content.get("observations") != self.observations:
-            return False
-        done = content.get("asked", ())
-        return int(content.get("step", -1)) >= self.steps and set(self.metrics) <= set(done)
+        known = self._scores
+        done = {entry.metric for entry in known.of(Setup(self.observations))}
+        return (known.step or -1) >= self.steps and {ELBO, *self.metrics} <= done
 
     @property
     def saved_step(self) -> int:
@@ -118,17 +116,18 @@ class StudyRun:
     @property
     def scores(self) -> dict[str, Score]:
         """What it scored, by the table's column: ``mig``, ``mig:chen18``, ``reconstruction``, ``kl``."""
-        return {column_of(entry): score_from(entry) for entry in self._scores_file.get("scores", [])}
+        scores = [entry.score for entry in self._entries if not entry.reason]
+        return {column_of(score): score for score in scores}
 
     @property
     def skipped(self) -> dict[str, str]:
         """Metrics that this run's codes did not allow, and why."""
-        return dict(self._scores_file.get("skipped", {}))
+        return {e.metric: e.reason for e in self._entries if e.reason and e.metric != ELBO}
 
     @property
     def scoring_seconds(self) -> float | None:
         """How long its metrics took."""
-        return self._scores_file.get("seconds")
+        return self._scores.seconds if self._entries else None
 
     @property
     def made_with(self) -> dict[str, Any]:
@@ -177,8 +176,12 @@ class StudyRun:
         return _read_json(self.failure_file).get("error") if self.failure_file.exists() else None
 
     @property
-    def _scores_file(self) -> dict[str, Any]:
-        return _read_json(self.folder.scores)
+    def _scores(self) -> Scores:
+        return Scores.read(self.folder.scores)
+
+    @property
+    def _entries(self) -> list[Entry]:
+        return self._scores.of(Setup(self.observations), [ELBO, *self.metrics])
 
 
 WORK = ".work.json"
@@ -219,34 +222,16 @@ class Work:
         return True
 
 
-def column_of(entry: Mapping[str, Any]) -> str:
+def column_of(score: Score) -> str:
     """A score's column in the table: its name, with the protocol where that is not the metric's first."""
-    protocol = str(entry.get("metric", "")).partition(":")[2]
-    name = "reconstruction" if entry["name"] == "reconstruction_error" else entry["name"]
+    protocol = score.metric.partition(":")[2]
+    name = "reconstruction" if score.name == "reconstruction_error" else score.name
     return f"{name}:{protocol}" if protocol else name
-
-
-def score_from(entry: Mapping[str, Any]) -> Score:
-    """A score as ``scores.json`` holds it; what JSON could not hold is NaN again."""
-    known = {field.name for field in fields(Score)}
-    values = {key: _restored(value) for key, value in entry.items() if key in known}
-    for name in ("interval", "notes"):
-        if name in values:
-            values[name] = tuple(values[name])
-    return Score(**values)
 
 
 @lru_cache(maxsize=2)
 def _open(call: str, observations: int | None) -> Dataset:
     return some(DataConfig(**bind(DataConfig, json.loads(call))).reopen(), observations)
-
-
-def _restored(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _restored(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_restored(item) for item in value]
-    return float("nan") if value is None else value
 
 
 def _last_line(path: Path) -> dict[str, Any]:

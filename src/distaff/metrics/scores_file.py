@@ -1,0 +1,167 @@
+"""``scores.json``: what was measured, in the one shape that every command writes and reads.
+
+``{"step": 300000, "seconds": 12.3, "scores": [{"metric": "mig:chen18", "observations": null, "seed": 0,
+"factor_bins": null, "name": "mig", "value": 0.31, …}], "skipped": [{"metric": "sap", …, "reason": "…"}]}``:
+of the weights after ``step``, over so many ``observations``, null for all.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from distaff.files import write_json
+from distaff.metrics.evaluation import Evaluation
+from distaff.metrics.score import Score
+
+ELBO = "elbo"
+"""What the reconstruction error and the KL are filed under."""
+ELBO_SCORES = ("reconstruction_error", "kl")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What tells two measurements by one metric of one model apart.
+
+    Args:
+        observations: how many of the data set were scored; None for all.
+        seed: of every draw.
+        factor_bins: classes that real-valued factors were brought to; None if they were left as they are.
+    """
+
+    observations: int | None = None
+    seed: int = 0
+    factor_bins: int | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One score, or why a metric has none.
+
+    Args:
+        metric: what was asked for, such as ``mig:chen18``.
+        setup: how it was measured.
+        content: the score's fields as JSON holds them; of a metric without one nothing.
+        reason: why it has none.
+    """
+
+    metric: str
+    setup: Setup = Setup()
+    content: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> "Entry":
+        """The entry that the file holds."""
+        setup = Setup(**{part.name: entry[part.name] for part in fields(Setup)})
+        reason = entry.get("reason", "")
+        return cls(str(entry["metric"]), setup, {} if reason else _checked(entry), str(reason))
+
+    @property
+    def score(self) -> Score:
+        """The score; what JSON could not hold is NaN again."""
+        known = {field.name for field in fields(Score)}
+        values = {key: _restored(value) for key, value in self.content.items() if key in known}
+        for name in ("interval", "notes"):
+            if name in values:
+                values[name] = tuple(values[name])
+        return replace(Score(**values), metric=self.metric)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry as the file holds it."""
+        own = {"metric": self.metric, **asdict(self.setup)}
+        return {**own, "reason": self.reason} if self.reason else {**self.content, **own}
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a file of scores holds.
+
+    Args:
+        step: of the weights that were measured; None for codes from elsewhere.
+        entries: the scores, and the metrics that have none.
+        seconds: how long all of them took.
+    """
+
+    step: int | None = None
+    entries: tuple[Entry, ...] = ()
+    seconds: float = 0.0
+
+    @classmethod
+    def read(cls, path: Path) -> "Scores":
+        """The content of a file; nothing if it is absent, cut short or no file of scores."""
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            step = None if content.get("step") is None else int(content["step"])
+            return cls(step, tuple(_entries(content)), float(content.get("seconds", 0.0)))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return cls()
+
+    def write(self, path: Path) -> None:
+        """Write the file."""
+        parts = {
+            "scores": [entry.to_dict() for entry in self.entries if not entry.reason],
+            "skipped": [entry.to_dict() for entry in self.entries if entry.reason],
+        }
+        write_json(path, {"step": self.step, "seconds": round(self.seconds, 2), **parts})
+
+    def at(self, step: int) -> "Scores":
+        """These scores if they are of the weights after ``step``, none otherwise."""
+        return self if self.step == step else Scores(step)
+
+    def plus(self, evaluation: Evaluation, setup: Setup = Setup()) -> "Scores":
+        """These scores and those of an evaluation, in place of what they had of the same metrics."""
+        new = [Entry(score.metric, setup, score.to_dict()) for score in evaluation.scores]
+        new += [Entry(metric, setup, reason=why) for metric, why in evaluation.skipped.items()]
+        replaced = {entry.metric for entry in new}
+        kept = [e for e in self.entries if e.setup != setup or e.metric not in replaced]
+        return Scores(self.step, (*kept, *new), self.seconds)
+
+    def spent(self, seconds: float) -> "Scores":
+        """The same, after so many more seconds."""
+        return replace(self, seconds=self.seconds + seconds)
+
+    def of(self, setup: Setup, metrics: Iterable[str] | None = None) -> list[Entry]:
+        """The entries of some metrics, by default all, that were measured in this way."""
+        wanted = None if metrics is None else set(metrics)
+        return [e for e in self.entries if e.setup == setup and (wanted is None or e.metric in wanted)]
+
+
+def write_scores(path: Path | str, evaluation: Evaluation, setup: Setup = Setup()) -> None:
+    """Write scores, with their settings and breakdowns, and the reasons for absent ones, as JSON."""
+    Scores().plus(evaluation, setup).write(Path(path))
+
+
+def _entries(content: Mapping[str, Any]) -> Iterable[Entry]:
+    if isinstance(content["skipped"], Mapping):
+        return _entries_of_first_version(content)
+    return [Entry.from_dict(entry) for entry in (*content["scores"], *content["skipped"])]
+
+
+def _entries_of_first_version(content: Mapping[str, Any]) -> Iterable[Entry]:
+    """Version 0.1 had two shapes: a study's scores named their metric, those of ``evaluate`` did not."""
+    setup = Setup(content.get("observations"))
+    of_study = "asked" in content
+    for one in content["scores"]:
+        unnamed = ELBO if one["name"] in ELBO_SCORES else ""
+        yield Entry(one.get("metric", unnamed), setup, _checked(one))
+    if of_study and not any(one["name"] in ELBO_SCORES for one in content["scores"]):
+        yield Entry(ELBO, setup, reason="the model has no likelihood.")
+    for metric, reason in content["skipped"].items() if of_study else ():
+        yield Entry(metric, setup, reason=str(reason))
+
+
+def _checked(score: Mapping[str, Any]) -> dict[str, Any]:
+    texts = score["name"], score["protocol"]
+    if not all(isinstance(text, str) for text in texts) or not isinstance(score["value"], float | int | None):
+        raise ValueError(f"{texts} is no score")
+    return dict(score)
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _restored(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_restored(item) for item in value]
+    return float("nan") if value is None else value
