@@ -23,8 +23,9 @@ from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.objective import Objective
 from distaff.training.batches import Batches
-from distaff.training.learner import Learner, VAELearner, make_adam
+from distaff.training.learner import Learner, VAELearner
 from distaff.training.loop import fit
+from distaff.training.optimisers import make_adam
 from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
 

@@ -26,7 +26,8 @@ from distaff.objectives.critics import (
 from distaff.objectives.step import Step
 from distaff.runs.log import read_log
 from distaff.training.batches import Batches, seed_step
-from distaff.training.learner import VAELearner, make_adam
+from distaff.training.learner import VAELearner
+from distaff.training.optimisers import make_adam
 from distaff.training.train import train
 from tests import toys
 
@@ -81,7 +82,7 @@ def test_the_total_correlation_pulls_at_the_encoder(monkeypatch):
             torch.nn.init.normal_(parameter, std=0.5)
         remembered = []
         monkeypatch.setattr(
-            "distaff.training.learner.descend", lambda *call, seen=remembered: seen.append(call[-1])
+            "distaff.training.learner.descend", lambda *call, seen=remembered: seen.append(call[3])
         )
         seed_step(0, 0, 0)
         learner.update(Batches(data, 32, 0, torch.device("cpu")), 0)

@@ -47,7 +47,16 @@ from distaff.objectives.moments import (
     unit_variances,
 )
 from distaff.objectives.objective import Objective, Term, term
-from distaff.objectives.schedules import Linear, Weight, weight_at
+from distaff.objectives.schedules import (
+    Cosine,
+    Cyclic,
+    Exponential,
+    Linear,
+    Pieces,
+    Schedule,
+    Weight,
+    weight_at,
+)
 from distaff.objectives.step import Step
 from distaff.objectives.terms import (
     AnchoredInformation,
@@ -69,14 +78,19 @@ from distaff.objectives.terms import (
 __all__ = [
     "AnchoredInformation",
     "CapacityGap",
+    "Cosine",
     "CriticSettings",
+    "Cyclic",
     "Density",
     "DiscriminatorSettings",
     "Divergence",
     "Evidence",
+    "Exponential",
     "Game",
     "Linear",
     "Objective",
+    "Pieces",
+    "Schedule",
     "Step",
     "Term",
     "Weight",

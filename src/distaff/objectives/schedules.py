@@ -1,48 +1,195 @@
-"""Weights: a number, or a function of the step number that can be written down."""
+"""Weights: a number, or a schedule over the steps that can be written down.
 
+One grammar for every weight, for temperatures and learning rates: ``linear:0:35:10000`` goes from 0 at step 0
+to 35 at step 10,000 and stays there; likewise ``cosine:…`` and ``exponential:…``; ``cyclic:0:4:1000`` rises
+anew every 1,000 steps. Several in a row, commas between them, follow each other:
+``linear:0:1e-3:500,cosine:1e-3:1e-5:9500`` is a warm-up and a decay. To add a shape, write one subclass of
+``Ramp`` here.
+"""
+
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 from distaff.errors import DistaffError
+from distaff.foundation.text import Item, read_items
+
+
+class Schedule:
+    """A weight that is a function of the step; its text form is what ``parse`` reads."""
+
+    def __call__(self, index: int) -> float:
+        """The weight at step ``index``."""
+        raise TypeError(f"{type(self).__name__} does not say what it is at a step")
+
+    def shortened(self, scale: float) -> "Schedule":
+        """The same with its steps multiplied by ``scale``."""
+        raise TypeError(f"{type(self).__name__} does not say how it is shortened")
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest weight it takes."""
+        raise TypeError(f"{type(self).__name__} does not say between what it lies")
+
+    @classmethod
+    def parse(cls, text: str) -> "Schedule | float":
+        """The schedule of a text; a plain number is itself.
+
+        >>> Schedule.parse("cosine:1:0:100")(50)
+        0.5
+        """
+        first, *others = read_items(text)
+        if others:
+            return Pieces(tuple(_ramp(item, text) for item in (first, *others)))
+        if first.arguments:
+            return _ramp(first, text)
+        try:
+            return float(text)
+        except ValueError:
+            raise _unreadable(text) from None
 
 
 @dataclass(frozen=True)
-class Linear:
-    """From ``start`` at step 0 to ``end`` at step ``steps``, then constant; written ``linear:0:35:10000``."""
+class Ramp(Schedule):
+    """From ``start`` at step 0 to ``end`` at step ``steps``, then constant; a subclass says how."""
 
     start: float
     end: float
     steps: int
 
+    def __post_init__(self) -> None:
+        if not (self.steps > 0 and math.isfinite(self.start) and math.isfinite(self.end)):
+            raise DistaffError(f"the schedule {self} needs a positive number of steps and finite ends.")
+
+    def share(self, time: float) -> float:
+        """How much of the way is done at ``time``, which runs from 0 to 1."""
+        raise TypeError(f"{type(self).__name__} does not say along which curve it goes")
+
     def __call__(self, index: int) -> float:
         """The weight at step ``index``."""
-        return self.start + (self.end - self.start) * min(1.0, index / self.steps)
+        return self.start + (self.end - self.start) * self.share(min(1.0, index / self.steps))
 
-    @classmethod
-    def parse(cls, text: str) -> "Linear | float":
-        """Read ``linear:START:END:STEPS``; a plain number is itself."""
-        kind, *numbers = text.split(":")
-        try:
-            if not numbers:
-                return float(kind)
-            if kind == "linear" and len(numbers) == 3 and int(numbers[2]) > 0:
-                return cls(float(numbers[0]), float(numbers[1]), int(numbers[2]))
-        except ValueError:
-            pass
-        raise DistaffError(f"the weight {text!r} is neither a number nor linear:START:END:STEPS.")
+    def shortened(self, scale: float) -> "Ramp":
+        """The same over ``scale`` times as many steps."""
+        return replace(self, steps=max(1, round(self.steps * scale)))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Its ends."""
+        return min(self.start, self.end), max(self.start, self.end)
 
     def __str__(self) -> str:
-        return f"linear:{self.start:g}:{self.end:g}:{self.steps}"
+        return f"{type(self).__name__.lower()}:{_number(self.start)}:{_number(self.end)}:{self.steps}"
 
 
-Weight = float | Linear
+class Linear(Ramp):
+    """Along a straight line; written ``linear:0:35:10000``."""
+
+    def share(self, time: float) -> float:
+        """The time itself."""
+        return time
 
 
-def shortened(value: Any, scale: float) -> Any:
-    """A schedule whose steps are multiplied by ``scale``; anything else as it is."""
-    return replace(value, steps=max(1, round(value.steps * scale))) if isinstance(value, Linear) else value
+class Cosine(Ramp):
+    """Along half a cosine, slow at both ends (Loshchilov & Hutter 2017); written ``cosine:1e-3:0:10000``."""
+
+    def share(self, time: float) -> float:
+        """(1 − cos πt) / 2."""
+        return (1 - math.cos(math.pi * time)) / 2
+
+
+class Exponential(Ramp):
+    """By the same factor at every step, between positive numbers; written ``exponential:10:1:2000``."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.start > 0 and self.end > 0):
+            raise DistaffError(f"{self} must go between positive numbers: by factors, 0 is never reached.")
+
+    def __call__(self, index: int) -> float:
+        """start · (end / start)^t."""
+        return float(self.start * (self.end / self.start) ** min(1.0, index / self.steps))
+
+
+class Cyclic(Ramp):
+    """Up within half of every ``steps`` steps, held for the other half, then anew (Fu et al. 2019).
+
+    Written ``cyclic:0:4:1000``.
+    """
+
+    def __call__(self, index: int) -> float:
+        """The weight at step ``index``."""
+        return self.start + (self.end - self.start) * min(1.0, 2 * (index % self.steps) / self.steps)
+
+
+@dataclass(frozen=True)
+class Pieces(Schedule):
+    """Ramps one after another, each for its own number of steps; the last one holds its end."""
+
+    ramps: tuple[Ramp, ...]
+
+    def __call__(self, index: int) -> float:
+        """The weight at step ``index``."""
+        for ramp in self.ramps[:-1]:
+            if index < ramp.steps:
+                return ramp(index)
+            index -= ramp.steps
+        return self.ramps[-1](index)
+
+    def shortened(self, scale: float) -> "Pieces":
+        """Every piece over ``scale`` times as many steps."""
+        return Pieces(tuple(ramp.shortened(scale) for ramp in self.ramps))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """That of all pieces."""
+        ends = [end for ramp in self.ramps for end in ramp.range]
+        return min(ends), max(ends)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.ramps))
+
+
+Weight = float | Schedule
 
 
 def weight_at(weight: Weight, index: int) -> float:
     """The value of a weight at a step."""
-    return weight(index) if callable(weight) else weight
+    return weight(index) if isinstance(weight, Schedule) else weight
+
+
+def weight_range(weight: Weight) -> tuple[float, float]:
+    """The lowest and the highest value of a weight."""
+    return weight.range if isinstance(weight, Schedule) else (weight, weight)
+
+
+def shortened(value: Any, scale: float) -> Any:
+    """A schedule whose steps are multiplied by ``scale``; anything else as it is."""
+    return value.shortened(scale) if isinstance(value, Schedule) else value
+
+
+def _ramp(item: Item, text: str) -> Ramp:
+    kinds = {kind.__name__.lower(): kind for kind in Ramp.__subclasses__()}
+    try:
+        start, end, steps = item.arguments
+        if not item.name and item.head in kinds and int(steps) > 0:
+            return kinds[item.head](float(start), float(end), int(steps))
+    except DistaffError:
+        raise
+    except ValueError:
+        pass
+    raise _unreadable(text)
+
+
+def _unreadable(text: str) -> DistaffError:
+    first, *others = (kind.__name__.lower() for kind in Ramp.__subclasses__())
+    return DistaffError(
+        f"the weight {text!r} is neither a number nor {first}:START:END:STEPS (or {', '.join(others)} "
+        "alike), nor several of these with commas between them."
+    )
+
+
+def _number(value: float) -> str:
+    """A number in as few digits as give it back."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

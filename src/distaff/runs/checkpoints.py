@@ -16,6 +16,8 @@ from distaff.errors import DistaffError
 from distaff.files import atomic_file, atomic_folder, sha256, write_json
 
 KEPT = 2
+IN_FILES = ("average", "model")
+"""The modules whose weights have files of their own; the first there is is the trained model."""
 
 
 class Trained(Protocol):
@@ -32,13 +34,14 @@ class Trained(Protocol):
 
 def save(folder: Path, learner: Trained, step: int, facts: Mapping[str, Any]) -> None:
     """Write ``folder/step-…`` with all weights, optimiser states and the step, then drop older ones."""
-    weights = learner.modules["model"].state_dict()
-    others = {name: module for name, module in learner.modules.items() if name != "model"}
+    own = {name: learner.modules[name].state_dict() for name in IN_FILES if name in learner.modules}
+    others = {name: module for name, module in learner.modules.items() if name not in own}
     training = {f"{name}/{key}": v for name, m in others.items() for key, v in m.state_dict().items()}
     for name, optimiser in learner.optimisers.items():
         training |= {f"optimiser/{name}/{key}": v for key, v in _optimiser_tensors(optimiser).items()}
     with atomic_folder(folder / f"step-{step:09d}") as new:
-        _save_tensors(weights, new / "model.safetensors")
+        for name, weights in own.items():
+            _save_tensors(weights, new / f"{name}.safetensors")
         _save_tensors(training, new / "training.safetensors")
         hashes = {file.name: sha256(file) for file in new.iterdir()}
         write_json(new / "checkpoint.json", {"step": step, **facts, "sha256": hashes})
@@ -49,7 +52,8 @@ def save(folder: Path, learner: Trained, step: int, facts: Mapping[str, Any]) ->
 def keep(folder: Path, learner: Trained, step: int) -> None:
     """Write the model's weights of a step to ``folder``, where they stay: a snapshot."""
     with atomic_file(folder / f"step-{step:09d}.safetensors") as temporary:
-        _save_tensors(learner.modules["model"].state_dict(), temporary)
+        name = next(name for name in IN_FILES if name in learner.modules)
+        _save_tensors(learner.modules[name].state_dict(), temporary)
 
 
 def kept(folder: Path) -> dict[int, Path]:
@@ -62,22 +66,24 @@ def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> dict
     newest, facts = find(folder, warn)
     if newest is None:
         return None
-    learner.modules["model"].load_state_dict(load_file(newest / "model.safetensors"))
     training = load_file(newest / "training.safetensors")
     for name, module in learner.modules.items():
-        if name != "model":
-            module.load_state_dict(_below(f"{name}/", training))
+        own = name in IN_FILES
+        module.load_state_dict(
+            load_file(newest / f"{name}.safetensors") if own else _below(f"{name}/", training)
+        )
     for name, optimiser in learner.optimisers.items():
         _restore_optimiser(optimiser, _below(f"optimiser/{name}/", training))
     return facts
 
 
 def newest_weights(folder: Path, warn: Callable[[str], None]) -> tuple[Path, int]:
-    """The model's weights in the newest undamaged checkpoint, and its step."""
+    """The trained model's weights in the newest undamaged checkpoint, and its step."""
     newest, facts = find(folder, warn)
     if newest is None:
         raise DistaffError(f"{folder.parent} holds no checkpoint yet: train or resume it first.")
-    return newest / "model.safetensors", int(facts["step"])
+    files = (newest / f"{name}.safetensors" for name in IN_FILES)
+    return next(file for file in files if file.exists()), int(facts["step"])
 
 
 def snapshot_weights(folder: Path, step: int) -> tuple[Path, int]:
@@ -142,7 +148,12 @@ def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def _optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
     state = optimiser.state_dict()["state"]
-    return {f"{place}/{key}": value for place, entry in state.items() for key, value in entry.items()}
+    return {
+        f"{place}/{key}": value
+        for place, entry in state.items()
+        for key, value in entry.items()
+        if isinstance(value, Tensor)
+    }
 
 
 def _restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> None:

@@ -82,7 +82,10 @@ class RunRequest:
         arguments = bind(recipe, {key: value for key, value in given.items() if key in own})
         model, asked = chosen(ModelSettings, given), chosen(TrainingSettings, given)
         steps = max(1, round(asked.steps * scale))
-        training = chosen(TrainingSettings, {**_cadence(steps), **given, "steps": steps})
+        rate = shortened(asked.learning_rate, scale)
+        training = chosen(
+            TrainingSettings, {**_cadence(steps), **given, "steps": steps, "learning_rate": rate}
+        )
         return cls(
             name,
             {key: to_plain(shortened(value, scale)) for key, value in arguments.items()},

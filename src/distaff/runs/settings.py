@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 import docstring_parser
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 
+from distaff.errors import DistaffError
 from distaff.foundation.binding import bind
 from distaff.models.latents import TEMPERATURE
-from distaff.objectives.schedules import Weight
+from distaff.objectives.schedules import Weight, weight_range
 
 AUTO = "auto"
 """A choice left to the data."""
 AtLeastOne = Annotated[int, Ge(1)]
+BetweenZeroAndOne = Annotated[float, Ge(0), Lt(1)]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -51,9 +53,15 @@ class TrainingSettings:
         steps: training steps in all.
         batch_size: observations per step, over all devices.
         seed: of weights, noise and the order of data.
-        learning_rate: Adam's step size, by default 1e-4, and 1e-3 for the generator of a GAN.
-        betas: Adam's decay rates, by default 0.9 0.999, and 0.5 0.999 for the generator of a GAN.
+        learning_rate: the optimiser's step size, a number or a schedule such as
+            linear:0:1e-3:500,cosine:1e-3:1e-5:9500; by default 1e-4, and 1e-3 for the generator of a GAN.
+        optimizer: an optimiser of torch.optim by its name in small letters, such as adam, adamw or sgd.
+        betas: decay rates of Adam and its kin, by default 0.9 0.999, and 0.5 0.999 for a GAN's generator.
         amsgrad: use Adam's AMSGrad variant.
+        weight_decay: the optimiser's own: decoupled in adamw, added to the gradient in adam.
+        clip: the largest norm of the model's gradient; longer ones are shortened to it.
+        average: decay of a moving average of the weights, such as 0.999, which is then the trained model;
+            the weights themselves are kept beside it.
         precision: of the forward pass.
         log_every: steps between log lines.
         checkpoint_every: steps between checkpoints.
@@ -63,13 +71,23 @@ class TrainingSettings:
     steps: AtLeastOne = 300_000
     batch_size: AtLeastOne = 64
     seed: Annotated[int, Ge(0)] = 0
-    learning_rate: Annotated[float, Gt(0)] | None = None
-    betas: tuple[float, float] | None = None
+    learning_rate: Weight | None = None
+    optimizer: str = "adam"
+    betas: tuple[BetweenZeroAndOne, BetweenZeroAndOne] | None = None
     amsgrad: bool = False
+    weight_decay: Annotated[float, Ge(0)] = 0.0
+    clip: Annotated[float, Gt(0)] | None = None
+    average: Annotated[float, Gt(0), Lt(1)] | None = None
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     log_every: AtLeastOne = 100
     checkpoint_every: AtLeastOne = 1000
     snapshots: AtLeastOne | None = None
+
+    def __post_init__(self) -> None:
+        if self.learning_rate is not None:
+            lowest, highest = weight_range(self.learning_rate)
+            if lowest < 0 or not highest > 0:
+                raise DistaffError(f"learning_rate must be positive, not {self.learning_rate}.")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,9 @@ from distaff.objectives.adversarial import code_log_likelihood, gradient_penalty
 from distaff.objectives.games import Game
 from distaff.objectives.schedules import weight_at
 from distaff.training.batches import Batches
-from distaff.training.learner import descend, gather, make_adam, trainable
+from distaff.training.learner import descend, gather, trainable
 from distaff.training.norms import share_batch_norms
+from distaff.training.optimisers import Course, make_adam
 
 FOOLED = 0.05
 """A discriminator that tells no more generated images than this, and no fewer real ones than 1 minus it."""
@@ -32,12 +33,16 @@ class InfoGANLearner:
         game: what they play for.
         optimiser: over ``generator_parameters(model)``.
         fabric: devices, precision and processes.
+        course: how the steps of G and Q are taken.
     """
 
-    def __init__(self, model: InfoGAN, game: Game, optimiser: Optimizer, fabric: Fabric) -> None:
-        self.model, self.game, self.fabric = model, game, fabric
+    def __init__(
+        self, model: InfoGAN, game: Game, optimiser: Optimizer, fabric: Fabric, course: Course = Course()
+    ) -> None:
+        self.model, self.game, self.fabric, self.course = model, game, fabric, course
         share_batch_norms(model, fabric.world_size, partial(gather, fabric))
-        self.modules: Mapping[str, nn.Module] = {"model": model}
+        average = {"average": course.average.module} if course.average else {}
+        self.modules: Mapping[str, nn.Module] = {"model": model, **average}
         settings = game.discriminator
         adam = make_adam(model.discriminator.parameters(), settings.learning_rate, settings.betas)
         self.optimisers: Mapping[str, Optimizer] = {"generator": optimiser, "discriminator": adam}
@@ -92,8 +97,10 @@ class InfoGANLearner:
             scores, q = self.model.judge(fake)
         loss, likelihood = self.game.rules.generator(scores), code_log_likelihood(q, c)
         whole = loss - weight_at(self.game.lam, index) * likelihood
-        descend(self.fabric, self.model, self.optimisers["generator"], whole)
-        return {"generator_loss": loss, "code_log_likelihood": likelihood}
+        rate = self.course.begin(self.optimisers["generator"], index)
+        descend(self.fabric, self.model, self.optimisers["generator"], whole, self.course.clip)
+        self.course.end(self.model, index)
+        return {"generator_loss": loss, "code_log_likelihood": likelihood, **rate}
 
 
 def generator_parameters(model: InfoGAN) -> Iterator[nn.Parameter]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from lightning_fabric import Fabric
@@ -19,12 +19,13 @@ from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RunConfig
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.models import VAEConfig
-from distaff.runs.settings import Machine
+from distaff.runs.settings import Machine, TrainingSettings
 from distaff.training.batches import Batches, seed_weights
 from distaff.training.collapse import CollapseWatch
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
-from distaff.training.learner import Learner, VAELearner, make_adam
+from distaff.training.learner import Learner, VAELearner
 from distaff.training.loop import fit
+from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
 
@@ -96,16 +97,13 @@ def _work(fabric: Fabric, job: Job) -> Model:
         where = f"; resume with: distaff resume {folder.path}" if folder else ""
         message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
         raise Interrupted(message, recorder.stop.heard)
-    return learner.model
+    return _trained(learner)
 
 
 def _learner(fabric: Fabric, job: Job) -> Learner:
     config, training = job.config, job.config.training
     seed_weights(training.seed)
     model = channels_last(config.model.build(config.data.shape))
-    assert training.learning_rate is not None
-    assert training.betas is not None
-    adam = training.learning_rate, training.betas, training.amsgrad
     if isinstance(job.goal, Game):
         assert isinstance(model, InfoGAN)
         if training.batch_size // fabric.world_size < 2:
@@ -113,11 +111,26 @@ def _learner(fabric: Fabric, job: Job) -> Learner:
                 "a GAN normalises over its batch, which needs 2 images per process: raise batch_size."
             )
         model = model.to(fabric.device)
-        return InfoGANLearner(model, job.goal, make_adam(generator_parameters(model), *adam), fabric)
+        optimiser = make_optimiser(generator_parameters(model), training)
+        return InfoGANLearner(model, job.goal, optimiser, fabric, _course(model, training))
     assert isinstance(model, VAE)
     assert isinstance(config.model, VAEConfig)
     assert isinstance(job.goal, Objective)
     model.prior.start_from(job.data.images)
     model = model.to(fabric.device)
-    optimiser = make_adam(model.parameters(), *adam)
-    return VAELearner(model, job.goal, optimiser, len(job.data), fabric, config.model.temperature)
+    optimiser = make_optimiser(model.parameters(), training)
+    course = replace(_course(model, training), temperature=config.model.temperature)
+    return VAELearner(model, job.goal, optimiser, len(job.data), fabric, course)
+
+
+def _course(model: Model, training: TrainingSettings) -> Course:
+    average = None if training.average is None else Average(model, training.average)
+    return Course(training.learning_rate, clip=training.clip, average=average)
+
+
+def _trained(learner: Learner) -> Model:
+    """What a user gets back: the average of the weights, if one was kept."""
+    average = learner.modules.get("average")
+    if isinstance(average, VAE) and isinstance(learner.model, VAE):
+        average.temperature = learner.model.temperature
+    return average if isinstance(average, VAE | InfoGAN) else learner.model

@@ -1,0 +1,103 @@
+"""Optimisers: torch's own by name, learning rates that follow schedules, and averages of weights."""
+
+import copy
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Adam, Optimizer
+
+from distaff.errors import DistaffError, unknown
+from distaff.models.latents import TEMPERATURE
+from distaff.objectives.schedules import Schedule, Weight, weight_at
+from distaff.runs.settings import TrainingSettings
+
+
+@dataclass(frozen=True)
+class Course:
+    """How the steps of a model's optimiser are taken.
+
+    Args:
+        learning_rate: scheduled ones are put in at every step; None leaves the optimiser's own.
+        temperature: of relaxed latents.
+        clip: the largest norm of a gradient.
+        average: of the weights, if one is kept.
+    """
+
+    learning_rate: Weight | None = None
+    temperature: Weight = TEMPERATURE
+    clip: float | None = None
+    average: "Average | None" = None
+
+    def begin(self, optimiser: Optimizer, index: int) -> dict[str, Tensor]:
+        """Put in the learning rate of a step; it is logged if it changes."""
+        if not isinstance(self.learning_rate, Schedule):
+            return {}
+        rate = self.learning_rate(index)
+        for group in optimiser.param_groups:
+            group["lr"] = rate
+        return {"learning_rate": torch.tensor(rate)}
+
+    def end(self, module: nn.Module, index: int) -> None:
+        """Take the weights after a step into their average."""
+        if self.average is not None:
+            self.average.update(module, index)
+
+
+def optimisers() -> dict[str, type[Optimizer]]:
+    """torch's optimisers that move any weights by their gradients, by their names in small letters."""
+    found = (getattr(torch.optim, name, None) for name in torch.optim.__all__)
+    classes = [c for c in found if inspect.isclass(c) and issubclass(c, Optimizer)]
+    suited = [c for c in classes if "weight_decay" in inspect.signature(c).parameters]
+    return {c.__name__.lower(): c for c in suited if c.__name__ != "Muon"}  # which moves matrices alone
+
+
+def make_optimiser(parameters: Iterable[nn.Parameter], settings: TrainingSettings) -> Optimizer:
+    """The optimiser that a run asks for, in one fused kernel where there is one."""
+    known = optimisers()
+    if settings.optimizer not in known:
+        raise unknown("optimizer", settings.optimizer, known)
+    kind: Any = known[settings.optimizer]
+    takes = inspect.signature(kind).parameters
+    if settings.amsgrad and "amsgrad" not in takes:
+        raise DistaffError(f"amsgrad goes with adam and adamw, not with {settings.optimizer}.")
+    possible = {"betas": settings.betas, "amsgrad": settings.amsgrad, "fused": True}
+    given = {name: value for name, value in possible.items() if name in takes and value is not None}
+    assert settings.learning_rate is not None
+    rate = weight_at(settings.learning_rate, 0)
+    made: Optimizer = kind(parameters, lr=rate, weight_decay=settings.weight_decay, **given)
+    return made
+
+
+def make_adam(parameters: Iterable[nn.Parameter], learning_rate: float, betas: tuple[float, float]) -> Adam:
+    """Adam in one fused kernel: for a critic of five million weights 2 ms instead of 11."""
+    return Adam(parameters, learning_rate, betas, fused=True)
+
+
+class Average:
+    """An exponential moving average of a module's weights: w̄ ← d w̄ + (1 − d) w at every step.
+
+    The decay d starts small, min(decay, (1 + t) / (10 + t)), so that the first, random weights are soon
+    forgotten. What is no weight (running statistics) is copied.
+
+    Args:
+        module: whose weights are averaged.
+        decay: d, such as 0.999.
+    """
+
+    def __init__(self, module: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self.module = copy.deepcopy(module).requires_grad_(False)
+
+    @torch.no_grad()
+    def update(self, module: nn.Module, index: int) -> None:
+        """Take in the weights after step ``index``."""
+        decay = min(self.decay, (1 + index) / (10 + index))
+        weights, averages = dict(module.named_parameters()), dict(self.module.named_parameters())
+        torch._foreach_lerp_(list(averages.values()), [weights[name] for name in averages], 1 - decay)
+        buffers = dict(module.named_buffers())
+        for name, buffer in self.module.named_buffers():
+            buffer.copy_(buffers[name])
