@@ -77,19 +77,22 @@ def evaluate_path(
     out: str | Path | None = None,
     progress: bool = True,
 ) -> Evaluation:
-    """Score a run over its whole data set, or the codes of an npz file from any framework.
+    """Score a run over its whole data set, or the codes of a file from any framework.
 
     Args:
-        path: a run folder, or an npz file with means, optional logvars and factors.
+        path: a run folder; an npz file with means, optional logvars and factors; or an npy file of means.
         metrics: default, all, or names such as mig,dci; auto is the FactorVAE score of a run and the default
-            table of an npz file.
+            table of a file.
         factor_bins: bin real-valued factors into this many classes, for metrics that need classes.
         bootstrap: halves of the rows to score for intervals: 0 for none, 20 for ten times the work.
         seed: of every draw.
         out: where the scores go as JSON; by default scores.json in a run folder.
         progress: show what is going on.
     """
-    if Path(path).suffix in (".npz", ".npy"):
+    is_codes = Path(path).suffix.lower() in (".npz", ".npy")
+    if Path(path).is_file() and not is_codes:
+        raise DistaffError(f"{path} is neither a run folder nor a file of codes: those end in .npz or .npy.")
+    if is_codes and not Path(path).is_dir():
         chosen = "default" if metrics == "auto" else metrics
         return evaluate_file(
             path, metrics=chosen, factor_bins=factor_bins, bootstrap=bootstrap, seed=seed, out=out

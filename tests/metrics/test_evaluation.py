@@ -119,6 +119,9 @@ def test_the_catalogue_describes_every_metric():
     table = metrics_table().set_index("metric")
     assert table.loc["mig", "needs labels"] == "yes"
     assert table.loc["wsepin", "needs q(z|x)"] == "yes"
+    assert table.loc["mig", "needs q(z|x)"] == "for chen18"
+    assert table.loc["factor_vae_score", "needs q(z|x)"] == "used if given"
+    assert table.loc["hoyer", "needs q(z|x)"] == "no"
     assert table.loc["jemmig", "better"] == "lower"
     assert table.loc["factor_vae_score", "paper"] == "Kim & Mnih 2018"
     assert (table["summary"].str.len() > 20).all()

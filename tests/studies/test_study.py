@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+import re
 
 import pytest
 import yaml
 
 from distaff.errors import DistaffError
+from distaff.studies import drawings
 from distaff.studies.grid import combinations
 from distaff.studies.study import Study
 
@@ -152,6 +154,14 @@ def test_what_is_wrong_is_said_with_near_misses(changes, message):
     pattern = message.replace("(", r"\(").replace(")", r"\)").replace("{", r"\{")
     with pytest.raises(DistaffError, match=pattern):
         parse(**changes)
+
+
+def test_the_drawing_that_is_suggested_exists():
+    with pytest.raises(DistaffError, match="a figure names a drawing") as error:
+        parse(figures=[3])
+    suggested = re.search(r"\{drawing: (\w+)\}", str(error.value))[1]
+    assert parse(figures=[suggested]).figures[0].name == suggested
+    assert suggested in drawings.__all__
 
 
 def test_a_study_without_data_says_so():

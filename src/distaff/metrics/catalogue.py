@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from distaff.metrics.declare import card_of, metrics_in
+from distaff.metrics.declare import Card, card_of, metrics_in
 
 
 def all_metrics() -> dict[str, Callable[..., Any]]:
@@ -17,12 +17,11 @@ def all_metrics() -> dict[str, Callable[..., Any]]:
 def metrics_table() -> pd.DataFrame:
     """One row a metric: what it needs, its range, which way is better, its protocols and its paper."""
     cards = [card_of(function) for function in all_metrics().values()]
-    needs = {"no": "no", "optional": "for some protocols", "yes": "yes"}
     return pd.DataFrame(
         {
             "metric": [card.name for card in cards],
             "needs labels": ["yes" if card.inputs == "codes and factors" else "no" for card in cards],
-            "needs q(z|x)": [needs[card.posterior] for card in cards],
+            "needs q(z|x)": [_posterior(card) for card in cards],
             "range": [f"{_bound(card.bounds[0])} … {_bound(card.bounds[1])}" for card in cards],
             "better": [card.direction for card in cards],
             "protocols": [", ".join(card.protocols) for card in cards],
@@ -30,6 +29,13 @@ def metrics_table() -> pd.DataFrame:
             "summary": [card.summary for card in cards],
         }
     )
+
+
+def _posterior(card: Card) -> str:
+    """Whether q(z|x) is needed: always, by some protocols, or never but used where it is known."""
+    if card.posterior_protocols:
+        return f"for {', '.join(card.posterior_protocols)}"
+    return "used if given" if card.posterior == "optional" else card.posterior
 
 
 def _bound(value: float) -> str:

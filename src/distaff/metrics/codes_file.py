@@ -1,7 +1,6 @@
-"""Codes on disk: npz files of means, log-variances, categorical groups and factors."""
+"""Codes on disk: npz files of means, log-variances, categorical groups and factors, or npy files of means."""
 
 import warnings
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ _FACTORS = ("factors", "factor_names")
 
 
 def read_codes(path: Path | str) -> tuple[Codes, Factors | None]:
-    """The codes of an npz file, and its factors if it has them.
+    """The codes of an npz file, and its factors if it has them; an npy file holds means (N, D) alone.
 
     Arrays by name: ``means`` (or ``mu``, ``codes``, ``z``), optional ``logvars`` (or ``logvar``), ``factors``
     (N, K), ``factor_names`` (K,), and ``category_NAME`` (N, k) probabilities of a categorical latent. A
@@ -37,7 +36,7 @@ def read_codes(path: Path | str) -> tuple[Codes, Factors | None]:
         found = ", ".join(arrays) or "nothing"
         raise DistaffError(f"{path} has no array named means (or mu, codes, z): it holds {found}.")
     if means is None:
-        means = np.zeros((len(next(iter(categories.values()))), 0))
+        means = np.zeros((len(np.atleast_1d(next(iter(categories.values())))), 0))
     codes = Codes(means, _first(arrays, _LOGVARS), categories)
     known = {*_MEANS, *_LOGVARS, *_FACTORS}
     if unread := [name for name in arrays if name not in known and not name.startswith(_CATEGORY)]:
@@ -73,7 +72,7 @@ def evaluate_file(
     out: Path | str | None = None,
     report: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """Score the codes of an npz file and, with ``out``, write all scores as JSON."""
+    """Score the codes of an npz or npy file and, with ``out``, write all scores as JSON."""
     codes, factors = read_codes(path)
     evaluation = evaluate_scores(
         codes,
@@ -91,14 +90,16 @@ def evaluate_file(
 
 def _load(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                return {"means": np.asarray(file)}
-            return {name: file[name] for name in file.files}
+        with path.open("rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.lib.npyio.NpzFile):
+                return {name: np.asarray(loaded[name]) for name in loaded.files}
+            return {"means": np.asarray(loaded)}
     except FileNotFoundError:
         raise DistaffError(f"{path} does not exist.") from None
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
-        raise DistaffError(f"{path} is not a readable npz file of plain arrays: {error}.") from error
+    except Exception as error:  # numpy, zipfile and its decompressors raise errors of a dozen kinds
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise DistaffError(f"{path} is not a readable npz or npy file of plain arrays: {why}.") from error
 
 
 def _first(arrays: dict[str, NDArray[Any]], names: tuple[str, ...]) -> NDArray[Any] | None:

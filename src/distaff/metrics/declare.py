@@ -39,8 +39,8 @@ class Card:
         summary: the first line of its docstring.
         paper: where it comes from.
         inputs: what it reads. Only metrics of one model's codes appear in ``evaluate``.
-        posterior: whether it needs q(z|x), that is log-variances: ``"yes"``, or not (``"no"``), or it uses
-            them where they are known or for some protocols (``"optional"``).
+        posterior: whether it needs q(z|x), that is log-variances: ``"yes"``, or not (``"no"``), or it is
+            ``"optional"``: some protocols need it, or all use it if it is given.
         posterior_protocols: the protocols that need it, where only some do.
         bounds: the range of values.
         direction: whether higher or lower is better.

@@ -201,7 +201,9 @@ def _scores(
     if card_of(function).inputs == "codes":
         found = function(codes, **options)
     elif paired is None:
-        raise DistaffError(f"{name} needs factors: give the ground truth of each row.")
+        raise DistaffError(
+            f"{name} needs factors: give the ground truth of each row, in an npz as an array named factors."
+        )
     else:
         found = function(*paired, **options)
     return [found] if isinstance(found, Score) else list(found)

@@ -201,7 +201,7 @@ def _drawing(entry: Any) -> Drawing:
     if isinstance(entry, str):
         entry = {"drawing": entry}
     if not isinstance(entry, Mapping) or not isinstance(entry.get("drawing"), str):
-        raise DistaffError(f"a figure names a drawing, as in {{drawing: tradeoff}}, not {entry!r}.")
+        raise DistaffError(f"a figure names a drawing, as in {{drawing: trade_off}}, not {entry!r}.")
     given = {key: value for key, value in entry.items() if key not in ("drawing", "caption")}
     return Drawing(entry["drawing"], given, str(entry.get("caption", "")).strip())
 
