@@ -4,6 +4,9 @@ import pytest
 from distaff.errors import DistaffError
 from distaff.figures import curves
 from distaff.figures.arrays import mean_interval
+from distaff.foundation.binding import public_functions
+from distaff.objectives import divergences, recipes, terms
+from distaff.objectives.objective import Term
 from tests.figures.drawings import texts
 
 STEPS = np.arange(0, 5000, 1000)
@@ -18,6 +21,18 @@ def test_training_curves_have_a_panel_a_term_with_its_unit():
     assert (second.get_title(), second.get_ylabel()) == ("critic accuracy", "")
     labelled = curves.training_curves(STEPS, {"mmd": nll}, units={"mmd": "squared distance"})
     assert labelled.axes[0].get_ylabel() == "squared distance"
+
+
+def test_terms_that_are_known_to_be_in_nats_are_terms_that_are_logged():
+    known = {value.name for module in (terms, divergences) for value in vars(module).values() if named(value)}
+    objectives = [recipe() for recipe in public_functions(recipes).values()]
+    objectives += [recipes.ablated_elbo(without) for without in (1, 2, 3, 4)]
+    known |= {part.term.name for objective in objectives for part in getattr(objective, "terms", ())}
+    assert set(curves.NATS) <= known | {"loss", "code_log_likelihood"}
+
+
+def named(value):
+    return isinstance(value, Term) and hasattr(value, "name")
 
 
 def test_training_curves_of_seeds_show_mean_and_interval():
@@ -68,7 +83,7 @@ def test_curves_by_setting_are_rows_of_quantities_and_columns_of_objectives():
 
 
 def test_wrong_shapes_are_refused():
-    with pytest.raises(DistaffError, match="nll has 4 values a seed, but there are 5 points"):
+    with pytest.raises(DistaffError, match="nll has 4 values per seed, but there are 5 points"):
         curves.training_curves(STEPS, {"nll": np.ones(4)})
     with pytest.raises(DistaffError, match="terms is empty"):
         curves.training_curves(STEPS, {})

@@ -29,5 +29,5 @@ def test_sensitivity_has_a_panel_a_metric():
     )
     assert [axes.get_ylabel() for axes in figure.axes] == ["RMIG", "JEMMIG (nats)"]
     assert not figure.axes[0].containers[0].has_yerr, "one seed has no spread"
-    with pytest.raises(DistaffError, match="3 values a seed, but there are 2 points"):
+    with pytest.raises(DistaffError, match="3 values per seed, but there are 2 points"):
         metric_sensitivity([50, 100], {"RMIG": {"a": [1, 2, 3]}}, x_label="bins")

@@ -84,7 +84,7 @@ def test_wrong_arrays_are_refused_in_one_sentence():
         numbers("kl", ["a"], "D")
     with pytest.raises(DistaffError, match="nothing empty"):
         numbers("kl", [], "D")
-    with pytest.raises(DistaffError, match="3 values a seed, but there are 4 points"):
+    with pytest.raises(DistaffError, match="3 values per seed, but there are 4 points"):
         seeds("nll", np.ones((2, 3)), 4)
     with pytest.raises(DistaffError, match="1 or 3 channels"):
         pictures("images", np.ones((2, 8, 8, 3)), "N")

@@ -90,7 +90,7 @@ def missing_recipe(p: Patient) -> Finding | None:
     return problem(
         str(p.goal),
         "the run's objective is code outside distaff, which resume and report need.",
-        "call distaff from the folder that holds the module, or put it on PYTHONPATH.",
+        "call distaff from the folder that holds the module, or put that folder on PYTHONPATH.",
     )
 
 

@@ -29,11 +29,11 @@ def numbers(what: str, values: Any, axes: str, *, finite: bool = False) -> Array
 
 
 def seeds(what: str, values: Any, points: int) -> Array:
-    """Repeated measurements (S, points), one row a seed; a plain vector (points,) is one seed."""
+    """Repeated measurements (S, points), one row per seed; a plain vector (points,) is one seed."""
     array = np.atleast_2d(as_array(values))
     array = numbers(what, array, "S P")
     if array.shape[1] != points:
-        raise DistaffError(f"{what} has {array.shape[1]} values a seed, but there are {points} points.")
+        raise DistaffError(f"{what} has {array.shape[1]} values per seed, but there are {points} points.")
     return array
 
 

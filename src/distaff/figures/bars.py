@@ -38,7 +38,7 @@ def informativeness_bars(
     normalised: bool = True,
     sort: bool = True,
 ) -> Figure:
-    """I(x; z_i) of all latents, the largest first, one panel a model: Do & Tran's Fig. 9 and 14.
+    """I(x; z_i) of all latents, the largest first, one panel per model: Do & Tran's Fig. 9 and 14.
 
     Args:
         informativeness: model → (D,).

@@ -131,7 +131,7 @@ def agreement(
     """One score against another over models, with their correlations: Do & Tran's Fig. 5c, 6, 8a.
 
     Args:
-        scores: (horizontal score, vertical score) → objective → (values (M,), values (M,)); a panel a pair.
+        scores: (horizontal score, vertical score) → objective → (values (M,), values (M,)); a panel per pair.
         offsets: pair → c, to draw the line y = x + c in its panel.
     """
     filled("scores", scores)

@@ -28,13 +28,13 @@ def training_curves(
     columns: int = 3,
     title: str | None = None,
 ) -> Figure:
-    """Small multiples of a run's logged terms, one panel a term (the FactorVAE paper's Fig. 32, 33).
+    """Small multiples of a run's logged terms, one panel per term (the FactorVAE paper's Fig. 32, 33).
 
     Args:
         steps: (T,) training steps at which the terms were logged.
-        terms: name → (T,) values, or (S, T) with one row a seed: their mean with a 95% interval.
+        terms: name → (T,) values, or (S, T) with one row per seed: their mean with a 95% interval.
             NaN is a step at which a term was not logged.
-        units: name → unit; the terms of ``NATS`` are in nats unless said otherwise here.
+        units: name → unit; by default the terms of ``NATS`` are in nats and others have none.
         columns: panels in a row.
         title: written above.
     """
@@ -60,13 +60,13 @@ def training_curves(
 def curves_by_setting(
     steps: Any, curves: Mapping[str, Mapping[str, Mapping[Any, Any]]], *, setting: str = "weight"
 ) -> Figure:
-    """Quantities (rows) of objectives (columns) through training, a colour a setting.
+    """Quantities (rows) of objectives (columns) through training, a colour per setting.
 
     The FactorVAE paper's Fig. 4, 12, 23, 38 and 39.
 
     Args:
         steps: (T,) training steps.
-        curves: quantity with its unit → objective → value of the setting → (S, T) values, a row a seed;
+        curves: quantity with its unit → objective → value of the setting → (S, T) values, a row per seed;
             mean and 95% interval are drawn.
         setting: what the colours stand for, such as "β or γ".
     """

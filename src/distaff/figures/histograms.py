@@ -25,7 +25,7 @@ def marginals(
     bins: int = 40,
     span: float = 4.0,
 ) -> Figure:
-    """Histograms of q(z_j) under the prior's density, a row a model: the FactorVAE paper's Fig. 40.
+    """Histograms of q(z_j) under the prior's density, a row per model: the FactorVAE paper's Fig. 40.
 
     Args:
         samples: model → (N, D) samples of q(z).

@@ -27,8 +27,8 @@ def image_grid(
     Args:
         images: (R, C, channels, H, W), or (N, channels, H, W) to be laid out in ``columns`` (about square).
         columns: how many images a row holds when ``images`` is a list of N.
-        row_labels: one text a row, at its left.
-        column_labels: one text a column, below it.
+        row_labels: one text per row, at its left.
+        column_labels: one text per column, below it.
         breaks: rows above which the gap is wider.
         title: written above.
     """
@@ -58,7 +58,7 @@ def samples(images: Any, *, columns: int | None = None, title: str | None = None
 def reconstructions(
     originals: Any, reconstructions: Any, *, columns: int = 10, title: str | None = None
 ) -> Figure:
-    """Originals (n, C, H, W) with their reconstructions beneath, ``columns`` pairs a row.
+    """Originals (n, C, H, W) with their reconstructions beneath, ``columns`` pairs per row.
 
     The first two rows of the FactorVAE paper's Fig. 3 and 6.
     """

@@ -30,7 +30,7 @@ def information_matrix(
     *,
     unit: str = "I(z; y) (nats)",
 ) -> Figure:
-    """Latents × factors: mutual information or importances, a panel a version: Do & Tran's Fig. 23.
+    """Latents × factors: mutual information or importances, a panel per version: Do & Tran's Fig. 23.
 
     Args:
         matrices: title → (D, K).
@@ -45,7 +45,7 @@ def information_matrix(
 def misjed_map(
     misjed: Mapping[str, Any], names: Sequence[str] | None = None, *, informativeness: Any = None
 ) -> Figure:
-    """MISJED of all pairs of latents, a panel a model: Do & Tran's Fig. 11 and 15.
+    """MISJED of all pairs of latents, a panel per model: Do & Tran's Fig. 11 and 15.
 
     Args:
         misjed: model → (D, D) normalised scores; low for separated and informative pairs.

@@ -26,7 +26,7 @@ def metric_sensitivity(
 
     Args:
         x: (P,) the setting's values.
-        scores: metric with its unit → series → (S, P) or (P,), a row a seed; a panel a metric.
+        scores: metric with its unit → series → (S, P) or (P,), a row per seed; a panel per metric.
         x_label: what the setting is.
         series: what the lines stand for, such as "L" or "model".
         logarithmic: whether the setting's axis is; it then has a tick at each value.

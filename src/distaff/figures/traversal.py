@@ -27,7 +27,7 @@ def traversals(
     top: int | None = None,
     title: str | None = None,
 ) -> Figure:
-    """One row a latent, originals and reconstructions on top: the FactorVAE paper's Fig. 3, 6, 9, 11, 13.
+    """One row per latent, originals and reconstructions on top: the FactorVAE paper's Fig. 3, 6, 9, 11, 13.
 
     Args:
         images: (D, steps, C, H, W), the decoded images of each latent's traversal.

@@ -52,7 +52,9 @@ def find_function(kind: str, name: str, module: types.ModuleType) -> Callable[..
         found = getattr(importlib.import_module(place), attribute)
     except (ImportError, AttributeError) as error:
         lost = isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}.")
-        folder = f"run from the folder that holds {place.partition('.')[0]!r}, or put it on PYTHONPATH"
+        folder = (
+            f"run from the folder that holds {place.partition('.')[0]!r}, or put that folder on PYTHONPATH"
+        )
         hint = f"; {folder}" if lost else ""
         raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint}.") from error
     return typing.cast(Callable[..., Any], found)

@@ -37,7 +37,7 @@ def marginals(
     samples: int = 10_000,
     span: float = 4.0,
 ) -> Figure:
-    """Histograms of q(z_j) over the prior's density, a row a setting: the FactorVAE paper's Fig. 40.
+    """Histograms of q(z_j) over the prior's density, a row per setting: the FactorVAE paper's Fig. 40.
 
     Args:
         results: of the study.
@@ -61,7 +61,7 @@ def informativeness_bars(
     where: Where = None,
     normalize: bool = True,
 ) -> Figure:
-    """I(x; z_i) of all latents, largest first, a panel a recipe: Do & Tran's Fig. 9 and 14."""
+    """I(x; z_i) of all latents, largest first, a panel per recipe: Do & Tran's Fig. 9 and 14."""
     picked = one_each(results, curve, score, where)
     found = {name: list(_information(run.codes, normalize).values()) for name, run in picked.items()}
     return figures.informativeness_bars(found, normalised=normalize)

@@ -84,7 +84,7 @@ def top_latents(
         curve: the settings that tell figures apart.
         score: the run with its best value is drawn; the first seed's if none is given.
         where: settings that the runs must have.
-        top: latents a factor.
+        top: latents per factor.
     """
     return {
         _titled(name, run, score): _top_latents(run, factors, top)

@@ -38,7 +38,7 @@ def trade_off(
     where: Where = None,
     title: str | None = None,
 ) -> Figure:
-    """One score against another, a curve a recipe: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
+    """One score against another, a curve per recipe: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
 
     Args:
         results: of the study.
@@ -133,7 +133,7 @@ def scores_by_factor(
 
     Args:
         results: of the study.
-        score: rmig or jemmig, or any other metric with a value a factor.
+        score: rmig or jemmig, or any other metric with a value per factor.
         normalize: divide by the factor's entropy (RMIG) or by log(bins) + H(y) (JEMMIG).
         curve: the settings that tell bars apart.
         where: settings that the runs must have.
