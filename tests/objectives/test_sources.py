@@ -44,8 +44,8 @@ def test_the_whole_data_set_is_used_if_it_is_small(monkeypatch):
     [
         ("hfvae", {"density": "straified"}, "did you mean 'stratified'"),
         ("wae", {"divergence": "mmd_jont"}, "did you mean 'mmd_joint'"),
-        ("anchor_vae", {"anchors": (2,)}, "between 0 and 1"),
-        ("ablated_elbo", {"without": 5}, "unknown term of the ELBO '5'"),
+        ("anchor_vae", {"anchors": (2,)}, "there is no latent 2: the model has 2"),
+        ("ablated_elbo", {"without": 5}, "without must be 1 or 2 or 3 or 4, not 5"),
         ("ablated_elbo", {"without": 1, "evidence": "grid:9"}, "2 real latents"),
         ("beta_tcvae", {"batch_size": 1}, "at least 2 observations"),
     ],

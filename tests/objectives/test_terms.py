@@ -91,7 +91,8 @@ def test_anchors_are_numbered_as_codes_are():
     for anchor, place in zip(range(4), (1, 2, 0, 3), strict=True):
         own = pairs[:, :, place]
         expected = (own.diagonal() - own.logsumexp(1) + math.log(len(data))).mean()
-        torch.testing.assert_close(AnchoredInformation((anchor,))(step), expected, rtol=1e-3, atol=1e-5)
+        for which in (anchor, names[anchor]):
+            torch.testing.assert_close(AnchoredInformation((which,))(step), expected, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.6])
@@ -208,10 +209,18 @@ def test_objectives_keep_their_density_and_read_well():
         Objective((0.0 * kl).terms)(worlds.step_of(*torch.zeros(2, 4, 2).double(), worlds.space(2), 9))
 
 
-@pytest.mark.parametrize("anchors", [(), (4,), (-1,)])
-def test_anchors_must_be_latents(world, anchors):
+@pytest.mark.parametrize(
+    ("anchors", "message"),
+    [
+        ((), "at least one"),
+        ((4,), "no latent 4: the model has 4"),
+        ((-1,), "no latent -1"),
+        (("z5",), "unknown latent 'z5'"),
+    ],
+)
+def test_anchors_must_be_latents(world, anchors, message):
     s = worlds.step_of(world.mu[:8], world.logvar[:8], worlds.space(4), 1200)
-    with pytest.raises(DistaffError, match="between 0 and 3"):
+    with pytest.raises(DistaffError, match=message):
         AnchoredInformation(anchors)(s)
 
 

@@ -172,6 +172,22 @@ def test_a_run_of_version_0_1_keeps_the_relu_that_its_network_had(tmp_path):
         train("vae", data, steps=3, latents=2, out=tmp_path / "run", network="mathieu_dsprites", **QUICK)
 
 
+def test_a_run_of_version_0_1_keeps_the_anchors_that_it_numbered_in_the_order_of_z(tmp_path):
+    latents = "digit=concrete:3,style=gaussian:2"
+    train(
+        "anchor_vae", toys.tiny_images(), anchors=("digit", 1), latents=latents, steps=3, out=tmp_path, **TINY
+    )
+    file = tmp_path / "run.yaml"
+    written = yaml.safe_load(file.read_text())
+    assert written["recipe"]["arguments"]["anchors"] == ["digit", 1]
+    written["recipe"]["arguments"]["anchors"], written["made_with"]["distaff"] = [0, 2], "0.1.0"
+    file.write_text(yaml.safe_dump(written))
+    for steps in (4, 5):
+        resume(tmp_path, toys.tiny_images(), steps=steps, accelerator="cpu", progress=False)
+        anchors = RunFolder(tmp_path).read().recipe.arguments["anchors"]
+        assert [str(anchor) for anchor in anchors] == ["digit", "z1"]
+
+
 def test_a_run_of_version_0_1_finds_the_pinwheel_that_was_the_default_then(tmp_path):
     then = {"radial": 0.1, "tangential": 0.3}
     train("vae", "pinwheel", steps=3, latents=2, out=tmp_path / "run", data_options=then, **QUICK)

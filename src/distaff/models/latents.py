@@ -177,6 +177,17 @@ class LatentSpace:
         """Every variable in the order of ``Codes.names``: the real ones first."""
         return tuple(sorted(self.variables, key=lambda variable: variable.classes > 0))
 
+    def number(self, which: int | str) -> int:
+        """The number, in the order of ``coded``, of a variable given by number or name."""
+        names = [variable.name for variable in self.coded]
+        if isinstance(which, str) and which in names:
+            return names.index(which)
+        if isinstance(which, str) and not which.isdigit():
+            raise unknown("latent", which, names)
+        if not 0 <= int(which) < len(names):
+            raise DistaffError(f"there is no latent {which}: the model has {len(names)}, from 0.")
+        return int(which)
+
     @cached_property
     def reach(self) -> float:
         """How far from 0 traversals of the real variables go."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from distaff.codes import Codes, as_array
 from distaff.data.arrays import from_array
-from distaff.errors import DistaffError, unknown
+from distaff.errors import DistaffError
 from distaff.memory import keep_freed_memory
 from distaff.models.coding import code_tensors, codes_from, joined, to_z
 from distaff.models.infogan import InfoGAN
@@ -131,14 +131,7 @@ class Representation:
 
     def latent(self, which: int | str) -> int:
         """The number of a latent given by number or name."""
-        names = self.names
-        if isinstance(which, str) and which in names:
-            return names.index(which)
-        if isinstance(which, str) and not which.isdigit():
-            raise unknown("latent", which, names)
-        if not 0 <= int(which) < len(names):
-            raise DistaffError(f"there is no latent {which}: the model has {len(names)}, from 0.")
-        return int(which)
+        return self.model.latents.number(which)
 
     def _centre(self) -> NDArray[np.float32]:
         z = np.zeros(self.model.latents.width, np.float32)

@@ -193,12 +193,14 @@ def wae_gan(lam: Weight = 10.0, critic: CriticSettings = CriticSettings()) -> Ob
     return nll + lam * adversarial_prior(critic)
 
 
-def anchor_vae(lam: float = 1.0, anchors: tuple[int, ...] = (0,), density: Density = stratified) -> Objective:
+def anchor_vae(
+    lam: float = 1.0, anchors: tuple[int | str, ...] = (0,), density: Density = stratified
+) -> Objective:
     """AnchorVAE (Gao et al. 2018; HFVAE Table 1): I(x;z_a) of some latents is penalised less.
 
     Args:
         lam: λ, how much of it is given back; 1 makes the anchors' information free.
-        anchors: the latents a, by number, as everywhere the real ones first.
+        anchors: the latents a, by name such as digit, or by number, as everywhere the real ones first.
         density: how q(z_a) is estimated.
     """
     return (nll + kl + -lam * AnchoredInformation(anchors)).using(density)

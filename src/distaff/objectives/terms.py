@@ -111,19 +111,17 @@ class CapacityGap(Term):
 
 @dataclass(frozen=True)
 class AnchoredInformation(Term):
-    """I(x; z_a) of some latent variables a together (HFVAE Table 1, ②ᵃ), numbered as in ``Codes.names``."""
+    """I(x; z_a) of some latents a together (HFVAE Table 1, ②ᵃ), by name or number in ``Codes.names``."""
 
-    anchors: Sequence[int]
+    anchors: Sequence[int | str]
     name: str = "anchored_information"
 
     def __call__(self, s: Step) -> Tensor:
         """E [log q(z_a|x) − log q(z_a)]."""
-        latents = s.model.latents.coded
-        if not self.anchors or not set(self.anchors) <= set(range(len(latents))):
-            raise DistaffError(
-                f"anchors {list(self.anchors)} must be latents between 0 and {len(latents) - 1}."
-            )
-        places = sorted({latents[anchor].place for anchor in self.anchors})
+        latents = s.model.latents
+        if not self.anchors:
+            raise DistaffError("anchors must name at least one latent.")
+        places = sorted({latents.coded[latents.number(anchor)].place for anchor in self.anchors})
         return (s.log_qz_x_dims[:, places].sum(-1) - s.log_qz_of(places)).mean()
 
 

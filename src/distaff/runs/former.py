@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from distaff.models.latents import LatentSpace
+
 FIRST = "0.1.0"
 NETWORKS = {
     "kim_mnih_faces": "kim_mnih:hidden=256",
@@ -17,7 +19,7 @@ DEFAULTS = {"pinwheel": {"radial": 0.1, "tangential": 0.3}}
 def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_with: Any) -> dict[str, Any]:
     """The sections of a run's config in the words of this version of distaff.
 
-    A run keeps the network and the data that it was trained with, however their names are understood today.
+    A run keeps the network, the data and the anchors that it was trained with, however they are read today.
     """
     if not isinstance(made_with, Mapping) or made_with.get("distaff") != FIRST:
         return dict(sections)
@@ -26,4 +28,16 @@ def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_with: Any) -
         model = {**model, "network": NETWORKS.get(model["network"], model["network"])}
     if isinstance(data.get("options"), Mapping) and isinstance(data.get("spec"), str):
         data = {**data, "options": {**DEFAULTS.get(data["spec"], {}), **data["options"]}}
-    return {**sections, "model": model, "data": data}
+    recipe = sections["recipe"]
+    if recipe.get("name") == "anchor_vae" and isinstance(recipe.get("arguments"), Mapping):
+        recipe = {**recipe, "arguments": _by_name(recipe["arguments"], model.get("latents"))}
+    return {**sections, "recipe": recipe, "model": model, "data": data}
+
+
+def _by_name(arguments: Mapping[str, Any], latents: Any) -> Mapping[str, Any]:
+    """The arguments of ``anchor_vae``, whose anchors were numbered in the order of z then."""
+    anchors = arguments.get("anchors")
+    if not isinstance(latents, str) or not isinstance(anchors, list):
+        return arguments
+    names = dict(enumerate(variable.name for variable in LatentSpace.parse(latents).variables))
+    return {**arguments, "anchors": [names.get(anchor, anchor) for anchor in anchors]}
