@@ -13,7 +13,6 @@ import torch
 from sklearn.metrics import mutual_info_score
 
 from distaff import Codes
-from distaff.gaussians import LOG_2PI, Mixture
 from distaff.metrics import (
     as_factors,
     indin,
@@ -27,6 +26,7 @@ from distaff.metrics import (
     windin,
     wsepin,
 )
+from distaff.mixtures.gaussians import LOG_2PI, Mixture
 
 SIZES = (3, 6, 40, 32, 32)
 SIGMAS = np.array([0.03, 0.03, 0.08, 0.15, 0.3, 0.9, 0.97, 0.98, 0.99, 1.0])

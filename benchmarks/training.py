@@ -15,6 +15,7 @@ from benchmarks.handwritten import HandWritten, plain_networks
 from benchmarks.timing import seconds, show
 from distaff.data import dsprites
 from distaff.data.dataset import Dataset
+from distaff.foundation.progress import Progress
 from distaff.models.latents import LatentSpace
 from distaff.models.layout import channels_last
 from distaff.models.networks import kim_mnih
@@ -26,7 +27,6 @@ from distaff.training.batches import Batches
 from distaff.training.learner import Learner, VAELearner
 from distaff.training.loop import fit
 from distaff.training.optimisers import make_adam
-from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
 
 GFLOP = {"beta_vae": 6.07, "factor_vae": 12.23}

@@ -10,7 +10,8 @@ import pandas as pd
 from sprites import sprites
 
 import distaff
-from distaff.evaluation import encode, evaluate_encoded
+from distaff.analysis.encoding import encode
+from distaff.analysis.evaluate import evaluate_encoded
 
 RECIPES = {
     "beta_vae": {"beta": 3.0},

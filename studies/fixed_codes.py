@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from distaff.analysis.evaluate import varied_factors
 from distaff.codes import Codes
 from distaff.data.dsprites import NAMES, SIZES
 from distaff.data.splits import some_rows
-from distaff.errors import DistaffError, unknown
-from distaff.evaluation import varied_factors
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics import Factors, as_factors
 from distaff.studies.study_run import StudyRun
 

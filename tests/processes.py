@@ -15,7 +15,9 @@ from distaff import cli
 
 ROOT = Path(__file__).parents[1]
 FORKSERVER = get_context("forkserver")
-FORKSERVER.set_forkserver_preload(["distaff.studies.worker", "distaff.report", "torch.utils.tensorboard"])
+FORKSERVER.set_forkserver_preload(
+    ["distaff.studies.worker", "distaff.analysis.report", "torch.utils.tensorboard"]
+)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distaff.studies.attempt import attempt
 from distaff.studies.results import Results
 from distaff.studies.study import Study
+from distaff.studies.worker_task import attempt
 from tests import toys
 
 SHAPES = """

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from distaff.errors import DistaffError
 from distaff.foundation.binding import public_functions
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings, DensityRatio, density_ratio_tc, permute_dims

@@ -11,7 +11,7 @@ from distaff.foundation.binding import public_functions
 from distaff.metrics.catalogue import all_metrics
 from distaff.models import infogan_networks, networks
 from distaff.models.latents import KINDS, NOISE
-from distaff.models.priors import kinds as priors
+from distaff.models.priors import named as priors
 from distaff.objectives import recipes
 
 ROOT = Path(__file__).parents[1]

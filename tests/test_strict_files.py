@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from distaff import cli
-from distaff.errors import DistaffError
-from distaff.files import json_text, write_json, yaml_text
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import json_text, write_json, yaml_text
 from tests import toys
 from tests.studies.conftest import without_workers
 

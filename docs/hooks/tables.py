@@ -20,7 +20,7 @@ from distaff.metrics.catalogue import all_metrics, metrics_table
 from distaff.metrics.declare import card_of
 from distaff.models import infogan_networks, networks
 from distaff.models.latents import KINDS, NOISE
-from distaff.models.priors import kinds as priors
+from distaff.models.priors import named as priors
 from distaff.objectives import densities, divergences, recipes, terms
 from distaff.objectives.objective import Term
 

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from distaff._version import __version__
 from distaff.codes import Codes
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 if TYPE_CHECKING:
     from distaff import data, figures, metrics, studies
+    from distaff.analysis.doctor import diagnose
+    from distaff.analysis.evaluate import evaluate_run
     from distaff.data.dataset import Dataset
-    from distaff.doctor import diagnose
     from distaff.estimator import Disentangler
-    from distaff.evaluation import evaluate_run
     from distaff.export import export_run
     from distaff.metrics.evaluation import evaluate
     from distaff.models.representation import Representation
@@ -43,9 +43,9 @@ _HOMES = {
     "Dataset": "distaff.data.dataset",
     "Disentangler": "distaff.estimator",
     "Representation": "distaff.models.representation",
-    "diagnose": "distaff.doctor",
+    "diagnose": "distaff.analysis.doctor",
     "evaluate": "distaff.metrics.evaluation",
-    "evaluate_run": "distaff.evaluation",
+    "evaluate_run": "distaff.analysis.evaluate",
     "export_run": "distaff.export",
     "load": "distaff.runs.load",
     "resume": "distaff.training.train",

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from distaff._version import __version__
-from distaff.errors import DistaffError, unknown
-from distaff.flags import parse
-from distaff.memory import keep_freed_memory
+from distaff.foundation.cli_flags import parse
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.memory import keep_freed_memory
 
 SOMETHING_WRONG, BAD_INPUT = 1, 2
 
@@ -45,7 +45,7 @@ def resume(arguments: Sequence[str]) -> None:
 
 def evaluate(arguments: Sequence[str]) -> None:
     """Score a run over its whole data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
-    from distaff.evaluation import evaluate_path
+    from distaff.analysis.evaluate import evaluate_path
 
     evaluation = evaluate_path(**parse("distaff evaluate", arguments, evaluate_path))
     for score in evaluation.scores:
@@ -56,7 +56,7 @@ def evaluate(arguments: Sequence[str]) -> None:
 
 def decompose(arguments: Sequence[str]) -> None:
     """Print the ELBO's decomposition over the data set: distaff decompose RUN."""
-    from distaff.decomposition import decompose_run
+    from distaff.analysis.decompose import decompose_run
 
     call = parse("distaff decompose", arguments, decompose_run)
     print(decompose_run(**call))
@@ -64,7 +64,7 @@ def decompose(arguments: Sequence[str]) -> None:
 
 def traverse(arguments: Sequence[str]) -> None:
     """Draw latent traversals: distaff traverse RUN --out t.png."""
-    from distaff.evaluation import traverse_run
+    from distaff.analysis.traversals import traverse_run
 
     call = parse("distaff traverse", arguments, traverse_run)
     _say(f"drawn: {traverse_run(**call)}")
@@ -72,7 +72,7 @@ def traverse(arguments: Sequence[str]) -> None:
 
 def report(arguments: Sequence[str]) -> None:
     """Write a page about a run, in one file that needs no network: distaff report RUN."""
-    from distaff.report import report_run
+    from distaff.analysis.report import report_run
 
     call = parse("distaff report", arguments, report_run)
     _say(f"written: {report_run(**call)}")
@@ -89,7 +89,7 @@ def explore(arguments: Sequence[str]) -> None:
 
 def doctor(arguments: Sequence[str]) -> None:
     """Say what is wrong with a run and what to try; exit code 1 if anything is: distaff doctor RUN."""
-    from distaff.doctor import diagnose
+    from distaff.analysis.doctor import diagnose
 
     diagnosis = diagnose(**parse("distaff doctor", arguments, diagnose, leave_out=["data"]))
     print(diagnosis)

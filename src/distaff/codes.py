@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 FloatArray = NDArray[np.floating[Any]]
 

@@ -10,16 +10,16 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from distaff.arrangements import arrange
+from distaff.analysis.encoding import encode
 from distaff.codes import Codes, FloatArray
+from distaff.data.arrangements import arrange
 from distaff.data.dataset import Dataset
-from distaff.errors import DistaffError
-from distaff.evaluation import encode
 from distaff.foundation.binding import bind, find_function
+from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings
 from distaff.objectives.objective import Objective
-from distaff.runs.models import network_for
+from distaff.runs.model_config import network_for
 from distaff.runs.settings import AUTO
 from distaff.training.train import train
 

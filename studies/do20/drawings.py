@@ -6,19 +6,19 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff import figures
+from distaff.analysis.traversals import drawable
 from distaff.codes import Codes
-from distaff.errors import DistaffError
-from distaff.evaluation import drawable
 from distaff.figures import style
-from distaff.figures.arrays import short
+from distaff.figures.checked_arrays import short
 from distaff.figures.histograms import histogram
 from distaff.figures.montage import show
 from distaff.figures.style import label, small_multiples
 from distaff.figures.traversal import ranked
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import Factors
-from distaff.metrics.gaps import jemmig, rmig
 from distaff.metrics.informativeness import informativeness
 from distaff.metrics.mig import mig
+from distaff.metrics.rmig_jemmig import jemmig, rmig
 from distaff.models.representation import Representation
 from distaff.studies.drawings.runs import (
     Settings,

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from distaff import figures
 from distaff.codes import Codes
 from distaff.metrics import Factors
-from distaff.metrics.gaps import jemmig, rmig
 from distaff.metrics.informativeness import informativeness
+from distaff.metrics.rmig_jemmig import jemmig, rmig
 from distaff.metrics.separability import separability, total_information
 from distaff.metrics.sepin import wsepin
 from distaff.studies.drawings.runs import Settings, Where, chosen, grouped, one_each

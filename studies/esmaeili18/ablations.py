@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
-from distaff.errors import DistaffError
 from distaff.figures import style
 from distaff.figures.style import label, panels
-from distaff.gaussians import Mixture
+from distaff.foundation.errors import DistaffError
+from distaff.mixtures.gaussians import Mixture
 from distaff.objectives.evidence import Evidence
-from distaff.studies.drawings.latents import posteriors_of
+from distaff.studies.drawings.latent_codes import posteriors_of
 from distaff.studies.drawings.runs import Where, chosen, grouped, vae_of
 from distaff.studies.results import Results
 

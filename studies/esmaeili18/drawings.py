@@ -7,17 +7,17 @@ from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
 from distaff import figures
+from distaff.analysis.traversals import drawable
 from distaff.data import open_dataset
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
 from distaff.data.strokes import measure
-from distaff.errors import DistaffError
-from distaff.evaluation import drawable
 from distaff.figures import style
 from distaff.figures.curves import band
 from distaff.figures.histograms import histogram
 from distaff.figures.montage import bare_figure, show
 from distaff.figures.style import count_axis, dress, label, panels
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.informativeness import informativeness
 from distaff.models.representation import Representation
 from distaff.studies.drawings.history import snapshot, snapshot_steps

@@ -8,16 +8,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from distaff import figures
+from distaff.analysis.traversals import drawable
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
-from distaff.evaluation import drawable
 from distaff.figures import style
 from distaff.figures.histograms import histogram
 from distaff.figures.style import label, panels
-from distaff.gaussians import Mixture
 from distaff.metrics.separability import total_correlation
+from distaff.mixtures.gaussians import Mixture
 from distaff.studies.drawings.history import curves_figure, logged, measured
-from distaff.studies.drawings.latents import draws_of, posteriors_of
+from distaff.studies.drawings.latent_codes import draws_of, posteriors_of
 from distaff.studies.drawings.runs import (
     Settings,
     Where,

@@ -13,11 +13,11 @@ from distaff.codes import Codes
 from distaff.figures import style
 from distaff.figures.curves import band
 from distaff.figures.style import label, panels, small_multiples
-from distaff.gaussians import Mixture
+from distaff.mixtures.gaussians import Mixture
 from distaff.models.latents import LatentSpace
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.priors.prior import Prior
-from distaff.studies.drawings.latents import posteriors_of
+from distaff.studies.drawings.latent_codes import posteriors_of
 from distaff.studies.drawings.runs import (
     Settings,
     Where,

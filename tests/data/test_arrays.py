@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from distaff.data import BitImages, ByteImages, FloatImages, arrays, from_array, open_dataset
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 RNG = np.random.default_rng(0)
 COLOUR = RNG.integers(0, 256, (6, 3, 8, 9), dtype=np.uint8)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distaff.data.cache import cached
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 
 @pytest.fixture(autouse=True)

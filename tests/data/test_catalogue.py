@@ -14,7 +14,7 @@ from distaff import data
 from distaff.data import catalogue, fashion_mnist
 from distaff.data.about import RemoteFile
 from distaff.data.downloads import download
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 CONTENT = bytes(range(256)) * 9000
 MD5 = f"md5:{hashlib.md5(CONTENT).hexdigest()}"

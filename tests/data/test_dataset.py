@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distaff.data import Dataset, FloatImages, from_array
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 SIZES = (3, 4, 5)
 GRID = np.indices(SIZES).reshape(3, -1).T

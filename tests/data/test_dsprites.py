@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from distaff.data import Dataset, dsprites, open_dataset
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 ANGLES = 2 * np.pi * np.arange(40) / 39
 

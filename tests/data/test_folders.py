@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from distaff.data import folders, open_dataset, pictures
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (4, 10, 12, 3), dtype=np.uint8)
 

@@ -7,7 +7,7 @@ from PIL import Image
 from torch.utils.data import TensorDataset
 
 from distaff.data.frameworks import from_hugging_face, from_object, from_torch
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (6, 8, 9, 3), dtype=np.uint8)
 

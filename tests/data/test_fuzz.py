@@ -16,7 +16,7 @@ from PIL import Image
 from scipy.io import savemat
 
 from distaff.data import arrays, cars3d, celeba, chairs3d, faces3d, folders, idx, smallnorb
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (4, 8, 8), dtype=np.uint8)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distaff.data import idx, mnist, open_dataset
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 28, 28), dtype=np.uint8)
 LABELS = np.array([3, 1, 4, 1, 5], np.uint8)

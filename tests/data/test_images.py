@@ -4,7 +4,7 @@ import torch
 
 from distaff.data import BitImages, ByteImages, FloatImages
 from distaff.data.images import Chosen
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 RNG = np.random.default_rng(0)
 BITS = RNG.integers(0, 2, (20, 1, 5, 7), dtype=np.uint8)

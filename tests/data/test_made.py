@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from distaff.data import Dataset, FloatImages, from_array, mnist, open_dataset
+from distaff.data.correlated_factors import correlated, from_joint
 from distaff.data.dataset import grid
-from distaff.data.joints import correlated, from_joint
 from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure, measured, zero_shot
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 SIZES = (3, 4, 5)
 TOY = Dataset(FloatImages(grid(SIZES)), grid(SIZES), ("shape", "scale", "angle"), SIZES)

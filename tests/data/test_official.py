@@ -14,7 +14,7 @@ from PIL import Image
 from scipy.io import savemat
 
 from distaff.data import cars3d, celeba, mpi3d, open_dataset, smallnorb
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 RNG = np.random.default_rng(0)
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from distaff import data
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 
 def test_data_sets_are_found_by_their_files() -> None:

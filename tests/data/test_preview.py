@@ -7,7 +7,7 @@ from PIL import Image
 from distaff.data import Dataset, from_array, open_dataset
 from distaff.data.dataset import grid
 from distaff.data.preview import preview, save_preview
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 IMAGES = np.random.default_rng(0).random((24, 3, 8, 8))
 

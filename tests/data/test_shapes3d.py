@@ -4,8 +4,9 @@ import h5py
 import numpy as np
 import pytest
 
-from distaff.data import Dataset, open_dataset, scene, shapes3d
-from distaff.errors import DistaffError
+from distaff.data import Dataset, open_dataset, shapes3d
+from distaff.data import shapes3d_renderer as scene
+from distaff.foundation.errors import DistaffError
 
 SMALL = (1, 2, 2, 1, 2, 3)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from distaff.data import mnist
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from tests.experiments.digits import SEEDS, agreement, class_figure, pruned
 
 

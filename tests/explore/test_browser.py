@@ -16,8 +16,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from distaff.explore.export import export_page
 from distaff.explore.session import Session
+from distaff.explore.standalone import export_page
 from distaff.runs.folder import RunFolder
 from distaff.runs.latent_names import save_name
 from tests.explore.conftest import squares

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from distaff.errors import DistaffError
 from distaff.explore.serve import TRIED, address_of, listen
+from distaff.foundation.errors import DistaffError
 
 
 def test_a_taken_port_gives_way_to_the_next():

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 import distaff
 from distaff import DistaffError
-from distaff.evaluation import evaluate_run
+from distaff.analysis.evaluate import evaluate_run
 from distaff.export import export_run
 from distaff.export.formats import ONNX, PROGRAM, Format, write_graphs
 from distaff.training.train import train

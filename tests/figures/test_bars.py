@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
 from distaff.figures.bars import informativeness_bars, kl_bars, scores_by_factor
+from distaff.foundation.errors import DistaffError
 from tests.figures.drawings import texts
 
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
 from distaff.figures import comparison
-from distaff.figures.arrays import mean_interval
+from distaff.figures.checked_arrays import mean_interval
+from distaff.foundation.errors import DistaffError
 from tests.figures.drawings import texts
 
 ERRORS, SCORES = np.array([30.0, 32.0, 34.0]), np.array([0.6, 0.7, 0.65])

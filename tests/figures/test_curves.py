@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
 from distaff.figures import curves
-from distaff.figures.arrays import mean_interval
+from distaff.figures.checked_arrays import mean_interval
 from distaff.foundation.binding import public_functions
+from distaff.foundation.errors import DistaffError
 from distaff.objectives import divergences, recipes, terms
 from distaff.objectives.objective import Term
 from tests.figures.drawings import texts

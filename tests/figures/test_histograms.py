@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from distaff.errors import DistaffError
 from distaff.figures.histograms import marginals
+from distaff.foundation.errors import DistaffError
 from tests.figures.drawings import texts
 
 SAMPLES = np.random.default_rng(0).normal(size=(2000, 3))

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
-from distaff.figures import images
-from distaff.figures.images import wrap
+from distaff.figures import image_rows as images
+from distaff.figures.image_rows import wrap
 from distaff.figures.montage import TALLEST, montage
 from distaff.figures.style import COLUMN, PAGE
+from distaff.foundation.errors import DistaffError
 from tests.figures.drawings import distinct, drawn, texts
 
 

@@ -3,8 +3,8 @@ import itertools
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
 from distaff.figures import matrices
+from distaff.foundation.errors import DistaffError
 from tests.figures.drawings import drawn, texts
 
 MATRIX = np.array([[0.1, 1.5], [0.8, 0.0], [0.3, 0.2]])

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
 from distaff.figures.plane import plane
+from distaff.foundation.errors import DistaffError
 
 
 def test_plane_parts_points_by_class():

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
 from distaff.figures.sensitivity import metric_sensitivity
+from distaff.foundation.errors import DistaffError
 from tests.figures.drawings import texts
 
 

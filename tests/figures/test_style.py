@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from distaff.errors import DistaffError
 from distaff.figures import style
-from distaff.figures.arrays import mean_interval, named, numbers, pictures, seeds
 from distaff.figures.bars import kl_bars
+from distaff.figures.checked_arrays import mean_interval, named, numbers, pictures, seeds
+from distaff.foundation.errors import DistaffError
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
 from distaff.figures.montage import montage
 from distaff.figures.traversal import side_by_side, top_latents, traversals
+from distaff.foundation.errors import DistaffError
 from tests.figures.drawings import distinct, drawn, texts
 
 LABELS = ["z0 · KL 0.10", "z1 · KL 2.31", "z2 · KL 1.00"]

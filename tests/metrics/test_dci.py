@@ -11,7 +11,7 @@ from distaff.metrics.dci import entropy_share
 from distaff.metrics.dci_es import explicitness_of
 from distaff.metrics.importances import Probing, probe
 from distaff.metrics.lasso import lasso_weights
-from distaff.metrics.splits import split_rows
+from distaff.metrics.train_test import split_rows
 from tests.metrics.toys import grid, noise_codes, perfect_codes, rotated
 
 CLASSES = grid()

@@ -5,9 +5,9 @@ import torch
 
 from distaff import Codes, DistaffError
 from distaff.metrics import factor_vae_score
-from distaff.metrics.groups import fixed_factor_rows, group_rows
+from distaff.metrics.active_latents import active_latents, gini_variance, kl_to_prior
+from distaff.metrics.fixed_factor_sampling import fixed_factor_rows, group_rows
 from distaff.metrics.inputs import as_factors
-from distaff.metrics.latents import active_latents, gini_variance, kl_to_prior
 from tests.metrics.toys import grid, noise_codes, perfect_codes, rotated
 
 CLASSES = grid()

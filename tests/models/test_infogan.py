@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from distaff.errors import DistaffError
 from distaff.foundation.binding import public_functions
+from distaff.foundation.errors import DistaffError
 from distaff.models import infogan_networks
 from distaff.models.infogan import InfoGAN
 from distaff.models.infogan_networks import infogan_mlp, infogan_mnist, infogan_shapes, infogan_shapes_bigger

@@ -1,6 +1,6 @@
 import pytest
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import Bernoulli, Concrete, Gaussian, LatentSpace, Uniform
 
 TEXT = "digit=concrete:10,style=gaussian:3,smile=bernoulli:2,size=gaussian:1"

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.distributions import Normal
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.likelihoods import (
     Bernoulli,
     Gaussian,

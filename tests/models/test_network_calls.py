@@ -5,7 +5,7 @@ import pytest
 from torch import nn
 
 from distaff.data.arrays import from_array
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.network_calls import find_network, told_of
 from tests import toys
 

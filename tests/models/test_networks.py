@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from distaff.errors import DistaffError
 from distaff.foundation.binding import public_functions
+from distaff.foundation.errors import DistaffError
 from distaff.models import networks
 from distaff.models.critic import critic
 

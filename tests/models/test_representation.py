@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
 from tests import toys
 

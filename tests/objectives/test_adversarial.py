@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.objectives import recipes
 from distaff.objectives.adversarial import (

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from distaff.errors import DistaffError
 from distaff.foundation.binding import public_functions
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.posteriors import GaussianPosterior
 from distaff.models.priors.grammar import parse_prior

@@ -5,12 +5,12 @@ import torch
 from lightning_fabric import Fabric
 from torch.nn import functional as F
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
 from distaff.models.likelihoods import Gaussian
 from distaff.models.priors import Prior
-from distaff.models.priors.gaussians import Anisotropic
+from distaff.models.priors.normal import Anisotropic
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.critics import (

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.posteriors import GaussianPosterior
 from distaff.objectives.densities import (
     DENSITIES,

@@ -8,12 +8,12 @@ import pytest
 import torch
 from scipy.integrate import quad
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.posteriors import Posterior
 from distaff.models.priors import Prior
 from distaff.models.priors.discrete import Relaxed
-from distaff.models.priors.gaussians import Anisotropic, FullCovariance
+from distaff.models.priors.normal import Anisotropic, FullCovariance
 from distaff.models.relaxed import BernoulliPosterior
 from distaff.objectives import recipes
 from distaff.objectives.densities import batch, weighted

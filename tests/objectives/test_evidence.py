@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import Concrete, LatentSpace
 from distaff.models.networks import Networks
 from distaff.models.priors.grammar import parse_prior

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.objectives import Cosine, Cyclic, Exponential, Linear, Pieces, Schedule, weight_at
 
 NUMBERS = st.floats(1e-6, 1e6)

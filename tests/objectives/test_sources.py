@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.objectives.densities import Source
 from distaff.training import batches as module
 from distaff.training.batches import Batches

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
 from distaff.objectives import recipes
 from distaff.objectives.densities import batch, stratified

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
 from distaff.figures.montage import montage
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import informativeness
 from studies.do20 import drawings
 from tests.figures.drawings import drawn, texts

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from distaff.data.strokes import measure
-from distaff.errors import DistaffError
 from distaff.figures.montage import montage
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import informativeness
 from studies.esmaeili18 import drawings
 from studies.esmaeili18.ablations import Toy, ablations, toy_panels

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import total_correlation
 from distaff.studies.drawings import traversals
 from studies.kim18 import drawings

@@ -5,8 +5,8 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from distaff.errors import DistaffError
-from distaff.figures.arrays import mean_interval
+from distaff.figures.checked_arrays import mean_interval
+from distaff.foundation.errors import DistaffError
 from distaff.studies.drawings.runs import vae_of
 from studies.mathieu19 import drawings
 from studies.mathieu19.drawings import divergences_of, plane

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import factor_vae_score, informativeness, jemmig, rmig, total_information, wsepin
 from distaff.studies.results import Results
 from distaff.studies.study import Study

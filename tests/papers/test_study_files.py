@@ -13,7 +13,7 @@ from distaff.data.arrays import from_array
 from distaff.data.catalogue import about
 from distaff.metrics.catalogue import all_metrics
 from distaff.runs.config import RecipeCall
-from distaff.runs.models import describe
+from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
 from distaff.studies.study import Drawing, Study
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
-from distaff.evaluation import traversals
+from distaff.analysis.report import report_run
+from distaff.analysis.traversals import traversals
+from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
-from distaff.report import report_run
 from distaff.runs.folder import RunFolder
 from distaff.runs.latent_names import read_names, save_name, titled
 from distaff.training.train import train

@@ -7,9 +7,9 @@ import pytest
 
 from distaff import studies
 from distaff.studies import commands
-from distaff.studies.attempt import Outcome, attempt
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
+from distaff.studies.worker_task import Outcome, attempt
 from tests import toys
 
 STUDY = """

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from distaff import studies
-from distaff.errors import DistaffError
-from distaff.studies.attempt import to_message
+from distaff.foundation.errors import DistaffError
 from distaff.studies.results import Results
 from distaff.studies.study import Study
+from distaff.studies.worker_task import to_message
 from tests.studies.test_engine import TROUBLES, steps_taken, write
 
 pytest.importorskip("ray", reason="needs Ray: pip install 'distaff[ray]'")

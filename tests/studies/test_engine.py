@@ -12,12 +12,12 @@ import pytest
 import yaml
 
 from distaff import studies
-from distaff.errors import DistaffError
-from distaff.evaluation import evaluate_run
-from distaff.studies.attempt import DISK_IS_FULL, from_message, to_message
+from distaff.analysis.evaluate import evaluate_run
+from distaff.foundation.errors import DistaffError
 from distaff.studies.results import Results
 from distaff.studies.study import Study
 from distaff.studies.study_run import StudyRun
+from distaff.studies.worker_task import DISK_IS_FULL, from_message, to_message
 from tests.processes import distaff
 
 COMMON = {"batch_size": 16, "network": "mlp", "latents": 3, "accelerator": "cpu"}

@@ -7,7 +7,7 @@ import re
 import pytest
 import yaml
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.studies import drawings
 from distaff.studies.grid import combinations
 from distaff.studies.study import Study

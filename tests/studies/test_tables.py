@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from distaff import studies
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import udr
 from distaff.studies.selection import metric_correlations, udr_agreement, udr_scores
 from distaff.studies.tables import group_table

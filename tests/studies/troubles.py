@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import torch
 
-from distaff.errors import DistaffError
 from distaff.figures import kl_bars
+from distaff.foundation.errors import DistaffError
 from distaff.objectives.objective import FunctionTerm
 from distaff.objectives.step import Step
 from distaff.objectives.terms import kl, nll

@@ -8,13 +8,13 @@ import pytest
 import torch
 from lightning_fabric import Fabric
 
+from distaff.foundation.progress import Progress
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
 from distaff.runs.log import read_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.collapse import BEFORE, PATIENCE, CollapseWatch
 from distaff.training.learner import Learner
-from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
 from distaff.training.train import resume, train
 from tests import toys

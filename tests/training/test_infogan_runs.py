@@ -13,10 +13,11 @@ import yaml
 from safetensors.numpy import load_file
 
 from distaff import cli
+from distaff.analysis.encoding import encode
+from distaff.analysis.evaluate import evaluate_run
 from distaff.data.arrays import from_array
-from distaff.errors import DistaffError
-from distaff.evaluation import encode, evaluate_run
-from distaff.metrics.latents import active_latents
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.active_latents import active_latents
 from distaff.runs.load import load
 from distaff.runs.log import read_log
 from distaff.training.train import resume, train

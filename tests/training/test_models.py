@@ -5,17 +5,19 @@ import pytest
 import torch
 import yaml
 
+from distaff.analysis.encoding import encode, encode_run
+from distaff.analysis.evaluate import evaluate_encoded, evaluate_run
+from distaff.analysis.report import report_run
+from distaff.analysis.traversals import traversals
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
-from distaff.errors import DistaffError
-from distaff.evaluation import encode, encode_run, evaluate_encoded, evaluate_run, traversals
 from distaff.foundation.binding import public_functions
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
-from distaff.models.priors import kinds
+from distaff.models.priors import named as kinds
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
-from distaff.report import report_run
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
 from distaff.training.train import resume, train

@@ -6,7 +6,7 @@ import torch
 import yaml
 from safetensors.torch import load_file
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.runs.load import load
 from distaff.runs.log import read_log
 from distaff.runs.settings import TrainingSettings

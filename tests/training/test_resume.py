@@ -13,7 +13,7 @@ import pytest
 import yaml
 from safetensors.numpy import load_file
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.objectives.critics import CriticSettings
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load

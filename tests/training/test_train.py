@@ -8,12 +8,12 @@ import torch
 import yaml
 
 import distaff
-from distaff.doctor import diagnose
-from distaff.errors import DistaffError
+from distaff.analysis.doctor import diagnose
+from distaff.analysis.report import report_run
+from distaff.foundation.errors import DistaffError
 from distaff.objectives.objective import term
 from distaff.objectives.schedules import Weight
 from distaff.objectives.terms import kl, nll
-from distaff.report import report_run
 from distaff.runs.load import load
 from distaff.runs.log import read_log
 from distaff.training.train import resume, train

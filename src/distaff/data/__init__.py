@@ -22,7 +22,7 @@ from distaff.data.frameworks import from_torch
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
 from distaff.data.sizes import resized
 from distaff.data.splits import some, some_rows, split, without
-from distaff.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown
 
 __all__ = [
     "BitImages",

@@ -10,7 +10,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 LARGEST = 16 << 30
 """Bytes that one array read whole into memory may take."""

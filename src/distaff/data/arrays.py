@@ -15,7 +15,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.hdf5 import copy_rows, mapped, member, open_hdf5
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
 from distaff.data.sizes import resized
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 Channels = Literal["auto", "first", "last"]
 BLOCK = 1 << 24

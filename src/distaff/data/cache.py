@@ -10,8 +10,8 @@ import numpy as np
 from filelock import FileLock
 from numpy.typing import DTypeLike, NDArray
 
-from distaff.errors import DistaffError
-from distaff.files import atomic_file, cache_folder, sha256
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import atomic_file, cache_folder, sha256
 
 DIGEST = 32
 """Bytes of SHA-256 that end every cached file, over what stands before them."""

@@ -15,9 +15,9 @@ from distaff.data.about import About, RemoteFile
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
-from distaff.data.places import find, folder_of
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
+from distaff.data.locations import find, folder_of
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
 
 NAMES, CARS = ("elevation", "azimuth", "car"), 183
 ABOUT = About(

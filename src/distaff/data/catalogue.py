@@ -10,9 +10,9 @@ from typing import Literal
 from distaff.data import names
 from distaff.data.about import About, RemoteFile
 from distaff.data.downloads import download
-from distaff.data.places import folder_of
-from distaff.errors import DistaffError, unknown
-from distaff.files import cache_folder
+from distaff.data.locations import folder_of
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.files import cache_folder
 
 
 def about(name: str) -> About:

@@ -10,9 +10,9 @@ from distaff.data.about import About, RemoteFile
 from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.images import ByteImages, IntArray
+from distaff.data.locations import find
 from distaff.data.pictures import Pictures, open_pictures
-from distaff.data.places import find
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 ABOUT = About(
     summary="Faces of celebrities in colour, aligned, with 40 yes-or-no attributes and a partition.",

@@ -10,9 +10,9 @@ from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.images import ByteImages
+from distaff.data.locations import find
 from distaff.data.pictures import open_pictures
-from distaff.data.places import find
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 ABOUT = About(
     summary="86,366 renderings of 1,393 chairs in colour, from 31 azimuths and 2 elevations.",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.data.images import Chosen, Images, Indices, IntArray, Shape, as_rows
-from distaff.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown
 
 Condition = float | Sequence[float] | Callable[[NDArray[Any]], NDArray[np.bool_]]
 SAMPLE = 256

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from distaff.data.cache import cached
 from distaff.data.images import IntArray
 from distaff.data.pictures import Pictures, decode
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
-from distaff.files import cache_folder, write_json
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import cache_folder, write_json
+from distaff.foundation.progress import progress
 
 
 def decoded(

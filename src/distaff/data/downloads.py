@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
 
 CHUNK = 1 << 20
 

@@ -18,8 +18,8 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.hdf5 import member, open_hdf5
 from distaff.data.images import BitImages
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
 
 NAMES = ("shape", "scale", "orientation", "posX", "posY")
 SIZES = (3, 6, 40, 32, 32)

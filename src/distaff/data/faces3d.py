@@ -10,8 +10,8 @@ from distaff.data.about import About, RemoteFile
 from distaff.data.archives import open_npz
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
-from distaff.data.places import find
-from distaff.errors import DistaffError
+from distaff.data.locations import find
+from distaff.foundation.errors import DistaffError
 
 NAMES = ("identity", "azimuth", "elevation", "lighting")
 ABOUT = About(

@@ -14,9 +14,9 @@ from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded, or_skip
 from distaff.data.images import ByteImages
 from distaff.data.pictures import SUFFIXES, Pictures, kind_of, open_pictures
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
-from distaff.files import cache_folder, write_json
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import cache_folder, write_json
+from distaff.foundation.progress import progress
 
 
 def load(

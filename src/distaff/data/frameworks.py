@@ -10,8 +10,8 @@ from torch.utils.data import Dataset as TorchDataset
 from distaff.codes import as_array
 from distaff.data.arrays import Channels, from_array, with_factors
 from distaff.data.dataset import Dataset
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
 
 
 def from_object(data: Any) -> Dataset:

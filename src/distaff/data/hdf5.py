@@ -11,8 +11,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
 
 TIGHTEST = 1100
 """Times that compressed numbers may grow when they are unpacked: deflate reaches 1,032."""

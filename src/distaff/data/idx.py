@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from distaff.data.about import About
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages
-from distaff.data.places import find
-from distaff.errors import DistaffError
+from distaff.data.locations import find
+from distaff.foundation.errors import DistaffError
 
 Part = Literal["train", "test", "all"]
 BYTES = 0x08

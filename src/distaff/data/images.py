@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.codes import as_array
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 Shape = tuple[int, ...]
 IntArray = NDArray[np.int64]

@@ -5,7 +5,7 @@ import numpy as np
 from distaff.data.about import About
 from distaff.data.dataset import Dataset
 from distaff.data.images import FloatImages
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 ABOUT = About(
     summary="A few points of the real line, evenly spread, made here.",

@@ -7,7 +7,7 @@ from distaff.data import strokes
 from distaff.data.about import About, RemoteFile
 from distaff.data.dataset import Dataset
 from distaff.data.idx import Part, load_idx
-from distaff.errors import unknown
+from distaff.foundation.errors import unknown
 
 _FOLDER = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _HASHES = {

@@ -11,9 +11,9 @@ from distaff.data.archives import open_npz
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
-from distaff.data.places import find
-from distaff.data.progress import progress
-from distaff.errors import DistaffError, unknown
+from distaff.data.locations import find
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.progress import progress
 
 _FOLDER = "https://storage.googleapis.com/mpi3d_disentanglement_dataset/"
 NAMES = (

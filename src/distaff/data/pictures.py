@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
 LARGEST_FILE, LARGEST_IMAGE = 200 << 20, 64_000_000

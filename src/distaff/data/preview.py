@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from distaff.data.dataset import Dataset
 from distaff.data.images import IntArray
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 
 def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:

@@ -14,14 +14,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from distaff.data import scene
+from distaff.data import shapes3d_renderer as scene
 from distaff.data.about import About, RemoteFile
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.hdf5 import copy_rows, member, open_hdf5
 from distaff.data.images import ByteImages, Indices, as_rows, is_single
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
 
 NAMES = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
 SIZES = (10, 10, 10, 8, 4, 15)

@@ -7,8 +7,8 @@ from torch.nn.functional import interpolate
 
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages, Images
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
 
 ROWS = 1024
 

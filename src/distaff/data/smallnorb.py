@@ -19,9 +19,9 @@ from distaff.data.about import About, RemoteFile
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages, IntArray
-from distaff.data.places import find
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
+from distaff.data.locations import find
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
 
 TRAIN, TEST = "smallnorb-5x46789x9x18x6x2x96x96-training", "smallnorb-5x01235x9x18x6x2x96x96-testing"
 NAMES, SIZES = ("category", "instance", "elevation", "azimuth", "lighting"), (5, 10, 9, 18, 6)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.data.dataset import Condition, Dataset
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 
 def split(data: Dataset, test: float = 0.1, seed: int = 0) -> tuple[Dataset, Dataset]:

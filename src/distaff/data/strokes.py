@@ -6,8 +6,8 @@ from scipy import ndimage
 
 from distaff.data.dataset import Dataset
 from distaff.data.images import Images
-from distaff.data.progress import progress
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
 
 FINER = 4
 """Times finer than the pixels in which strokes are measured."""

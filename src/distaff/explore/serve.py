@@ -11,11 +11,11 @@ from pathlib import Path
 
 import uvicorn
 
-from distaff.errors import DistaffError
-from distaff.explore.export import export_page
-from distaff.explore.guard import new_token
+from distaff.explore.auth import new_token
 from distaff.explore.server import build_app
 from distaff.explore.session import Session
+from distaff.explore.standalone import export_page
+from distaff.foundation.errors import DistaffError
 
 PORT, LAST_PORT = 8300, 65535
 TRIED = 20

@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from distaff.errors import DistaffError
-from distaff.explore.explored import Explored
-from distaff.explore.guard import Guard
+from distaff.explore.auth import Guard
+from distaff.explore.loaded_run import Explored
 from distaff.explore.session import STEPS, Json, Session
 from distaff.explore.uploads import LARGEST_UPLOAD
-from distaff.files import json_text
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import json_text
 
 ASSETS = {
     "": ("index.html", "text/html"),

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from distaff.codes import FloatArray
-from distaff.errors import DistaffError
-from distaff.explore.explored import Explored
-from distaff.explore.look import UNUSED, Latent
+from distaff.explore.latent_summary import UNUSED, Latent
+from distaff.explore.loaded_run import Explored
 from distaff.explore.uploads import read_upload
+from distaff.foundation.errors import DistaffError
 from distaff.runs.latent_names import read_names
 
 STEPS = 9

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from distaff.data.pictures import LARGEST_IMAGE
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 LARGEST_UPLOAD = 20 << 20
 """Bytes of a file."""

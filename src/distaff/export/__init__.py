@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from distaff.errors import DistaffError
 from distaff.export.formats import ONNX, PROGRAM, Written, write_graphs
-from distaff.export.hub import write_hub
+from distaff.export.publish import write_hub
+from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
 

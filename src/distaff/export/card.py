@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from distaff._version import __version__
-from distaff.files import yaml_text
+from distaff.foundation.files import yaml_text
 from distaff.runs.config import RunConfig
 
 PICTURE = "traversals.png"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
-from distaff.errors import DistaffError
 from distaff.export.graphs import Array, Graph, Run, graphs_of
-from distaff.files import atomic_file
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import atomic_file
 from distaff.models.representation import Representation
 
 TRACED_WITH = 3

@@ -4,7 +4,7 @@ from distaff.figures.bars import informativeness_bars, kl_bars, scores_by_factor
 from distaff.figures.comparison import agreement, scores_by_setting, trade_off
 from distaff.figures.curves import curves_by_setting, training_curves
 from distaff.figures.histograms import marginals
-from distaff.figures.images import image_grid, reconstructions, samples
+from distaff.figures.image_rows import image_grid, reconstructions, samples
 from distaff.figures.matrices import (
     correlation_matrices,
     information_matrix,

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from distaff.figures import style
-from distaff.figures.arrays import filled, named, numbers, same_length
+from distaff.figures.checked_arrays import filled, named, numbers, same_length
 from distaff.figures.style import label, panels, small_multiples
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from distaff.figures import style
-from distaff.figures.arrays import Array, filled, mean_interval, numbers, same_length
+from distaff.figures.checked_arrays import Array, filled, mean_interval, numbers, same_length
 from distaff.figures.style import label, panels, small_multiples
 
 Points = tuple[Any, Any]

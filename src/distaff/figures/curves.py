@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from distaff.figures import style
-from distaff.figures.arrays import Array, filled, mean_interval, numbers, seeds
+from distaff.figures.checked_arrays import Array, filled, mean_interval, numbers, seeds
 from distaff.figures.style import count_axis, label, panels, small_multiples
 
 NATS = (

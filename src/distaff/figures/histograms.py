@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import norm
 
-from distaff.errors import DistaffError
 from distaff.figures import style
-from distaff.figures.arrays import Array, filled, named, numbers
+from distaff.figures.checked_arrays import Array, filled, named, numbers
 from distaff.figures.style import label, panels
+from distaff.foundation.errors import DistaffError
 
 ACROSS = 10
 """Histograms in a row of the marginals' figure."""

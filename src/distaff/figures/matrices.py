@@ -11,10 +11,10 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 from scipy.optimize import linear_sum_assignment
 
-from distaff.errors import DistaffError
 from distaff.figures import style
-from distaff.figures.arrays import Array, filled, named, numbers
+from distaff.figures.checked_arrays import Array, filled, named, numbers
 from distaff.figures.style import label, small_multiples
+from distaff.foundation.errors import DistaffError
 
 CELL = 0.3
 """The side of a cell in inches, where there is room."""

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from distaff.figures.arrays import Array
+from distaff.figures.checked_arrays import Array
 from distaff.figures.style import COLUMN, DPI, INK, PAGE, SMALL
 
 GAP = 0.06

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from distaff.errors import DistaffError
 from distaff.figures import style
-from distaff.figures.arrays import numbers, same_length
+from distaff.figures.checked_arrays import numbers, same_length
 from distaff.figures.style import COLUMN, label, panels
+from distaff.foundation.errors import DistaffError
 
 
 def plane(points: Any, classes: Any = None, *, names: tuple[str, str] = ("x₀", "x₁")) -> Figure:

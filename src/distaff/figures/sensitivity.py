@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff.figures import style
-from distaff.figures.arrays import filled, numbers, seeds
+from distaff.figures.checked_arrays import filled, numbers, seeds
 from distaff.figures.style import label, small_multiples
 
 

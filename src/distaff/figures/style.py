@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from distaff.errors import unknown
-from distaff.files import atomic_file
+from distaff.foundation.errors import unknown
+from distaff.foundation.files import atomic_file
 
 COLUMN, PAGE = 3.25, 6.75
 """Widths in inches: one column of a two-column paper, and both."""

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from distaff.errors import DistaffError
-from distaff.figures.arrays import Array, filled, named, numbers, pictures, short
-from distaff.figures.images import label_width, paired
+from distaff.figures.checked_arrays import Array, filled, named, numbers, pictures, short
+from distaff.figures.image_rows import label_width, paired
 from distaff.figures.montage import bare_figure, fitting_size, show
 from distaff.figures.style import PAGE, dress, heading, label
+from distaff.foundation.errors import DistaffError
 
 SPACE = 0.12
 """Inches between panels."""

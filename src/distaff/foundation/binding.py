@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from distaff.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown
 
 ADDED_LATER = {"added_later": True}
 """Metadata of a field that first runs did not have: at its default it is not written down, so that a run made

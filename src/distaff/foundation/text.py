@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from distaff.metrics.evaluation import Evaluation, evaluate, evaluate_scores
 from distaff.metrics.evaluator import Evaluator
 from distaff.metrics.explicitness import explicitness
 from distaff.metrics.factor_vae import factor_vae_score
-from distaff.metrics.gaps import jemmig, rmig
 from distaff.metrics.hoyer import hoyer
 from distaff.metrics.infomec import InfoMEC, infomec
 from distaff.metrics.informativeness import informativeness
@@ -18,6 +17,7 @@ from distaff.metrics.irs import irs
 from distaff.metrics.mig import mig
 from distaff.metrics.misjed import misjed
 from distaff.metrics.modularity import modularity
+from distaff.metrics.rmig_jemmig import jemmig, rmig
 from distaff.metrics.sap import sap
 from distaff.metrics.score import Score
 from distaff.metrics.scores_file import write_scores

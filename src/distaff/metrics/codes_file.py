@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
-from distaff.files import atomic_file
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import atomic_file
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.scores_file import Setup, write_scores

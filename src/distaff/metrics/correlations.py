@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
 
 

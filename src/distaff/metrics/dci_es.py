@@ -5,13 +5,13 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.active_latents import standardised
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
-from distaff.metrics.latents import standardised
 from distaff.metrics.options import Count, at_least, at_most
 from distaff.metrics.score import Basis, Score
-from distaff.metrics.splits import columns, split_rows
+from distaff.metrics.train_test import columns, split_rows
 
 _RIDGE = 1e-4
 _PREDICTED = 0.99  # a factor counts as predicted once a probe explains a hundredth of its variance

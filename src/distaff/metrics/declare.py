@@ -19,7 +19,7 @@ from inspect import signature
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from distaff.errors import unknown
+from distaff.foundation.errors import unknown
 from distaff.metrics.intervals import HALF, Inputs, with_intervals
 from distaff.metrics.options import check, declared
 

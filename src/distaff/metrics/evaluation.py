@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of
 from distaff.metrics.inputs import (

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores, requested
 from distaff.metrics.factor_columns import join_columns, split_columns
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, check_index, codes_of

@@ -10,7 +10,7 @@ from distaff.metrics.inputs import CodesLike, FactorsLike, labelled
 from distaff.metrics.logistic import one_versus_rest
 from distaff.metrics.options import Positive
 from distaff.metrics.score import Score
-from distaff.metrics.splits import columns
+from distaff.metrics.train_test import columns
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from distaff.codes import as_array
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 ROWS_A_CLASS = 10
 """Numbers with fractions are classes if there are at least this many rows to each of their values."""

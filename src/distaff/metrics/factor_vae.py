@@ -6,10 +6,7 @@ from typing import Annotated
 import numpy as np
 
 from distaff.codes import Codes
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.groups import Groups, blocks, fixed_factor_rows, group_rows
-from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
-from distaff.metrics.latents import (
+from distaff.metrics.active_latents import (
     THRESHOLDS,
     Prune,
     active_latents,
@@ -17,6 +14,9 @@ from distaff.metrics.latents import (
     pruning,
     standardised,
 )
+from distaff.metrics.declare import metric, settle
+from distaff.metrics.fixed_factor_sampling import Groups, blocks, fixed_factor_rows, group_rows
+from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
 from distaff.metrics.options import Count, NotNegative, at_least
 from distaff.metrics.score import Basis, Score
 
@@ -69,7 +69,7 @@ def factor_vae_score(
         votes: number of votes that make the classifier.
         size: observations in a vote.
         fresh: number of further votes that test it; 0 tests it on the first ones.
-        prune: which latents may vote, see ``distaff.metrics.latents.active_latents``.
+        prune: which latents may vote, see ``distaff.metrics.active_latents.active_latents``.
         threshold: of the pruning.
         bootstrap: halves of the rows to score for the interval, 0 for none.
         seed: of the draws.

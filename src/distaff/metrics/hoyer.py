@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, as_codes
 from distaff.metrics.score import Score

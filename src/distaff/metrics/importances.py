@@ -16,13 +16,13 @@ from sklearn.ensemble import (
 from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.parallel import side_by_side
+from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.lasso import lasso_weights
-from distaff.metrics.latents import standardised
 from distaff.metrics.options import Count, NotNegative
-from distaff.metrics.splits import by_latent, columns, split_rows
-from distaff.parallel import side_by_side
+from distaff.metrics.train_test import by_latent, columns, split_rows
 
 Predictor = Literal["lasso", "forest", "boosting", "histogram"]
 

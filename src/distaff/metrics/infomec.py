@@ -11,14 +11,14 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.active_latents import constant_latents, standardised
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, Float64Array, IntArray, labelled
-from distaff.metrics.latents import constant_latents, standardised
 from distaff.metrics.neighbours import neighbour_information
 from distaff.metrics.options import Count, at_least, at_most
 from distaff.metrics.score import Basis, Score
-from distaff.metrics.splits import columns
+from distaff.metrics.train_test import columns
 
 
 @dataclass(frozen=True)

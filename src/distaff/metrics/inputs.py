@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from distaff.codes import Codes, as_array
-from distaff.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.factor_columns import Column, numbered, parse_column, split_columns
 from distaff.metrics.options import BinCount, check
 

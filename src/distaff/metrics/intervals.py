@@ -27,7 +27,7 @@ import numpy as np
 from scipy.stats import t
 
 from distaff.codes import as_array
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import Float64Array, IntArray, as_codes, labelled
 from distaff.metrics.score import Score
 

@@ -6,9 +6,9 @@ from typing import Annotated
 import numpy as np
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.declare import metric, settle
-from distaff.metrics.groups import Groups, group_rows
+from distaff.metrics.fixed_factor_sampling import Groups, group_rows
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, labelled
 from distaff.metrics.options import above, at_most
 from distaff.metrics.score import Score

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from distaff.codes import Codes, FloatArray, as_array
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.entropies import entropy
 from distaff.metrics.inputs import (
     CodesLike,

@@ -4,14 +4,14 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import mean_tables
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import highest_two, one_latent_note
-from distaff.metrics.gaps import gap_details, sampled_information
 from distaff.metrics.inputs import CodesLike, FactorsLike
 from distaff.metrics.labels import read_labels
-from distaff.metrics.means import mean_tables
 from distaff.metrics.options import BinCount, SampleCount
+from distaff.metrics.rmig_jemmig import gap_details, sampled_information
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Basis, Score
 

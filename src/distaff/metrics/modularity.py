@@ -4,11 +4,11 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import mean_tables
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, FactorsLike
 from distaff.metrics.labels import read_labels
-from distaff.metrics.means import mean_tables
 from distaff.metrics.options import BinCount
 from distaff.metrics.quantized import Bins, posterior_tables
 from distaff.metrics.sampled import means_only_note

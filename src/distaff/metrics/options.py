@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from distaff.errors import DistaffError, unknown
-from distaff.flags import UNIONS
+from distaff.foundation.cli_flags import UNIONS
+from distaff.foundation.errors import DistaffError, unknown
 
 
 @dataclass(frozen=True)

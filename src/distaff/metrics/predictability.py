@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from distaff.codes import Codes, FloatArray
+from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Float64Array, IntArray
-from distaff.metrics.latents import standardised
 from distaff.metrics.thresholds import Line
 
 

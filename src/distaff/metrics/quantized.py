@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from distaff.codes import Codes, FloatArray
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.parallel import side_by_side
 from distaff.metrics.entropies import mutual_information
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels
 from distaff.metrics.resolution import hidden_note, hidden_shares
 from distaff.metrics.shared import digest, remember
-from distaff.parallel import side_by_side
 
 ROWS = 1024
 """Rows at a time: their masses fit in a core's cache."""

@@ -11,10 +11,10 @@ from scipy.special import ndtri
 from torch import Tensor
 
 from distaff.codes import Codes
-from distaff.gaussians import Mixture, blur, log_density, log_marginal
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, pick
 from distaff.metrics.shared import remember
+from distaff.mixtures.gaussians import Mixture, blur, log_density, log_marginal
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Samples:
     """M draws of (x, z) from the data and q(z|x), with log-densities computed when first asked for.
 
     q(z) is the mixture over all N observations, so the estimates are exact but for the M draws. A latent
-    with σ = 0 is blurred (see ``distaff.gaussians.blur``), and so is one known only by its means.
+    with σ = 0 is blurred (see ``distaff.mixtures.gaussians.blur``), and so is one known only by its means.
 
     Args:
         codes: the posteriors.

@@ -7,13 +7,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, labelled
 from distaff.metrics.options import Count, Positive
 from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_accuracies
 from distaff.metrics.score import Basis, Score
-from distaff.metrics.splits import split_rows
+from distaff.metrics.train_test import split_rows
 
 
 @dataclass(frozen=True)

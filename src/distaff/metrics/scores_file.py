@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from distaff.files import write_json
+from distaff.foundation.files import write_json
 from distaff.metrics.evaluation import Evaluation
 from distaff.metrics.score import Score
 

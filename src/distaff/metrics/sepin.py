@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.entropies import entropy
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.stats import rankdata
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.active_latents import active_latents, standardised
 from distaff.metrics.declare import metric, settle
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
 from distaff.metrics.intervals import Error, checked_draws, errors, interval
 from distaff.metrics.lasso import lasso_weights
-from distaff.metrics.latents import active_latents, standardised
 from distaff.metrics.options import NotNegative
 from distaff.metrics.score import Score
 

@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.declare import metric, settle
-from distaff.metrics.groups import Groups, blocks, group_rows
+from distaff.metrics.fixed_factor_sampling import Groups, blocks, group_rows
 from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
 from distaff.metrics.options import Count, at_least
 from distaff.metrics.score import Basis, Score

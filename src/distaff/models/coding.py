@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.codes import Codes, FloatArray
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.posteriors import GaussianPosterior, Posterior
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior

@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.posteriors import GaussianPosterior
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, one_hot, to_simplex, to_unit
 

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from distaff.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.models.groups import (
     KINDS,
     Bernoulli,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from torch import nn
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.kernels import Up, UpToOneChannel
 
 Shape = tuple[int, ...]

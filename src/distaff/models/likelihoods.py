@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from distaff.errors import unknown
+from distaff.foundation.errors import unknown
 from distaff.models.posteriors import LOG_2PI
 
 

@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from distaff.data.dataset import Dataset
-from distaff.errors import DistaffError, unknown
 from distaff.foundation.binding import find_function
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.text import split_call
 from distaff.models import networks
 

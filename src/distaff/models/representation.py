@@ -10,13 +10,13 @@ from torch import Tensor
 
 from distaff.codes import Codes, as_array
 from distaff.data.arrays import from_array
-from distaff.errors import DistaffError
-from distaff.memory import keep_freed_memory
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.memory import keep_freed_memory
+from distaff.foundation.parallel import side_by_side
 from distaff.models.coding import code_tensors, codes_from, joined, to_z
 from distaff.models.infogan import InfoGAN
 from distaff.models.layout import channels_last, images_channels_last
 from distaff.models.vae import VAE
-from distaff.parallel import side_by_side
 
 BATCH = 256
 Model = VAE | InfoGAN

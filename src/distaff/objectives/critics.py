@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from distaff.errors import DistaffError
 from distaff.foundation.binding import ADDED_LATER
+from distaff.foundation.errors import DistaffError
 from distaff.models.critic import critic as critic_network
 from distaff.models.latents import LatentSpace
 from distaff.models.precision import single

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from distaff.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown
 
 
 class Source(Enum):

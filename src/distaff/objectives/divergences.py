@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from distaff.errors import unknown
+from distaff.foundation.errors import unknown
 from distaff.models.precision import single
 from distaff.objectives.mixtures import log_joint
 from distaff.objectives.objective import FunctionTerm

@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import Gaussian, LatentSpace
 from distaff.models.priors import GroupPrior, Prior
 from distaff.models.priors.discrete import Relaxed

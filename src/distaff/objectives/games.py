@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.objectives.adversarial import (
     critic_loss,
     discriminator_loss,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.posteriors import GaussianPosterior, Posterior
 from distaff.models.precision import single
 from distaff.objectives.objective import FunctionTerm, term

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.objectives.densities import Density, stratified
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Step

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from distaff.errors import unknown
+from distaff.foundation.errors import unknown
 from distaff.objectives.critics import (
     CriticSettings,
     adversarial_prior,

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.foundation.text import Item, read_items
 
 

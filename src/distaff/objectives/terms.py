@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.coding import CATEGORY, code_tensors
 from distaff.models.latents import Gaussian
 from distaff.objectives.objective import Term, term

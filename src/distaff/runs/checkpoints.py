@@ -12,8 +12,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from distaff.errors import DistaffError
-from distaff.files import atomic_file, atomic_folder, sha256, write_json
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import atomic_file, atomic_folder, sha256, write_json
 
 KEPT = 2
 IN_FILES = ("average", "model")

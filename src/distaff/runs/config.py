@@ -10,15 +10,15 @@ from typing import Any
 import torch
 
 from distaff._version import __version__
-from distaff.errors import DistaffError
-from distaff.files import yaml_text
 from distaff.foundation.binding import bind, find_function, public_functions, to_plain
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import yaml_text
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs.data_call import DataConfig
-from distaff.runs.former import in_todays_words
-from distaff.runs.models import ModelConfig, VAEConfig, model_config
+from distaff.runs.former_versions import in_todays_words
+from distaff.runs.model_config import ModelConfig, VAEConfig, model_config
 from distaff.runs.settings import TrainingSettings
 
 Goal = Objective | Game

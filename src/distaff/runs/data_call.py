@@ -12,7 +12,7 @@ from distaff.data import names, open_dataset
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object
 from distaff.data.sizes import resized
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.foundation.text import named_values
 
 Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]

@@ -9,8 +9,8 @@ from pathlib import Path
 import yaml
 from filelock import FileLock, Timeout
 
-from distaff.errors import DistaffError
-from distaff.files import write_text
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import write_text
 from distaff.runs.config import RunConfig
 
 

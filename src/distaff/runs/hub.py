@@ -8,8 +8,8 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 
 from distaff._version import __version__
-from distaff.errors import DistaffError
-from distaff.files import atomic_file, sha256, write_json
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import atomic_file, sha256, write_json
 from distaff.foundation.text import split_call
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable, Mapping
 
-from distaff.errors import DistaffError, unknown
-from distaff.files import write_json
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.files import write_json
 from distaff.runs.folder import RunFolder
 
 LONGEST = 60

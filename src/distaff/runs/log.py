@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from distaff.files import json_text, write_text
+from distaff.foundation.files import json_text, write_text
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

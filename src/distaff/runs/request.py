@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from distaff.errors import DistaffError, unknown
 from distaff.foundation.binding import bind, takes_list, to_plain
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.objectives.schedules import shortened
 from distaff.runs.config import find_recipe
 from distaff.runs.run_names import folder_name

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import docstring_parser
 from annotated_types import Ge, Gt, Lt
 
-from distaff.errors import DistaffError
 from distaff.foundation.binding import bind
+from distaff.foundation.errors import DistaffError
 from distaff.models.latents import TEMPERATURE
 from distaff.objectives.schedules import Weight, weight_range
 

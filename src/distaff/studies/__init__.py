@@ -6,14 +6,14 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from distaff.memory import keep_freed_memory
+from distaff.foundation.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from distaff.studies.commands import run, status, table
-    from distaff.studies.report import write_report
     from distaff.studies.results import Results
     from distaff.studies.selection import metric_correlations, udr_agreement, udr_scores
     from distaff.studies.study import Study
+    from distaff.studies.study_page import write_report
     from distaff.studies.tables import group_table
 
 __all__ = [

@@ -7,11 +7,11 @@ import torch
 from distaff.data import names, open_dataset
 from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of
 from distaff.runs.config import RecipeCall
-from distaff.runs.models import describe
+from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
 from distaff.training.batches import Batches
 

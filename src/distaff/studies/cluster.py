@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from distaff.errors import DistaffError
-from distaff.files import atomic_folder
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import atomic_folder
 from distaff.runs.folder import RunFolder
-from distaff.studies.attempt import Outcome, attempt, from_message, to_message
 from distaff.studies.check import check
 from distaff.studies.local import cores
 from distaff.studies.study_run import StudyRun
+from distaff.studies.worker_task import Outcome, attempt, from_message, to_message
 
 LOCAL = "local"
 PATIENCE = 10.0

@@ -7,15 +7,15 @@ from pathlib import Path
 import pandas as pd
 from filelock import FileLock, Timeout
 
-from distaff.errors import DistaffError
-from distaff.files import write_text
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import write_text
 from distaff.studies.check import check
 from distaff.studies.display import Display
 from distaff.studies.local import local_workers
-from distaff.studies.report import write_report
+from distaff.studies.queue import Engine, work_through
 from distaff.studies.results import Results
-from distaff.studies.schedule import Engine, work_through
 from distaff.studies.study import Study
+from distaff.studies.study_page import write_report
 from distaff.studies.study_run import StudyRun
 from distaff.studies.tables import Interval, group_table
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from distaff.errors import unknown
-from distaff.flags import parse
+from distaff.foundation.cli_flags import parse
+from distaff.foundation.errors import unknown
 
 if TYPE_CHECKING:
     import pandas as pd

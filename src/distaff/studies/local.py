@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
-from distaff.errors import DistaffError
-from distaff.studies.attempt import Outcome, to_message
+from distaff.foundation.errors import DistaffError
 from distaff.studies.study_run import StudyRun
+from distaff.studies.worker_task import Outcome, to_message
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 PATIENCE = 120.0

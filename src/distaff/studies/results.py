@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from distaff.errors import DistaffError, unknown
-from distaff.files import atomic_file, write_text
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.files import atomic_file, write_text
 from distaff.runs.folder import RunFolder
 from distaff.studies.study import Study
 from distaff.studies.study_run import StudyRun

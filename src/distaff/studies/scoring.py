@@ -2,9 +2,10 @@
 
 import time
 
+from distaff.analysis.encoding import Encoded, encode_run, trained_steps
+from distaff.analysis.evaluate import elbo, varied_factors
 from distaff.data.dataset import Dataset
-from distaff.errors import DistaffError
-from distaff.evaluation import Encoded, elbo, encode_run, trained_steps, varied_factors
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import Evaluation, evaluate_scores
 from distaff.metrics.scores_file import Scores, Setup
 from distaff.studies.study_run import StudyRun

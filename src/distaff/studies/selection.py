@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from distaff.codes import Codes
-from distaff.errors import unknown
+from distaff.foundation.errors import unknown
 from distaff.metrics import udr
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun

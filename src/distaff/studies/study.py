@@ -12,9 +12,9 @@ import pandas as pd
 import yaml
 from matplotlib.figure import Figure
 
-from distaff.errors import DistaffError, unknown
-from distaff.files import yaml_text
 from distaff.foundation.binding import find_function
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.files import yaml_text
 from distaff.metrics.evaluation import metric_label, selected
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS

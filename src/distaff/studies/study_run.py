@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
+from distaff.analysis.encoding import encode_run
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
-from distaff.errors import DistaffError
-from distaff.evaluation import encode_run
-from distaff.files import write_json
 from distaff.foundation.binding import bind, to_plain
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import write_json
 from distaff.metrics import Score
 from distaff.metrics.scores_file import ELBO, Entry, Scores, Setup
 from distaff.models.coding import codes_from

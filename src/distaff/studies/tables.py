@@ -6,8 +6,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from distaff.errors import DistaffError, unknown
-from distaff.figures.arrays import mean_interval
+from distaff.figures.checked_arrays import mean_interval
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.studies.results import Results
 
 Interval = Literal["t", "bootstrap"]

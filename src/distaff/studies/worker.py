@@ -13,7 +13,7 @@ import threading
 from dataclasses import asdict
 from typing import TextIO
 
-from distaff.studies.attempt import attempt, from_message
+from distaff.studies.worker_task import attempt, from_message
 
 
 def main() -> None:

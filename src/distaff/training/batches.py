@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.data.dataset import Dataset
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.models.layout import images_channels_last
 
 LARGEST_WHOLE = 20_000

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from distaff.files import atomic_folder
+from distaff.foundation.files import atomic_folder
 from distaff.runs import checkpoints
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.log import truncate_log

@@ -8,7 +8,8 @@ import torch
 from lightning_fabric import Fabric
 
 from distaff.data.dataset import Dataset
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import Progress
 from distaff.models.infogan import InfoGAN
 from distaff.models.layout import channels_last
 from distaff.models.representation import Model, Representation
@@ -18,7 +19,7 @@ from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RunConfig
 from distaff.runs.folder import RunFolder, warn
-from distaff.runs.models import VAEConfig
+from distaff.runs.model_config import VAEConfig
 from distaff.runs.settings import Machine, TrainingSettings
 from distaff.training.batches import Batches, seed_weights
 from distaff.training.collapse import CollapseWatch
@@ -26,7 +27,6 @@ from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner
 from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
-from distaff.training.progress import Progress
 from distaff.training.recorder import Recorder
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-from distaff.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.models.latents import TEMPERATURE
 from distaff.objectives.schedules import Schedule, Weight, weight_at
 from distaff.runs.settings import TrainingSettings

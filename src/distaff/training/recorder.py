@@ -10,15 +10,15 @@ from lightning_fabric import Fabric
 from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
-from distaff.errors import DistaffError
-from distaff.files import append_json_line, write_json
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import append_json_line, write_json
+from distaff.foundation.progress import Progress
 from distaff.runs import checkpoints
 from distaff.runs.folder import RunFolder
 from distaff.runs.log import read_log, truncate_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.collapse import CollapseWatch
 from distaff.training.learner import Learner
-from distaff.training.progress import Progress
 from distaff.training.signals import StopSignal
 
 

@@ -11,7 +11,7 @@ from distaff.models.representation import Representation
 from distaff.runs.config import Goal, RecipeCall, RunConfig, resolved
 from distaff.runs.data_call import Data, open_data
 from distaff.runs.folder import RunFolder
-from distaff.runs.models import describe
+from distaff.runs.model_config import describe
 from distaff.runs.settings import (
     GROUPS,
     SETTINGS,

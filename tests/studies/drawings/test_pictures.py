@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import as_factors, rmig
 from distaff.studies import drawings
 

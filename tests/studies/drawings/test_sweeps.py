@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.studies import drawings
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.studies import drawings
 from distaff.studies.drawings.history import measured
 from tests.small_studies import PINWHEEL, made

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from torch import nn
 
-from distaff.errors import DistaffError, unknown
 from distaff.foundation.binding import find_function, public_functions
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.models.latents import Group, LatentSpace
-from distaff.models.priors import kinds
+from distaff.models.priors import named as kinds
 from distaff.models.priors.prior import Prior, standard
 
 Kind = Callable[..., nn.Module]

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from distaff.data.images import Images
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 
 SAMPLE = 2048
 """Observations, spread evenly over the set, that the values are computed from."""

@@ -10,8 +10,8 @@ from distaff.data.images import Images
 from distaff.models.latents import TEMPERATURE, Gaussian, Group, LatentSpace
 from distaff.models.posteriors import GroupPosterior, Posterior
 from distaff.models.priors.discrete import Relaxed
-from distaff.models.priors.gaussians import StandardNormal
 from distaff.models.priors.group import GroupPrior
+from distaff.models.priors.normal import StandardNormal
 
 
 class Prior(nn.Module):

@@ -3,7 +3,7 @@
 Every public function that is imported here can be named under ``figures`` in a study file.
 """
 
-from distaff.studies.drawings.latents import (
+from distaff.studies.drawings.latent_codes import (
     correlation_matrices,
     information_matrix,
     informativeness_bars,

@@ -11,8 +11,8 @@ from distaff import figures
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
-from distaff.errors import DistaffError, unknown
-from distaff.files import write_json
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.files import write_json
 from distaff.models.representation import Representation
 from distaff.runs.checkpoints import kept
 from distaff.runs.load import load

@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff import figures
+from distaff.analysis.traversals import drawable
 from distaff.data.splits import some
-from distaff.errors import DistaffError
-from distaff.evaluation import drawable
 from distaff.figures.traversal import ranked
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.informativeness import informativeness
 from distaff.studies.drawings.runs import (
     Where,

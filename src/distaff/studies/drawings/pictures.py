@@ -7,10 +7,11 @@ import torch
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.evaluation import drawable, encode_run
-from distaff.evaluation import traversals as traversals_of
+from distaff.analysis.encoding import encode_run
+from distaff.analysis.traversals import drawable
+from distaff.analysis.traversals import traversals as traversals_of
 from distaff.figures.traversal import ranked
-from distaff.metrics.gaps import rmig
+from distaff.metrics.rmig_jemmig import rmig
 from distaff.studies.drawings.runs import (
     Settings,
     Where,

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from distaff.errors import DistaffError, unknown
-from distaff.evaluation import varied_factors
+from distaff.analysis.evaluate import varied_factors
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics import Factors
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.declare import card_of

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.errors import DistaffError
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import Score
 from distaff.metrics.catalogue import all_metrics
 from distaff.studies.drawings.runs import (

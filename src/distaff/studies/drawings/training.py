@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 
 from distaff import figures
+from distaff.analysis.evaluate import varied_factors
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
-from distaff.evaluation import varied_factors
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.evaluation import evaluate_scores
 from distaff.studies.drawings.history import Curve, all_steps, curves_figure, logged, measured, table

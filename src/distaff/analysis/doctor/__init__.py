@@ -1,0 +1,61 @@
+"""``distaff doctor``: what is wrong with a run, in plain words, and what to try."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from distaff.analysis.doctor import checks
+from distaff.analysis.doctor.finding import Finding, Severity
+from distaff.analysis.doctor.run_evidence import Patient
+from distaff.foundation.binding import public_functions
+from distaff.runs.data_call import Data
+from distaff.runs.folder import RunFolder
+
+__all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the checks found, the worst first.
+
+    Args:
+        run: the run folder.
+        findings: problems, then notes.
+        checked: the names of all checks.
+    """
+
+    run: Path
+    findings: Sequence[Finding]
+    checked: Sequence[str]
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong; there may be notes."""
+        return not any(finding.severity is Severity.PROBLEM for finding in self.findings)
+
+    def __str__(self) -> str:
+        checked = f"{len(self.checked)} checks: {', '.join(self.checked).replace('_', ' ')}"
+        count = sum(finding.severity is Severity.PROBLEM for finding in self.findings)
+        verdict = "nothing wrong" if self.healthy else f"{count} problem{'s' * (count > 1)}"
+        return "\n\n".join([f"{self.run}: {verdict} ({checked})", *map(str, self.findings)])
+
+
+def diagnose(
+    run: str | Path, data: Data | None = None, *, observations: int = 1024, seed: int = 0
+) -> Diagnosis:
+    """Say in plain words what is wrong with a run and what to try.
+
+    Args:
+        run: the run folder.
+        data: the data set, for runs that were trained on one given in Python.
+        observations: how many random ones the model is tried on.
+        seed: which ones.
+    """
+    folder = RunFolder(Path(run))
+    folder.read()
+    patient = Patient(folder, data, observations, seed)
+    found = [check(patient) for check in public_functions(checks).values()]
+    findings = [
+        finding for severity in Severity for finding in found if finding and finding.severity is severity
+    ]
+    return Diagnosis(folder.path, findings, list(public_functions(checks)))

@@ -1,0 +1,185 @@
+"""A run as its checks see it: each thing is read or computed when a check first asks for it."""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from distaff.analysis.decompose import TERMS
+from distaff.data.dataset import Dataset
+from distaff.foundation.errors import DistaffError
+from distaff.models.vae import VAE, Output
+from distaff.objectives.densities import batch, stratified
+from distaff.objectives.step import Step
+from distaff.runs import checkpoints
+from distaff.runs.config import Goal, RunConfig
+from distaff.runs.data_call import Data
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load, open_data
+from distaff.runs.log import read_log
+
+RECENT = 0.1
+"""The part of the log, at its end, that says how the run is now."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some observations through the trained model.
+
+    Args:
+        model: the VAE.
+        shape: of an observation.
+        output: its distributions for them.
+        data_size: how many there are in all.
+    """
+
+    model: VAE
+    shape: tuple[int, ...]
+    output: Output
+    data_size: int
+
+    @cached_property
+    def nll(self) -> float:
+        """−E log p(x|z), summed over pixels."""
+        return -float(self.output.likelihood.log_prob(self.output.x).mean())
+
+    @cached_property
+    def kl_per_latent(self) -> dict[str, float]:
+        """E KL(q(z_d|x) ‖ p(z_d)) by the latents' names; infinite for deterministic ones."""
+        values = self.output.prior.kl_dims(self.output.posterior, self.output.u).mean(0)
+        return {v.name: float(values[v.place]) for v in self.model.latents.coded}
+
+    @property
+    def kl(self) -> float:
+        """E KL(q(z|x) ‖ p(z)), the latents' together."""
+        return sum(self.kl_per_latent.values())
+
+    def bounds(self, name: str) -> tuple[float, float] | None:
+        """What a term of q(z) lies between; None for other terms and for deterministic latents.
+
+        q(z) by stratified weights is unbiased, so that the mean of its logarithm is too low; by the plain
+        mixture of the sample, which holds the own posterior of every z too often, it is too high.
+        """
+        term = next((term for term in TERMS if term.name == name), None)
+        if term is None:
+            return None
+        steps = [
+            Step(self.model, self.output, 0, self.data_size, density=density)
+            for density in (stratified, batch)
+        ]
+        low, high = sorted(float(term(step)) for step in steps)
+        return (low, high) if math.isfinite(low + high) else None
+
+
+@dataclass(frozen=True)
+class Patient:
+    """A run folder under examination.
+
+    Args:
+        folder: the run folder.
+        given: the data, for runs that were trained on some given in Python.
+        observations: how many the model is tried on.
+        seed: which ones.
+    """
+
+    folder: RunFolder
+    given: Data | None = None
+    observations: int = 1024
+    seed: int = 0
+
+    @cached_property
+    def config(self) -> RunConfig:
+        """The content of ``run.yaml``."""
+        return self.folder.read()
+
+    @cached_property
+    def log(self) -> Sequence[dict[str, Any]]:
+        """The lines of ``log.jsonl``."""
+        return read_log(self.folder.log)
+
+    def recent(self, name: str) -> float | None:
+        """The mean of a logged value over the last tenth of the log; None if it is nowhere finite."""
+        values = [line[name] for line in self.log if math.isfinite(line.get(name, math.nan))]
+        return float(np.mean(values[-max(1, round(RECENT * len(values))) :])) if values else None
+
+    def logged(self, ending: str) -> dict[str, float]:
+        """The recent means of all values whose names have an ending, by what stands before it."""
+        names = [name for name in (self.log[-1] if self.log else {}) if name.endswith(ending)]
+        return {name.removesuffix(ending): self.recent(name) or 0.0 for name in names}
+
+    @cached_property
+    def divergence(self) -> str | None:
+        """What became non-finite, and when, if training stopped for that."""
+        if self.folder.diverged.is_file():
+            facts = json.loads(self.folder.diverged.read_text(encoding="utf-8"))
+            return f"{facts['what']} at step {facts['step']}"
+        for line in self.log:
+            for name, value in line.items():
+                if not math.isfinite(value) and self._takes_part(name, line["step"] - 1):
+                    return f"the term {name!r} at step {line['step']}"
+        return None
+
+    def _takes_part(self, name: str, index: int) -> bool:
+        return isinstance(self.goal, DistaffError) or self.goal.takes_part(name, index)
+
+    @cached_property
+    def being_trained(self) -> bool:
+        """Whether another process holds the folder."""
+        try:
+            with self.folder.lock():
+                return False
+        except DistaffError:
+            return True
+
+    @cached_property
+    def step(self) -> int:
+        """Of the newest good checkpoint; 0 if there is none."""
+        return int(self._checkpoint[0].get("step", 0))
+
+    @property
+    def damages(self) -> Sequence[str]:
+        """What is said of damaged checkpoints."""
+        return self._checkpoint[1]
+
+    @cached_property
+    def _checkpoint(self) -> tuple[dict[str, Any], list[str]]:
+        damages: list[str] = []
+        try:
+            return checkpoints.find(self.folder.checkpoints, damages.append)[1], damages
+        except DistaffError as error:
+            return {}, [*damages, str(error)]
+
+    @cached_property
+    def goal(self) -> Goal | DistaffError:
+        """What the run is trained for, or why that cannot be said."""
+        try:
+            return self.config.recipe.goal()
+        except DistaffError as error:
+            return error
+
+    @cached_property
+    def data(self) -> Dataset | DistaffError:
+        """The run's data, or why they cannot be opened."""
+        try:
+            return open_data(self.folder, self.given)
+        except (DistaffError, OSError) as error:
+            return DistaffError(str(error))
+
+    @cached_property
+    def sample(self) -> Sample | None:
+        """Some observations through the VAE, where there are both; a GAN has nothing to measure them by."""
+        if not self.step or not isinstance(self.data, Dataset):
+            return None
+        rows = np.random.default_rng(self.seed).permutation(len(self.data))[: self.observations]
+        trained = load(self.folder.path)
+        if not isinstance(trained.model, VAE):
+            return None
+        with torch.no_grad(), torch.random.fork_rng():
+            torch.manual_seed(self.seed)
+            images = torch.cat(list(trained.batches(self.data.subset(np.sort(rows)).images)))
+            return Sample(trained.model, trained.shape, trained.model(images), len(self.data))

@@ -1,0 +1,133 @@
+"""A run folder → one HTML page that needs no network."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from distaff import figures
+from distaff.analysis.encoding import Encoded, encode_run, trained_steps
+from distaff.analysis.evaluate import evaluate_encoded
+from distaff.analysis.traversals import drawable, traversals
+from distaff.codes import FloatArray
+from distaff.data.dataset import Dataset
+from distaff.figures.html import Block, Code, Facts, Picture, Table, Text, page
+from distaff.foundation.files import write_text
+from distaff.metrics import Score
+from distaff.models.representation import Representation
+from distaff.runs.config import RunConfig
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import read_names, titled
+from distaff.runs.load import load, open_data
+from distaff.runs.log import read_log
+
+
+def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool = True) -> Path:
+    """Write a page about a run: its scores, traversals, reconstructions, curves and settings.
+
+    Args:
+        run: the run folder.
+        out: the page; by default report.html in the run folder.
+        progress: show a progress bar while the data set is encoded.
+    """
+    folder = RunFolder(Path(run))
+    config = folder.read()
+    data = open_data(folder)
+    encoded = encode_run(folder, data, progress)
+    scores = evaluate_encoded(encoded, data).scores
+    model = load(folder.path)
+    blocks = [
+        _summary(config, folder, scores),
+        *_pictures(folder, model, data, encoded),
+        _scores(scores, read_names(folder)),
+        Text(str(config.recipe.goal()), title="What was minimised"),
+        Code(config.to_yaml(), title="Settings (run.yaml)", folded=True),
+        Code(_commands(folder), title="Look closer"),
+    ]
+    path = Path(out) if out is not None else folder.path / "report.html"
+    write_text(path, page(config.title, blocks))
+    return path
+
+
+def _summary(config: RunConfig, folder: RunFolder, scores: Sequence[Score]) -> Facts:
+    log = read_log(folder.log)
+    minutes = log[-1]["seconds"] / 60 if log else float("nan")
+    weights = {k: v for k, v in config.recipe.arguments.items() if not isinstance(v, dict)}
+    return Facts(
+        {
+            **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
+            **weights,
+            "steps": f"{trained_steps(folder):,} of {config.training.steps:,}",
+            "training": f"{minutes:.1f} min",
+            "observations": f"{config.data.size:,}",
+            "seed": config.training.seed,
+        }
+    )
+
+
+def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
+    kl, given = encoded.kl_per_latent, read_names(folder)
+    drawings = _images(model, data, kl, given) if len(data.shape) == 3 else {}
+    if kl is not None and np.isfinite(kl).all():  # a deterministic latent's is infinite
+        bars = figures.kl_bars(kl, titled(model.names, given))
+        drawings["kl"] = (bars, "KL of each latent: near 0 is unused")
+    log = read_log(folder.log)
+    if len(log) > 1:
+        names = [name for name in log[-1] if name not in ("step", "seconds")]
+        curves = {name: [line.get(name, float("nan")) for line in log] for name in names}
+        steps = [line["step"] for line in log]
+        drawings["curves"] = (figures.training_curves(steps, curves), "Training curves")
+    for name, (figure, _) in drawings.items():
+        figures.save(figure, folder.figures / f"{name}.png")
+    return [
+        Picture(figure, alt=caption, title=caption, kind="svg" if name in ("kl", "curves") else "png")
+        for name, (figure, caption) in drawings.items()
+    ]
+
+
+def _images(
+    model: Representation, data: Dataset, kl: FloatArray | None, names: Mapping[str, str]
+) -> dict[str, tuple[Figure, str]]:
+    rows = np.linspace(0, len(data) - 1, 10).astype(np.int64)
+    originals = data.images[rows].numpy()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        drawn = drawable(model.model.draw(20).cpu().numpy())
+    order = "" if kl is None else ", sorted by KL to the prior"
+    drawings = {
+        "traversals": (traversals(model, data, kl, names=names), f"Latent traversals{order}"),
+        "reconstructions": (
+            figures.reconstructions(originals, drawable(model.reconstruct(originals))),
+            "Originals and their reconstructions",
+        ),
+        "samples": (figures.samples(drawn, columns=10), "Decoded draws of the prior"),
+    }
+    if model.model.latents.noise:
+        varied = np.concatenate([originals[:, None], drawable(model.vary_noise(originals, 9))], axis=1)
+        caption = "Originals, then what is generated from their codes with other noise each time"
+        drawings["noise"] = (figures.image_grid(varied), caption)
+    return drawings
+
+
+def _scores(scores: Sequence[Score], names: Mapping[str, str]) -> Table:
+    rows = [
+        (score.name, score.value, score.direction, score.protocol, _breakdown(score, names))
+        for score in scores
+    ]
+    caption = "Over the whole data set." + "".join(f" {note}" for score in scores for note in score.notes)
+    headers = ("score", "value", "better", "protocol", "by factor or latent")
+    return Table(headers, rows, title="Scores", caption=caption)
+
+
+def _breakdown(score: Score, names: Mapping[str, str]) -> str:
+    latents = score.per_latent or {}
+    parts = {**(score.per_factor or {}), **dict(zip(titled(latents, names), latents.values(), strict=True))}
+    return ", ".join(f"{name} {value:.3f}" for name, value in parts.items())
+
+
+def _commands(folder: RunFolder) -> str:
+    path = folder.path
+    commands = ("explore {}", "evaluate {}", "traverse {} --out traversals.png")
+    return "\n".join([*(f"distaff {c.format(path)}" for c in commands), f"tensorboard --logdir {path}"])

@@ -1,0 +1,78 @@
+"""Latent traversals of a run as a picture."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from distaff import figures
+from distaff.analysis.encoding import encode_run
+from distaff.codes import FloatArray
+from distaff.data.dataset import Dataset
+from distaff.foundation.errors import DistaffError
+from distaff.models.representation import Representation
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import read_names, titled
+from distaff.runs.load import load, open_data
+
+
+def traverse_run(
+    run: str | Path, *, out: str | Path | None = None, index: int | None = None, latents: int | None = None
+) -> Path:
+    """Draw a run's latent traversals; those of a VAE by their KL, most informative first.
+
+    Args:
+        run: the run folder.
+        out: the picture, .png, .pdf or .svg; by default figures/traversals.png in the run folder.
+        index: the observation to start from; by default the middle of the data set.
+        latents: how many rows, at most; by default all.
+    """
+    folder = RunFolder(Path(run))
+    data = open_data(folder)
+    model = load(folder.path)
+    path = Path(out) if out is not None else folder.figures / "traversals.png"
+    kl = encode_run(folder, data).kl_per_latent
+    return figures.save(traversals(model, data, kl, index, latents, read_names(folder)), path)
+
+
+def traversals(
+    model: Representation,
+    data: Dataset,
+    kl: FloatArray | None,
+    index: int | None = None,
+    top: int | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Figure:
+    """One row a latent, sorted by KL if there is one, with some originals and reconstructions on top.
+
+    ``names`` are those that people gave to latents.
+
+    A discrete latent's row shows its classes, and what is left of it stays white.
+    """
+    if len(data.shape) != 3:
+        raise DistaffError(f"traversals are drawn of images, and {data.name} holds vectors.")
+    start = data.images[len(data) // 2 if index is None else index]
+    space = model.model.latents
+    variables = space.coded
+    steps = max(9, *(variable.classes for variable in variables))
+    values = np.linspace(-space.reach, space.reach, steps).tolist()
+    some = data.images[np.linspace(0, len(data) - 1, len(values)).astype(np.int64)].numpy()
+    titles = titled((variable.name for variable in variables), names or {})
+    kinds = [f"{t} ({v.classes} classes)" if v.classes else t for t, v in zip(titles, variables, strict=True)]
+    if kl is not None:
+        kinds = [f"{kind} · KL {value:.2f}" for kind, value in zip(kinds, kl, strict=True)]
+    return figures.traversals(
+        drawable(model.traverse(start.numpy(), values=values)),
+        kinds,
+        values,
+        originals=some,
+        reconstructions=drawable(model.reconstruct(some)),
+        sort_by=kl,
+        top=top,
+    )
+
+
+def drawable(images: FloatArray) -> FloatArray:
+    """Images within [0, 1], where a Gaussian likelihood's means may leave it; white where there is none."""
+    return np.nan_to_num(images, nan=1.0).clip(0, 1)

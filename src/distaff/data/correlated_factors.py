@@ -1,0 +1,58 @@
+"""Data sets whose factors depend on each other, drawn from one whose factors do not."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.data.dataset import Dataset
+from distaff.foundation.errors import DistaffError
+
+
+def from_joint(
+    data: Dataset, names: Sequence[str], joint: NDArray[Any], count: int | None = None, seed: int = 0
+) -> Dataset:
+    """Draw ``count`` rows of ``data`` so that the named factors follow ``joint``; the others stay.
+
+    Args:
+        data: rows with known factors.
+        names: M factors.
+        joint: their joint probabilities (size₁, …, size_M), up to a constant.
+        count: how many rows, with replacement; as many as ``data`` has, if not given.
+        seed: of the random numbers.
+    """
+    classes = tuple(data.column(name).astype(np.int64) for name in names)
+    sizes = tuple(data.sizes[data.names.index(name)] for name in names)
+    joint = np.asarray(joint, np.float64)
+    if joint.shape != sizes or 0 in sizes:
+        raise DistaffError(f"a joint of {', '.join(names)} must have the shape {sizes}, not {joint.shape}.")
+    if not np.isfinite(joint).all() or joint.min() < 0:
+        raise DistaffError("joint probabilities must be finite and not negative.")
+    cell = np.ravel_multi_index(classes, sizes)
+    rows_in_cell = np.bincount(cell, minlength=joint.size)
+    if (joint.ravel()[rows_in_cell == 0] > 0).any():
+        raise DistaffError(f"the joint gives weight to a combination of {', '.join(names)} that has no rows.")
+    weights = joint.ravel()[cell] / rows_in_cell[cell]
+    if weights.sum() == 0:
+        raise DistaffError("joint probabilities must not all be zero.")
+    edges = np.cumsum(weights / weights.sum())
+    draws = np.random.default_rng(seed).random(count or len(data))
+    rows = np.minimum(np.searchsorted(edges, draws, side="right"), len(data) - 1)
+    return data.subset(rows, f"{data.name}-joint")
+
+
+def correlated(
+    data: Dataset, first: str, second: str, width: float = 0.2, count: int | None = None, seed: int = 0
+) -> Dataset:
+    """Tie two factors together: p(a, b) ∝ exp(−(a − b)² / 2·width²), both factors running from 0 to 1.
+
+    The smaller ``width``, the stronger the tie (Träuble et al. 2021, Eq. 1: widths of 0.1 to 0.7).
+    """
+    for name in (first, second):
+        data.column(name)
+    sizes = [data.sizes[data.names.index(name)] for name in (first, second)]
+    if width <= 0 or min(sizes) < 2 or first == second:
+        raise DistaffError("a tie needs a width above 0 and two different factors with two classes or more.")
+    a, b = (np.arange(size) / (size - 1) for size in sizes)
+    return from_joint(data, (first, second), np.exp(-((a[:, None] - b) ** 2) / (2 * width**2)), count, seed)

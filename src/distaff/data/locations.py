@@ -1,0 +1,37 @@
+"""Where official files lie on this machine, and what to say when they do not."""
+
+from pathlib import Path
+
+from distaff.data.about import About
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import data_folder
+
+
+def folder_of(name: str) -> Path:
+    """The folder in which the official files of the data set ``name`` are looked for."""
+    return data_folder() / name.replace("_", "-")
+
+
+def find(name: str, about: About, given: str | Path | None, *wanted: str) -> Path:
+    """The first of the ``wanted`` files that is there, in the given place or in the data set's own folder.
+
+    Args:
+        name: the data set.
+        about: where it comes from.
+        given: the file itself, or a folder that holds it; ``None``: the data set's own folder.
+        wanted: names the file may have, the usual one first.
+    """
+    place = folder_of(name) if given is None else Path(given)
+    if place.is_file():
+        return place
+    for candidate in wanted:
+        if (place / candidate).exists():
+            return place / candidate
+    if given is not None and not place.exists():
+        raise DistaffError(f"there is no file or folder {place}.")
+    automatic = any(file.folder for file in about.files)
+    fetch = f"`distaff data fetch {name}` tries to get it; by hand: " if automatic else ""
+    raise DistaffError(
+        f"{wanted[0]} is not in {place}: {fetch}take it from {about.source} and put it there,"
+        " or say where it is with --file."
+    )

@@ -1,0 +1,194 @@
+"""One run made ready to be looked at: its model, observations to start from, and what its latents know."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from distaff.analysis.encoding import already_encoded, trained_steps
+from distaff.analysis.evaluate import varied_factors
+from distaff.analysis.traversals import drawable
+from distaff.codes import Codes, FloatArray
+from distaff.data.arrays import from_array
+from distaff.data.dataset import Dataset
+from distaff.data.images import IntArray
+from distaff.explore.latent_summary import Latent, factor_information, look
+from distaff.explore.render import Painter, Pixels, painter_for
+from distaff.foundation.errors import DistaffError
+from distaff.models.representation import Representation
+from distaff.runs.config import RunConfig
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import read_names, save_name
+from distaff.runs.load import load, open_data
+
+FEW, MANY = 4096, 20_000
+"""Observations that stand for all: encoded now, or taken from what ``distaff evaluate`` left."""
+
+DRAWN = 512
+"""Draws of the prior that stand for data that are not here."""
+
+DRAWN_NAME = "draws of the prior"
+
+
+@dataclass(frozen=True, eq=False)
+class Explored:
+    """A run whose latents can be moved.
+
+    Values are one number a latent in the order of ``Codes.names``: z_j, or the class of a discrete one.
+
+    Args:
+        folder: the run folder.
+        config: its ``run.yaml``.
+        model: the trained model.
+        data: observations to start from.
+        rows: of the data that ``codes`` describe; None if the data are not here.
+        codes: of some observations.
+        latents: what these show of each latent.
+        paint: draws observations.
+        notices: what a person should know before she looks.
+    """
+
+    folder: RunFolder
+    config: RunConfig
+    model: Representation
+    data: Dataset
+    rows: IntArray | None
+    codes: Codes
+    latents: tuple[Latent, ...]
+    paint: Painter
+    notices: tuple[str, ...]
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Explored":
+        """Load a run's model and data; where the data are gone, draws of the prior stand for them."""
+        folder = RunFolder(Path(path))
+        config = folder.read()
+        model = load(folder.path)
+        read_names(folder)
+        notices = []
+        try:
+            data, here = open_data(folder), True
+        except (DistaffError, OSError) as problem:
+            data, here = _drawn(model), False
+            notices.append(f"The data are not here: {problem} Pictures start from {DRAWN_NAME}.")
+        rows, codes = _codes(folder, config, model, data, here)
+        some = data.images[np.linspace(0, len(data) - 1, min(len(data), 1000)).astype(np.int64)].numpy()
+        paint = painter_for(model.shape, some)
+        if paint.explains:
+            notices.append(paint.explains)
+        return cls(folder, config, model, data, rows, codes, look(model, codes), paint, tuple(notices))
+
+    @property
+    def title(self) -> str:
+        """What the run is called on pages."""
+        return self.config.title
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What it was trained with."""
+        arguments = self.config.recipe.arguments.items()
+        weights = {
+            k: v if isinstance(v, str) else f"{v:g}" for k, v in arguments if isinstance(v, str | float)
+        }
+        steps = f"{trained_steps(self.folder):,}"
+        return {**weights, "steps": steps, "seed": str(self.config.training.seed)}
+
+    @property
+    def typical(self) -> int:
+        """The observation whose code lies nearest to the prior's centre: something to begin with."""
+        if self.rows is None:
+            return 0
+        return int(self.rows[np.square(self.codes.means).sum(axis=1).argmin()])
+
+    @property
+    def centre(self) -> list[float]:
+        """The values in the middle: 0, and the first class."""
+        return [0.0] * len(self.latents)
+
+    def values(self, observation: FloatArray) -> list[float]:
+        """The means of q(z|x), and the likeliest classes."""
+        codes = self.model.encode(observation[None])
+        return [*codes.means[0].tolist(), *(float(p[0].argmax()) for p in codes.categories.values())]
+
+    def decode(self, values: Sequence[Sequence[float]]) -> Pixels:
+        """Pictures (N, height, width, channels) of E[x|z] at N lists of values."""
+        return self.paint(self.model.decode(self._z(values)))
+
+    def traverse(self, values: Sequence[float], steps: int) -> Pixels:
+        """Pictures of each latent moved through its steps, the others held: all rows one after another."""
+        moved = [
+            [*values[:j], value, *values[j + 1 :]]
+            for j, latent in enumerate(self.latents)
+            for value in latent.steps(steps).tolist()
+        ]
+        return self.decode(moved)
+
+    def check(self, values: Any) -> list[float]:
+        """``values`` from outside, if they are one number a latent and classes that exist."""
+        if not isinstance(values, list) or len(values) != len(self.latents):
+            raise DistaffError(f"values must be a list of {len(self.latents)} numbers, one a latent.")
+        for value, latent in zip(values, self.latents, strict=True):
+            name, classes = latent.variable.name, latent.variable.classes
+            if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e6:
+                raise DistaffError(f"the value of {name} must be a number.")
+            if classes and value not in range(classes):
+                raise DistaffError(f"{name} has the classes 0 … {classes - 1}, not {value:g}.")
+        return [float(value) for value in values]
+
+    def rename(self, latent: str, title: str) -> dict[str, str]:
+        """Save what a person calls a latent."""
+        return save_name(self.folder, self.model.names, latent, title)
+
+    def factors(self) -> dict[str, Any]:
+        """I(z_j; y_k) of all latents and factors, for the page; where there are none, the reason."""
+        if self.rows is None or self.data.factors is None:
+            return {"note": "The data have no labelled factors to compare the latents with."}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            factors = varied_factors(self.data.subset(self.rows))
+        if factors is None:
+            return {"note": "No labelled factor takes more than one value."}
+        information, entropies, notes = factor_information(self.codes, self.latents, factors)
+        about = (
+            f"In nats, over {len(self.codes):,} observations; the shade is the share of the factor's entropy."
+        )
+        return {
+            "factors": list(factors.names),
+            "entropies": entropies.round(4).tolist(),
+            "information": information.round(4).tolist(),
+            "note": " ".join([about, *(f"{note}." for note in notes)]),
+        }
+
+    def _z(self, values: Sequence[Sequence[float]]) -> NDArray[np.float32]:
+        z = np.empty((len(values), self.model.model.latents.width), np.float32)
+        columns = zip(self.latents, np.asarray(values).T, strict=True)
+        for latent, column in columns:
+            variable = latent.variable
+            chosen = variable.corners[column.astype(np.int64)] if variable.classes else column[:, None]
+            z[:, variable.columns] = chosen
+        return z
+
+
+def _drawn(model: Representation) -> Dataset:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        drawn = model.model.draw(DRAWN).cpu().numpy()
+    images = drawable(drawn) if drawn.ndim == 4 else drawn
+    return from_array(images, channels="first", name=DRAWN_NAME)
+
+
+def _codes(
+    folder: RunFolder, config: RunConfig, model: Representation, data: Dataset, here: bool
+) -> tuple[IntArray | None, Codes]:
+    """Codes of a spread of observations, and which: those already encoded, or new ones."""
+    known = already_encoded(folder, config.data.fingerprint)
+    total, most = (len(data), FEW) if known is None else (len(known.codes), MANY)
+    rng = np.random.default_rng(0)
+    rows = np.arange(total) if total <= most else np.sort(rng.choice(total, most, replace=False))
+    codes = model.encode(data.subset(rows).images) if known is None else known.codes[rows]
+    return (rows if here else None), codes

@@ -1,0 +1,97 @@
+"""The page as one file: traversals computed beforehand, for whoever has neither Python nor the run."""
+
+import base64
+import hashlib
+import io
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from distaff._version import __version__
+from distaff.explore.loaded_run import Explored
+from distaff.explore.render import Pixels
+from distaff.explore.server import asset
+from distaff.explore.session import Json, Session, text
+from distaff.foundation.files import json_text, write_text
+
+STARTS = 6
+"""Observations to start from."""
+
+STEPS = 13
+"""Places that a slider can stop at."""
+
+COLUMNS = 16
+"""Pictures a row of a sheet."""
+
+
+def export_page(session: Session, path: Path) -> Path:
+    """Write the explorer of a session to ``path``, with each latent's traversals of some observations.
+
+    The page looks like the live one, but moves one latent at a time.
+    """
+    write_text(path, _inlined(json_text(frozen(session))))
+    return path
+
+
+def frozen(session: Session) -> Json:
+    """All that the page shows, pictures included."""
+    data = session.runs[0].data
+    chosen = np.random.default_rng(0).choice(len(data), min(STARTS, len(data)), replace=False)
+    starts = [session.start_at(int(index)) for index in np.sort(chosen)]
+    for start in starts:
+        together = zip(session.runs, start["values"], strict=True)
+        start["sheets"] = [_sheet(run, values) for run, values in together]
+    return {
+        **session.describe(STEPS),
+        "starts": starts,
+        "columns": COLUMNS,
+        "factors": [run.factors() for run in session.runs],
+        "version": __version__,
+    }
+
+
+def _sheet(run: Explored, values: list[float]) -> str:
+    """A PNG as a data address: every latent's steps one after another, then the reconstruction."""
+    cells = np.concatenate([run.traverse(values, STEPS), run.decode([values])])
+    return f"data:image/png;base64,{text(_png(tiled(cells, COLUMNS)))}"
+
+
+def tiled(cells: Pixels, columns: int) -> Pixels:
+    """Pictures (N, h, w, C) beside and below one another: (rows · h, columns · w, C), the rest black."""
+    count, height, width, channels = cells.shape
+    rows = -(-count // columns)
+    filled = np.zeros((rows * columns, height, width, channels), np.uint8)
+    filled[:count] = cells
+    grid = filled.reshape(rows, columns, height, width, channels).transpose(0, 2, 1, 3, 4)
+    return grid.reshape(rows * height, columns * width, channels)
+
+
+def _png(pixels: Pixels) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def _inlined(content: str) -> str:
+    """The page with its style, scripts and content inside, and a policy that lets in nothing else."""
+    style, script = asset("explorer.css"), asset("charts.js") + asset("frozen.js") + asset("explorer.js")
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>'
+    # "</script>" inside a name would end the element early; JSON may write "<" as an escape.
+    data = content.replace("<", "\\u003c")
+    body = f'<script type="application/json" id="frozen">{data}</script>\n<script>{script}</script>'
+    return _between(_between(asset("index.html"), "STYLE", head), "SCRIPTS", body)
+
+
+def _between(page: str, mark: str, content: str) -> str:
+    """The page with what stands between two comments replaced."""
+    before, _, rest = page.partition(f"<!-- {mark} -->")
+    return before + content + rest.partition(f"<!-- /{mark} -->")[2]
+
+
+def _hash(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"

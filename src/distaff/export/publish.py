@@ -1,0 +1,82 @@
+"""A run as a folder in the Hugging Face layout: weights, config, a card with scores, a traversal picture."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from distaff import figures
+from distaff.analysis.encoding import encode_run, trained_steps
+from distaff.analysis.evaluate import evaluate_encoded
+from distaff.analysis.traversals import drawable, traversals
+from distaff.data.dataset import Dataset
+from distaff.export.card import PICTURE, model_card
+from distaff.export.formats import Written, refuse_existing
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import finite, write_text
+from distaff.metrics.scores_file import Scores, Setup
+from distaff.models.representation import Representation
+from distaff.runs.config import RunConfig
+from distaff.runs.folder import RunFolder
+from distaff.runs.hub import CONFIG, WEIGHTS, write_model
+from distaff.runs.load import open_data
+
+CARD = "README.md"
+
+
+def write_hub(
+    folder: RunFolder, trained: Representation, target: str | Path, overwrite: bool, progress: bool
+) -> Written:
+    """Write the folder, ``config.json`` last; files that are not ours stay where they are."""
+    place, config, step = Path(target), folder.read(), trained_steps(folder)
+    refuse_existing([place / name for name in (WEIGHTS, CONFIG, CARD, PICTURE)], overwrite)
+    data = _data(folder)
+    scores = _scores(folder, data, step, progress)
+    figure = _picture(folder, trained, data, progress)
+    if figure is not None:
+        figures.save(figure, place / PICTURE)
+    card = model_card(config, _objective(config), step, scores, picture=figure is not None)
+    write_text(place / CARD, card)
+    write_model(place, trained, config, step)
+    scored = f"{len(scores)} scores" if scores else "no scores, since its data cannot be opened here"
+    return Written(place, f"weights, config and a card with {scored}; distaff.load reads it")
+
+
+def _objective(config: RunConfig) -> str:
+    """What was minimised; of code that is not here, its name."""
+    try:
+        return str(config.recipe.goal())
+    except DistaffError:
+        return config.recipe.name
+
+
+def _data(folder: RunFolder) -> Dataset | None:
+    """The run's data, if they are here: a model can be shared without them."""
+    try:
+        return open_data(folder)
+    except (DistaffError, OSError):
+        return None
+
+
+def _scores(
+    folder: RunFolder, data: Dataset | None, step: int, progress: bool
+) -> Sequence[Mapping[str, Any]]:
+    """What ``distaff evaluate`` found of this checkpoint, or finds now."""
+    known = [e.content for e in Scores.read(folder.scores).at(step).of(Setup()) if not e.reason]
+    if known or data is None:
+        return known
+    found = evaluate_encoded(encode_run(folder, data, progress), data)
+    return [finite(score.to_dict()) for score in found.scores]
+
+
+def _picture(
+    folder: RunFolder, trained: Representation, data: Dataset | None, progress: bool
+) -> Figure | None:
+    if len(trained.shape) != 3:
+        return None
+    if data is not None:
+        return traversals(trained, data, encode_run(folder, data, progress).kl_per_latent)
+    values = np.linspace(-2, 2, 9).tolist()
+    return figures.traversals(drawable(trained.traverse(values=values)), trained.names)

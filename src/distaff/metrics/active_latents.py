@@ -1,0 +1,111 @@
+"""What metrics ask of latents before they start: their scale, and which of them are alive."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.codes import Codes, FloatArray
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.inputs import Float64Array
+
+Prune = Literal["auto", "kl", "ratio", "means", "none"]
+
+#: A latent below its threshold has collapsed: nats of KL to the prior, share of the variance due to x, or
+#: standard deviation of the means (that of Locatello et al. 2019).
+THRESHOLDS = {"kl": 0.01, "ratio": 0.05, "means": 0.05}
+
+
+def standardised(means: FloatArray) -> Float64Array:
+    """(N, D) float64 columns of mean 0 and standard deviation 1; a constant column becomes 0."""
+    largest = np.abs(means).max(axis=0)
+    scaled = means / np.where(largest > 0, largest, 1).astype(np.float64)
+    scaled -= scaled.mean(axis=0)
+    deviation = scaled.std(axis=0)
+    varies = means.max(axis=0) > means.min(axis=0)
+    return np.asarray(scaled * np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
+
+
+def constant_latents(codes: Codes) -> NDArray[np.bool_]:
+    """(D + groups,) whether a Gaussian latent has one mean, or a categorical one one likeliest class."""
+    same = [means.max() == means.min() for means in codes.means.T]
+    same += [len(np.unique(p.argmax(axis=1))) == 1 for p in codes.categories.values()]
+    return np.array(same, dtype=bool)
+
+
+def pruning(codes: Codes, prune: Prune) -> Prune:
+    """The criterion that ``prune`` stands for with these codes."""
+    known = codes.logvars is not None or not codes.means.shape[1]
+    if prune in ("kl", "ratio") and not known:
+        raise DistaffError(f"prune={prune!r} needs log-variances: give them, or prune='means' or 'none'.")
+    if prune == "auto":
+        return "kl" if known else "none"
+    return prune
+
+
+def active_latents(
+    codes: Codes, prune: Prune = "auto", threshold: float | None = None
+) -> tuple[NDArray[np.bool_], dict[str, str | float], tuple[str, ...]]:
+    """Which latents have not collapsed to the prior, the criterion that was used, and notes for the reader.
+
+    - ``"kl"``: E KL(q(z_j|x) ‖ p(z_j)) is at least ``threshold`` nats (0.01), for p = N(0, 1), or uniform
+      for a categorical latent;
+    - ``"ratio"``: Var μ_j / (Var μ_j + E σ_j²) is at least ``threshold`` (0.05);
+    - ``"means"``: the standard deviation of μ_j is at least ``threshold`` (0.05, as in Locatello et al.
+      2019), which depends on the latents' scale; categorical latents are kept;
+    - ``"none"``: all; ``"auto"``: ``"kl"`` when log-variances are known, else ``"none"``.
+
+    Constant latents, which cannot be normalised, are never active.
+    """
+    prune = pruning(codes, prune)
+    constant = constant_latents(codes)
+    used: dict[str, str | float] = {"prune": prune}
+    active = ~constant
+    if prune != "none":
+        limit = THRESHOLDS[prune] if threshold is None else threshold
+        used["threshold"] = limit
+        active &= _activity(codes, prune) >= limit
+    notes = []
+    if constant.any():
+        notes.append(f"constant latents left out: {_names(codes, constant)}")
+    if (~active & ~constant).any():
+        notes.append(f"collapsed latents pruned ({prune}): {_names(codes, ~active & ~constant)}")
+    return active, used, tuple(notes)
+
+
+def kl_to_prior(codes: Codes) -> Float64Array:
+    """(D + groups,) E KL(q(z_j|x) ‖ p(z_j)) in nats for p = N(0, 1), and uniform for categorical latents."""
+    if codes.logvars is None and codes.means.shape[1]:
+        raise DistaffError("the KL to the prior needs log-variances.")
+    logvars = codes.means if codes.logvars is None else codes.logvars
+    gaussian = 0.5 * (np.square(codes.means) + np.exp(logvars) - logvars - 1).mean(axis=0, dtype=np.float64)
+    categorical = [
+        np.log(p.shape[1]) + (p * np.log(np.maximum(p, 1e-30))).sum(axis=1).mean(dtype=np.float64)
+        for p in codes.categories.values()
+    ]
+    return np.append(gaussian, categorical)
+
+
+def gini_variance(shares: FloatArray) -> Float64Array:
+    """Gini's variance ½(1 − Σ_c p_c²) of class shares (..., k); FactorVAE Eq. 4 up to n/(n − 1)."""
+    return np.asarray(0.5 * (1 - np.square(shares, dtype=np.float64).sum(axis=-1)))
+
+
+def _activity(codes: Codes, prune: Prune) -> Float64Array:
+    if prune == "kl":
+        return kl_to_prior(codes)
+    if prune == "means":
+        deviation = codes.means.std(axis=0, ddof=1, dtype=np.float64)
+        return np.append(deviation, [np.inf] * len(codes.categories))
+    variance = codes.means.var(axis=0, dtype=np.float64)
+    noise = 0.0 if codes.logvars is None else np.exp(codes.logvars).mean(axis=0, dtype=np.float64)
+    total = variance + noise
+    shares = [
+        1 - gini_variance(p).mean() / np.maximum(gini_variance(p.mean(axis=0)), 1e-30)
+        for p in codes.categories.values()
+    ]
+    return np.append(np.divide(variance, total, out=np.zeros_like(total), where=total > 0), shares)
+
+
+def _names(codes: Codes, mask: NDArray[np.bool_]) -> str:
+    return ", ".join(name for name, is_in in zip(codes.names, mask, strict=True) if is_in)

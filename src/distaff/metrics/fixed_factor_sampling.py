@@ -1,0 +1,82 @@
+"""Observations that share a factor: the sampling behind the FactorVAE score, Z-diff and IRS."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.inputs import Factors, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The rows sorted by the class of one factor, so that a companion of a row is index arithmetic.
+
+    On a full grid of factors, a random row of the group is a draw of all other factors, each uniform and
+    independent, as the papers ask; on any other data it is a draw from the data given the factor.
+
+    Args:
+        classes: (N,) class of each row.
+        size: number of classes.
+    """
+
+    classes: IntArray
+    size: int
+
+    @cached_property
+    def order(self) -> IntArray:
+        """(N,) the rows, class by class. Few classes fit small integers, which numpy sorts in linear time."""
+        small = self.classes.astype(np.uint16) if self.size <= 1 << 16 else self.classes
+        return np.argsort(small, kind="stable")
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """(size,) rows in each class."""
+        return np.bincount(self.classes, minlength=self.size)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """(size,) where each class begins in ``order``."""
+        return np.concatenate([[0], np.cumsum(self.counts)[:-1]])
+
+    def anchors(self, count: int, rng: np.random.Generator) -> IntArray:
+        """(count,) random rows whose class holds at least one other row."""
+        if self.counts.min() >= 2:
+            return rng.integers(len(self.classes), size=count)
+        rows: IntArray = np.flatnonzero(self.counts[self.classes] >= 2)
+        return rows[rng.integers(len(rows), size=count)]
+
+    def companions(self, rows: IntArray, count: int, rng: np.random.Generator) -> IntArray:
+        """(len(rows), count) random rows, with replacement, of the same class as each of ``rows``."""
+        classes = self.classes[rows][:, None]
+        place = (rng.random((len(rows), count)) * self.counts[classes]).astype(np.int64)
+        found: IntArray = self.order[self.starts[classes] + place]
+        return found
+
+
+def group_rows(factors: Factors) -> list[Groups]:
+    """One ``Groups`` a factor; an error names a factor of which no two rows share a class."""
+    groups = [Groups(factors.classes[:, k], size) for k, size in enumerate(factors.sizes)]
+    for name, group in zip(factors.names, groups, strict=True):
+        if group.counts.max() < 2:
+            raise DistaffError(
+                f"every row has its own value of factor {name!r}, so it can never be held fixed: leave it "
+                "out, or bin it as a number: quantize_factors(as_factors(values, real=[name]))."
+            )
+    return groups
+
+
+def fixed_factor_rows(groups: list[Groups], fixed: IntArray, size: int, rng: np.random.Generator) -> IntArray:
+    """(M, size) rows of M draws, each of ``size`` observations that agree in factor ``fixed[m]``."""
+    rows = np.empty((len(fixed), size), dtype=np.int64)
+    for k, group in enumerate(groups):
+        votes = np.flatnonzero(fixed == k)
+        rows[votes] = group.companions(group.anchors(len(votes), rng), size, rng)
+    return rows
+
+
+def blocks(count: int, cost: int, budget: int = 8_000_000) -> list[NDArray[np.int64]]:
+    """``range(count)`` cut into pieces of at most ``budget`` numbers when one item takes ``cost``."""
+    return np.array_split(np.arange(count), max(1, -(-count * cost // budget)))

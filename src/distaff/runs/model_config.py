@@ -1,0 +1,142 @@
+"""Models as ``run.yaml`` describes them: typed values in, networks out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from distaff.data.dataset import Dataset
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.models import infogan_networks
+from distaff.models.infogan import InfoGAN
+from distaff.models.latents import Discrete, LatentSpace, Uniform
+from distaff.models.likelihoods import find_likelihood, likelihood_for
+from distaff.models.network_calls import find_network, told_of
+from distaff.models.priors.grammar import parse_prior
+from distaff.models.vae import VAE
+from distaff.objectives.games import Game
+from distaff.objectives.objective import Objective
+from distaff.objectives.schedules import Weight, weight_at
+from distaff.runs.settings import AUTO, ModelSettings
+
+NOISE = 62
+"""Noise variables by default: those of Chen et al. 2016 on MNIST."""
+LOOKED_AT = 1024
+"""Observations that are checked to lie in [0, 1]."""
+LATE = 10**12
+"""A step at which every schedule has ended."""
+
+
+@dataclass(frozen=True)
+class VAEConfig:
+    """A VAE with every choice made; the fields are those of ``ModelSettings``."""
+
+    latents: LatentSpace
+    prior: str
+    temperature: Weight
+    network: str
+    likelihood: str
+
+    @classmethod
+    def of(cls, asked: ModelSettings, data: Dataset) -> "VAEConfig":
+        """What is asked for, with what was left open chosen for the data."""
+        space = LatentSpace.parse(asked.latents)
+        if space.noise or any(isinstance(group, Uniform) for group in space.groups.values()):
+            raise DistaffError(
+                f"the latents {space} are for infogan and infowgan_gp: those of a VAE are gaussian, point, "
+                "concrete or bernoulli, and there is no noise beside them."
+            )
+        for index in (0, LATE):
+            if not weight_at(asked.temperature, index) > 0:
+                raise DistaffError(f"the temperature must stay positive, not {asked.temperature}.")
+        network = told_of(network_for(data.shape) if asked.network == AUTO else asked.network, data)
+        likelihood = likelihood_for(data.shape) if asked.likelihood == AUTO else asked.likelihood
+        find_likelihood(likelihood)
+        if likelihood == "bernoulli" and len(data.shape) == 1:
+            some = data.images[: min(LOOKED_AT, len(data))]
+            if some.min() < 0 or some.max() > 1:
+                raise DistaffError(
+                    f"{data.name} runs from {some.min():g} to {some.max():g}, outside [0, 1], where a "
+                    "bernoulli likelihood has no meaning: use --likelihood gaussian."
+                )
+        return cls(space, asked.prior, asked.temperature, network, likelihood)
+
+    def build(self, shape: tuple[int, ...], steps: int = 0) -> VAE:
+        """A new model for observations of a shape, at the temperature it has after so many steps."""
+        likelihood = find_likelihood(self.likelihood)
+        make = find_network(self.network)
+        outputs = (likelihood.numbers * shape[0], *shape[1:])
+        pair = make(shape, self.latents.parameters, self.latents.width, outputs=outputs)
+        model = VAE(pair, self.latents, parse_prior(self.prior, self.latents), likelihood.read)
+        model.temperature = weight_at(self.temperature, max(steps - 1, 0))
+        return model
+
+
+@dataclass(frozen=True)
+class GANConfig:
+    """An InfoGAN with every choice made.
+
+    Args:
+        latents: its codes and its noise.
+        network: a name from ``distaff.models.infogan_networks``, or ``module:function``.
+        norm: what the game asks of its networks.
+        kind: the word for it in ``run.yaml``, where a model without one is a VAE.
+    """
+
+    latents: LatentSpace
+    network: str
+    norm: Literal["batch", "layer"]
+    kind: Literal["infogan"] = "infogan"
+
+    @classmethod
+    def of(cls, asked: ModelSettings, data: Dataset, game: Game) -> "GANConfig":
+        """What is asked for, with what was left open chosen for the data."""
+        usual = ModelSettings()
+        for name in ("prior", "temperature", "likelihood"):
+            if getattr(asked, name) != getattr(usual, name):
+                raise DistaffError(f"a GAN has no {name}: that is for VAEs, leave it out.")
+        space = LatentSpace.parse(asked.latents, real=Uniform)
+        for name, group in space.groups.items():
+            if not isinstance(group, Uniform | Discrete):
+                raise DistaffError(
+                    f"{name}={group} is for VAEs: the codes of a GAN are uniform, concrete or bernoulli, "
+                    "such as digit=concrete:10,style=uniform:2,noise:62."
+                )
+        network = generator_for(data.shape) if asked.network == AUTO else asked.network
+        return cls(replace(space, noise=space.noise or NOISE), network, game.norm)
+
+    def build(self, shape: tuple[int, ...], steps: int = 0) -> InfoGAN:
+        """New networks for observations of a shape; nothing but their weights depends on the steps."""
+        make = find_network(self.network, infogan_networks)
+        width = self.latents.width + self.latents.noise
+        return InfoGAN(make(shape, self.latents.parameters, width, norm=self.norm), self.latents)
+
+
+ModelConfig = VAEConfig | GANConfig
+
+
+def describe(asked: ModelSettings, data: Dataset, goal: Objective | Game) -> ModelConfig:
+    """The model that a goal asks for, with every choice made for the data."""
+    return GANConfig.of(asked, data, goal) if isinstance(goal, Game) else VAEConfig.of(asked, data)
+
+
+def model_config(section: Mapping[str, Any]) -> type[ModelConfig]:
+    """The kind of model that a section of ``run.yaml`` describes."""
+    kinds: dict[str, type[ModelConfig]] = {"vae": VAEConfig, "infogan": GANConfig}
+    kind = str(section.get("kind", "vae"))
+    if kind not in kinds:
+        raise unknown("kind of model in run.yaml", kind, kinds)
+    return kinds[kind]
+
+
+def network_for(shape: tuple[int, ...]) -> str:
+    """A sensible network for observations of a shape."""
+    if len(shape) == 1:
+        return "pinwheel" if shape[0] == 2 else "mlp"
+    return "hfvae_mlp" if shape[1:] == (28, 28) else "kim_mnih"
+
+
+def generator_for(shape: tuple[int, ...]) -> str:
+    """Sensible networks of a GAN for observations of a shape."""
+    if len(shape) == 3 and not (shape[1] % 16 or shape[2] % 16):
+        return "infogan_shapes"
+    return "infogan_mnist" if len(shape) == 3 and not (shape[1] % 4 or shape[2] % 4) else "infogan_mlp"

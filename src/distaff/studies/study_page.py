@@ -1,0 +1,219 @@
+"""A study as one HTML page: what came out, tables that sort, figures, settings, how to make it again."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from distaff.figures.html import Block, Cell, Code, Facts, Link, Picture, Table, Text, page
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import write_text
+from distaff.studies.display import duration
+from distaff.studies.results import Results
+from distaff.studies.selection import FEWEST, METHODS, metric_correlations, udr_agreement, udr_scores
+from distaff.studies.study import Drawing, Drawn
+from distaff.studies.tables import INTERVALS, group_table, score_columns
+
+RASTER = 4
+"""Images in a figure from which it is smaller as a PNG."""
+
+
+def write_report(results: Results, path: str | Path | None = None) -> Path:
+    """Write the page about a study; a drawing that cannot be found is an error, and the page stays as it was.
+
+    Args:
+        results: the study's.
+        path: the page; by default report.html in the study's folder.
+    """
+    for drawing in results.study.figures:
+        drawing.check()
+    path = Path(path) if path is not None else results.folder / "report.html"
+    blocks = [
+        *_summary(results),
+        *_groups(results),
+        *(block for drawing in results.study.figures for block in _drawing(drawing, results)),
+        *_runs(results, path.parent),
+        *_correlations(results),
+        *_selection(results),
+        *_troubles(results),
+        *_settings(results),
+    ]
+    write_text(path, page(results.study.name, blocks))
+    return path
+
+
+def _summary(results: Results) -> list[Block]:
+    study, table = results.study, results.table
+    facts: dict[str, Cell] = {}
+    if study.runs:
+        facts["runs finished"] = f"{len(results.finished)} of {len(table)}"
+        facts["data"] = ", ".join(dict.fromkeys(Path(run.data.spec).stem for run in study.runs))
+        steps = sorted({run.training.steps for run in study.runs})
+        facts["steps"] = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} … {steps[-1]:,}"
+        if study.observations is not None:
+            facts["scored on"] = f"{study.observations:,} observations drawn at random"
+        facts["training, all runs"] = duration(table["seconds"].sum())
+        facts |= _best(results)
+    if (table["state"] == "failed").any():
+        facts["failed"] = int((table["state"] == "failed").sum())
+    facts["scale"] = "full" if study.scale == 1 else f"{study.scale:g} of the full steps"
+    sentences = [study.about] if study.about else []
+    if study.scale != 1 and study.runs:
+        sentences.append(
+            f"A trial: every run had {study.scale:.3g} times the steps of the full study, with its schedules "
+            "shortened in proportion. Its numbers are not those of full runs."
+        )
+    return [Facts(facts), *([Text("\n\n".join(sentences))] if sentences else [])]
+
+
+def _best(results: Results) -> dict[str, Cell]:
+    """The setting whose mean is best by the study's first metric."""
+    scores = {name: score for run in results.runs() for name, score in run.scores.items()}
+    leading = next(iter(results.study.metrics), "").partition(":")[0]
+    name = next((name for name in scores if name.startswith(leading)), None) if leading else None
+    if name is None:
+        return {}
+    sign = 1 if scores[name].direction == "higher" else -1
+    table = group_table(results, metrics=[name]).dropna(subset="mean")
+    if table.empty:
+        return {}
+    best = table.iloc[int((sign * table["mean"].to_numpy()).argmax())]
+    setting = [f"{key} {best[key]}" for key in results.study.varied[1:] if _cell(best[key]) is not None]
+    return {f"best mean {_title(name)}": f"{best['mean']:.3g}", "by": ", ".join([best["recipe"], *setting])}
+
+
+def _groups(results: Results) -> list[Block]:
+    """One row a setting, its scores with their intervals."""
+    scores = score_columns(results)
+    if not scores:
+        return []
+    table = group_table(results)
+    settings = list(results.study.varied)
+    rows: list[list[Cell]] = []
+    for _, part in table.groupby(table.index // len(scores), sort=False):
+        cells = [_interval(row) for row in part.to_dict("records")]
+        rows.append([*(_cell(part.iloc[0][name]) for name in settings), int(part["n"].max()), *cells])
+    headers = [*settings, "runs", *(_title(name) for name in scores)]
+    caption = f"Mean over seeds [{INTERVALS['t']}]; reconstruction and KL in nats."
+    return [Table(headers, rows, title="Settings compared", caption=caption)]
+
+
+def _drawing(drawing: Drawing, results: Results) -> list[Block]:
+    """A drawing's blocks; one that cannot be drawn says why and lets the others be."""
+    title = drawing.name.rpartition(":")[2].replace("_", " ").capitalize()
+    try:
+        drawn: Drawn = drawing.function(results, **drawing.arguments)
+    except DistaffError as reason:
+        return [Text(f"Not drawn: {reason}", title=title)]
+    except Exception as problem:  # a drawing may be anybody's code
+        return [Text(f"Not drawn: {type(problem).__name__}: {problem}", title=title)]
+    parts: Mapping[str, Figure | pd.DataFrame] = drawn if isinstance(drawn, Mapping) else {title: drawn}
+    return [_shown(name, part, drawing.caption or None) for name, part in parts.items()]
+
+
+def _shown(title: str, part: Figure | pd.DataFrame, caption: str | None) -> Block:
+    if isinstance(part, Figure):
+        images = sum(len(axes.get_images()) for axes in part.axes)
+        kind: Any = "png" if images >= RASTER else "svg"
+        return Picture(part, alt=caption or title, title=title, caption=caption, kind=kind)
+    return frame(part, title, caption)
+
+
+def frame(table: pd.DataFrame, title: str, caption: str | None = None) -> Table:
+    """A pandas table as one that sorts; its index is shown where it has names of its own."""
+    plain = table if isinstance(table.index, pd.RangeIndex) else table.reset_index(names="")
+    rows = [[_cell(value) for value in row] for row in plain.itertuples(index=False)]
+    return Table([_title(str(name)) for name in plain.columns], rows, title=title, caption=caption)
+
+
+def _runs(results: Results, beside: Path) -> list[Block]:
+    table = results.table
+    if table.empty:
+        return []
+    columns = [*results.study.varied, "seed", "state", "step", *score_columns(results), "seconds"]
+    rows = []
+    for row in table.to_dict("records"):
+        folder = os.path.relpath(results.folder / "runs" / row["run"], beside)
+        rows.append([Link(row["run"], folder), *(_cell(row[name]) for name in columns)])
+    return [Table(["run", *map(_title, columns)], rows, title="All runs")]
+
+
+def _correlations(results: Results) -> list[Block]:
+    scores = score_columns(results)
+    if len(results.finished) < FEWEST or len(scores) < 2:
+        return []
+    blocks: list[Block] = []
+    for method in METHODS:
+        table = metric_correlations(results.finished, method, scores).round(3).rename(index=_title)
+        caption = f"Over {len(results.finished)} runs."
+        blocks.append(frame(table, f"Correlation of scores, {method.capitalize()}'s", caption))
+    return blocks
+
+
+def _selection(results: Results) -> list[Block]:
+    """UDR, which needs no labels, and how it ranks runs beside the scores that do."""
+    try:
+        scores = udr_scores(results)
+    except DistaffError as reason:
+        return [Text(f"UDR could not be computed: {reason}", title="Chosen without labels (UDR)")]
+    if scores.empty:
+        return []
+    blocks: list[Block] = [
+        frame(scores, "Chosen without labels (UDR)", "Agreement of a run with other seeds of its setting.")
+    ]
+    agreement = udr_agreement(results, scores).dropna()
+    if len(agreement):
+        blocks.append(frame(agreement, "UDR beside the scores", "Spearman's rank correlation over runs."))
+    return blocks
+
+
+def _troubles(results: Results) -> list[Block]:
+    failed = [(run.key, run.failure or "") for run in results.all_runs if run.state == "failed"]
+    skipped = [(r.key, metric, why) for r in results.all_runs for metric, why in r.skipped.items()]
+    blocks: list[Block] = []
+    if failed:
+        blocks.append(Table(("run", "error"), failed, title="Runs that failed"))
+    if skipped:
+        blocks.append(Table(("run", "metric", "reason"), skipped, title="Scores that could not be had"))
+    return blocks
+
+
+def _settings(results: Results) -> list[Block]:
+    versions = {
+        name.removeprefix("version."): ", ".join(_texts(results.table[name]))
+        for name in results.table.columns
+        if name.startswith("version.") and results.table[name].notna().any()
+    }
+    scale = "" if results.study.scale == 1 else f" --scale {results.study.scale:g}"
+    commands = (
+        f"distaff study run study.yaml{scale} --out {results.folder}\n"
+        f"distaff study table {results.folder} --group-by {','.join(results.study.varied) or 'recipe'}\n"
+        f"distaff study report {results.folder}"
+    )
+    return [
+        Code(results.study.source, title="The study (study.yaml)", folded=True),
+        *([Facts(versions, title="Made with")] if versions else []),
+        Code(commands, title="Make it again"),
+    ]
+
+
+def _texts(column: "pd.Series[Any]") -> Iterable[str]:
+    return sorted({str(int(v)) if isinstance(v, float) else str(v)[:12] for v in column.dropna()})
+
+
+def _interval(row: Mapping[Any, Any]) -> Cell:
+    """A mean with its interval; without one where there was a single run."""
+    mean = float(row["mean"])
+    return mean if pd.isna(row["low"]) else (mean, float(row["low"]), float(row["high"]))
+
+
+def _cell(value: Any) -> Cell:
+    plain: Cell = value.item() if hasattr(value, "item") else value
+    return None if not isinstance(plain, tuple | Link) and pd.isna(plain) else plain
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ")

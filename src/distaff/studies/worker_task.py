@@ -1,0 +1,128 @@
+"""What a worker does with one run: train it, or go on with it, score it, and say how it went."""
+
+import errno
+import json
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from distaff.foundation.binding import bind, to_plain
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import write_json
+from distaff.runs.folder import RunFolder
+from distaff.runs.request import RunRequest
+from distaff.studies.scoring import score
+from distaff.studies.study_run import WORK, StudyRun, Work
+from distaff.training.train import resume, train
+
+LEAVING = 60.0
+"""Seconds that a worker of a study that was killed has to write its last checkpoint and leave."""
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_WORDS = ("No space left", "Disk quota", "File too large")
+DISK_IS_FULL = "the disk is full: make room and start the study again, finished runs are kept."
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a try at a run went.
+
+    Args:
+        key: the run's folder name.
+        error: one sentence; None if it is finished.
+        details: a traceback where there is one.
+        archive: the run folder, where the worker could not write to the study's.
+    """
+
+    key: str
+    error: str | None = None
+    details: str = ""
+    archive: bytes | None = None
+
+
+def attempt(run: StudyRun) -> Outcome:
+    """Bring a run to its end; whatever goes wrong is an outcome, not an exception."""
+    path = run.folder.path
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        run.failure_file.unlink(missing_ok=True)
+        Work.note(path, "training")
+        _train(run)
+        Work.note(path, "scoring")
+        score(run)
+    except Exception as problem:
+        expected = isinstance(problem, DistaffError | OSError)
+        error = str(problem) if expected else f"{type(problem).__name__}: {problem}"
+        return Outcome(path.name, DISK_IS_FULL if _is_full(problem) else error, traceback.format_exc())
+    finally:
+        (path / WORK).unlink(missing_ok=True)
+    return Outcome(path.name)
+
+
+def record_failure(run: StudyRun, outcome: Outcome, tries: int) -> None:
+    """Keep the error in the run's folder, where ``study status`` finds it; a full disk keeps nothing."""
+    content = {"error": outcome.error, "tries": tries, "details": outcome.details.splitlines()}
+    try:
+        write_json(run.failure_file, content)
+    except OSError:
+        return
+
+
+def to_message(run: StudyRun) -> str:
+    """A run as one line of JSON, for a worker that may be in another folder or on another machine."""
+    data = run.request.data
+    there = replace(data, spec=_absolute(data.spec), file=data.file and _absolute(data.file))
+    request = to_plain(replace(run.request, data=there))
+    scoring = {"metrics": run.metrics, "observations": run.observations}
+    return json.dumps({"folder": str(run.folder.path.absolute()), "request": request, **scoring})
+
+
+def from_message(message: str) -> StudyRun:
+    """The run of a message."""
+    content: Mapping[str, Any] = json.loads(message)
+    request = RunRequest(**bind(RunRequest, content["request"]))
+    return StudyRun(
+        request, RunFolder(Path(content["folder"])), tuple(content["metrics"]), content["observations"]
+    )
+
+
+def _train(run: StudyRun) -> None:
+    folder = run.folder
+    if run.saved_step >= run.request.training.steps:
+        return
+    if not folder.config.exists():
+        _begin(run.request, folder.path)
+        return
+    try:
+        with FileLock(folder.path / ".lock", timeout=LEAVING):
+            pass
+    except Timeout:
+        pass  # training says who holds it
+    resume(folder.path, **vars(run.request.machine))
+
+
+def _begin(request: RunRequest, out: Path) -> None:
+    train(
+        request.recipe,
+        request.data.spec,
+        out=out,
+        file=request.data.file,
+        data_options=request.data.options,
+        **vars(request.model),
+        **vars(request.training),
+        **vars(request.machine),
+        **request.arguments,
+    )
+
+
+def _absolute(place: str) -> str:
+    """A path that exists as any worker finds it; a name as it is."""
+    return str(Path(place).resolve()) if Path(place).exists() else place
+
+
+def _is_full(problem: BaseException) -> bool:
+    """Whether the disk had no room; safetensors says so in words alone."""
+    return getattr(problem, "errno", None) in FULL or any(word in str(problem) for word in FULL_WORDS)

@@ -1,0 +1,41 @@
+"""A run's page: one file that holds everything, and nothing that would need a network."""
+
+import re
+
+import numpy as np
+import pytest
+
+from distaff.analysis.report import report_run
+from distaff.training.train import train
+from tests import toys
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("report")
+    factors = np.stack(np.meshgrid(np.arange(16), np.arange(16), indexing="ij"), -1).reshape(-1, 2)
+    names = ["row", "column"]
+    data = folder / "tiny.npz"
+    np.savez(data, images=toys.tiny_images(256).images[:].numpy(), factors=factors, factor_names=names)
+    settings = {"steps": 20, "batch_size": 16, "log_every": 5, "progress": False, "accelerator": "cpu"}
+    train("beta_vae", str(data), beta=2, out=folder / "run", **settings)
+    path = report_run(folder / "run", progress=False)
+    assert path == folder / "run/report.html"
+    pictures = sorted(picture.name for picture in (folder / "run/figures").iterdir())
+    assert pictures == ["curves.png", "kl.png", "reconstructions.png", "samples.png", "traversals.png"]
+    return path.read_text(encoding="utf-8")
+
+
+def test_it_shows_scores_settings_and_pictures(page):
+    for content in ("factor_vae_score", "reconstruction_error", "nll + 2.0 kl", "learning_rate: 0.0001"):
+        assert content in page
+    assert len(re.findall(r'src="data:image/(?:png|svg\+xml);base64,', page)) == 5
+
+
+def test_it_needs_no_network(page):
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+
+
+def test_the_breakdowns_name_factors_and_latents(page):
+    assert re.search(r"row \d\.\d+, column \d\.\d+", page)
+    assert re.search(r"z0 \d+\.\d+, z1", page)

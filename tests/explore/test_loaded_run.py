@@ -1,0 +1,121 @@
+"""Runs of every kind of data, with it or without."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from distaff.analysis.evaluate import evaluate_run
+from distaff.explore.loaded_run import DRAWN, Explored
+from distaff.explore.render import DOT, INK, SIDE, painter_for
+from distaff.explore.session import Session
+from distaff.foundation.errors import DistaffError
+from distaff.training.train import train
+from tests.explore.conftest import SETTINGS, squares
+
+QUICK = {**SETTINGS, "steps": 5, "network": "mlp"}
+
+
+def test_without_its_data_a_run_starts_from_draws_of_the_prior(trained, tmp_path):
+    """The run's data are moved away and put back."""
+    kept = tmp_path / "kept.npz"
+    shutil.move(trained / "squares.npz", kept)
+    try:
+        session = Session.open([trained / "run"])
+    finally:
+        shutil.move(kept, trained / "squares.npz")
+    described = session.describe()
+    assert described["data"] == {"name": "draws of the prior", "size": DRAWN, "start": 0}
+    assert "squares.npz" in described["runs"][0]["notices"][0]
+    assert described["runs"][0]["latents"][0]["information"] > 0.1
+    assert session.start_at(3)["picture"]
+    assert "no labelled factors" in session.runs[0].factors()["note"]
+
+
+def test_codes_of_an_evaluation_are_used(run, monkeypatch):
+    evaluate_run(run, progress=False)
+    monkeypatch.setattr("distaff.models.representation.Representation.encode", None)
+    opened = Explored.open(run)
+    assert len(opened.codes) == 144
+    assert opened.factors()["factors"] == ["row", "column"]
+
+
+def test_images_in_colour(tmp_path):
+    images, _ = squares(channels=3)
+    np.save(tmp_path / "colour.npy", images)
+    train("vae", str(tmp_path / "colour.npy"), latents=2, out=tmp_path / "run", **QUICK)
+    session = Session.open([tmp_path / "run"])
+    opened = session.runs[0]
+    assert opened.paint.shape == (16, 16, 3)
+    assert opened.decode([[0, 0]]).shape == (1, 16, 16, 3)
+    red, _, blue = opened.paint(images[:1])[0, 0, 0]
+    assert (red, blue) == (255, 64)
+    assert opened.factors() == {"note": "The data have no labelled factors to compare the latents with."}
+    assert session.start_at(0)["facts"] == []
+
+
+def test_points_of_the_plane(tmp_path):
+    train("vae", "pinwheel", latents=2, out=tmp_path / "run", **{**QUICK, "network": "auto"})
+    session = Session.open([tmp_path / "run"])
+    run = session.describe()["runs"][0]
+    assert run["shape"] == (SIDE, SIDE, 3)
+    assert "point of the plane" in run["notices"][0]
+    assert session.runs[0].traverse([0.0, 0.0], 9).shape == (18, SIDE, SIDE, 3)
+    with pytest.raises(DistaffError, match="no image can start from it"):
+        session.start_from_file(b"")
+
+
+def test_a_point_is_drawn_where_it_lies():
+    some = np.array([[-1.0, -1.0], [1.0, 1.0]])
+    left_top = painter_for((2,), some)(np.array([[-1.0, 1.0]]))[0]
+    rows, columns = np.nonzero((left_top == INK).all(-1))
+    assert abs(rows.mean() - SIDE / 12) < 1
+    assert abs(columns.mean() - SIDE / 12) < 1
+    assert len(rows) == pytest.approx(np.pi * DOT**2, rel=0.1)
+
+
+def test_bars_stand_for_longer_vectors():
+    some = np.array([[0.0, -1.0, 1.0, 0.5]])
+    bars = (painter_for((4,), some)(some)[0] == INK).all(-1).sum(0)
+    np.testing.assert_allclose(bars.reshape(4, -1)[:, 0] / SIDE, [0, 0.5, 0.5, 0.25], atol=0.02)
+
+
+def test_vectors_and_images_that_are_not_finite_are_still_drawn():
+    for shape in [(1, 4, 4), (2,), (7,)]:
+        some = np.random.default_rng(0).uniform(size=(5, *shape))
+        assert painter_for(shape, some)(np.full((1, *shape), np.nan)).dtype == np.uint8
+
+
+def test_two_runs_start_from_the_same_observation(trained, run):
+    session = Session.open([trained / "run", run])
+    start = session.start_at(7)
+    assert start["values"][0] == start["values"][1]
+    assert all(described["notices"] == [] for described in session.describe()["runs"])
+
+
+def test_two_runs_of_other_data_say_so(trained, tmp_path):
+    images, _ = squares()
+    np.save(tmp_path / "others.npy", images[:50])
+    train("vae", str(tmp_path / "others.npy"), latents=2, out=tmp_path / "run", **QUICK)
+    second = Session.open([trained / "run", tmp_path / "run"]).describe()["runs"][1]
+    assert second["notices"] == ["Trained on other data (others) than the observations shown here."]
+
+
+def test_two_runs_of_other_shapes_are_refused(trained, tmp_path):
+    np.save(tmp_path / "small.npy", squares(side=12)[0])
+    train("vae", str(tmp_path / "small.npy"), latents=2, out=tmp_path / "run", **QUICK)
+    with pytest.raises(DistaffError, match="side by side they need the same"):
+        Session.open([trained / "run", tmp_path / "run"])
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_one_run_or_two(trained, count):
+    with pytest.raises(DistaffError, match="one run, or two"):
+        Session.open([trained / "run"] * count)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"z0": 3}'])
+def test_names_that_are_not_readable_are_one_sentence(run, content):
+    (run / "names.json").write_text(content)
+    with pytest.raises(DistaffError, match="correct it or remove it"):
+        Explored.open(run)

@@ -1,0 +1,178 @@
+"""The mixture kernel against float64 broadcasting and closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from distaff.mixtures.gaussians import Mixture, blur, log_density, log_marginal, pairwise_log_density
+
+
+def posteriors(kind: str, count: int, dims: int = 5) -> tuple[Tensor, Tensor]:
+    """Means and log-variances of one sort, in float32 as an encoder gives them."""
+    random = torch.Generator().manual_seed(len(kind) + count)
+    mu = torch.randn(count, dims, generator=random)
+    noise = torch.randn(count, dims, generator=random)
+    sigma = {
+        "sharp": torch.full((dims,), 0.01),
+        "deterministic": torch.full((dims,), 1e-4),
+        "broad": torch.full((dims,), 0.7),
+        "trained": torch.tensor([0.01, 0.03, 0.2, 0.9, 1.0])[:dims],
+    }
+    if kind == "mixed":
+        return mu, -5 + 3 * noise
+    if kind == "far from the origin":
+        return 300 + 2 * mu, 2 * math.log(0.05) + 0.1 * noise
+    return mu * (1 - sigma[kind] ** 2).sqrt(), 2 * sigma[kind].log() + 0.2 * noise
+
+
+def samples(mu: Tensor, logvar: Tensor, count: int) -> Tensor:
+    random = torch.Generator().manual_seed(count)
+    rows = torch.randint(len(mu), (count,), generator=random)
+    return mu[rows] + torch.randn(count, mu.shape[1], generator=random) * (logvar[rows] / 2).exp()
+
+
+def broadcast(z: Tensor, mu: Tensor, logvar: Tensor, log_weights: Tensor | float | None = None) -> Tensor:
+    joint = pairwise_log_density(z.double(), mu.double(), logvar.double()).sum(-1)
+    return torch.logsumexp(joint + (-math.log(len(mu)) if log_weights is None else log_weights), 1)
+
+
+KINDS = ["sharp", "deterministic", "broad", "trained", "mixed", "far from the origin"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_log_density_agrees_with_float64(kind):
+    mu, logvar = posteriors(kind, 6000)
+    z = samples(mu, logvar, 400)
+    error = Mixture(mu, logvar).log_density(z) - broadcast(z, mu, logvar)
+    assert error.mean().abs() < 1e-4
+    assert error.abs().max() < 0.02
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_leave_one_out_joints_agree_with_float64(kind):
+    mu, logvar = posteriors(kind, 4000)
+    z = samples(mu, logvar, 300)
+    without = Mixture(mu, logvar).log_density_without_each(z)
+    for i in range(5):
+        others = [j for j in range(5) if j != i]
+        error = without[:, i] - broadcast(z[:, others], mu[:, others], logvar[:, others])
+        assert error.mean().abs() < 1e-4
+        assert error.abs().max() < 0.02
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_marginals_agree_with_float64(kind):
+    mu, logvar = posteriors(kind, 5000)
+    z = samples(mu, logvar, 400)
+    for i in range(5):
+        error = log_marginal(z[:, i], mu[:, i], logvar[:, i]) - broadcast(
+            z[:, i : i + 1], mu[:, i : i + 1], logvar[:, i : i + 1]
+        )
+        assert error.mean().abs() < 1e-3
+        assert error.abs().max() < 0.05
+
+
+def test_samples_far_from_every_component_get_their_density_too():
+    mu, logvar = posteriors("trained", 5000)
+    z = torch.tensor([[30.0, -20, 5, 5, 5], [0, 0, 0, 0, 40]])
+    torch.testing.assert_close(
+        Mixture(mu, logvar).log_density(z), broadcast(z, mu, logvar), rtol=1e-5, atol=0.01
+    )
+
+
+def test_weights_and_marginals_of_several_latents():
+    mu, logvar = posteriors("mixed", 3000)
+    z = samples(mu, logvar, 200)
+    weights = torch.rand(3000, dtype=torch.float64).log()
+    found = Mixture(mu, logvar, log_weights=weights).log_density(z, keep=[3, 1])
+    torch.testing.assert_close(
+        found, broadcast(z[:, [3, 1]], mu[:, [3, 1]], logvar[:, [3, 1]], weights), rtol=0, atol=1e-3
+    )
+    found = log_marginal(z[:, 2], mu[:, 2], logvar[:, 2], weights.exp())
+    normalised = weights - torch.logsumexp(weights, 0)
+    torch.testing.assert_close(
+        found, broadcast(z[:, 2:3], mu[:, 2:3], logvar[:, 2:3], normalised), rtol=0, atol=0.02
+    )
+
+
+def test_categorical_latents_multiply_the_density():
+    mu, logvar = posteriors("broad", 2000, 2)
+    z = samples(mu, logvar, 100)
+    probabilities = torch.softmax(3 * torch.randn(2000, 4), 1)
+    probabilities[:500] = torch.tensor([1.0, 0, 0, 0])
+    classes = torch.arange(100) % 4
+    mixture = Mixture(mu, logvar, [probabilities])
+    log_p = probabilities.double().log()[:, classes].T
+    joint = pairwise_log_density(z, mu, logvar).double().sum(-1) + log_p
+    expected = torch.logsumexp(joint, 1) - math.log(2000)
+    torch.testing.assert_close(mixture.log_density(z, [classes]), expected, rtol=0, atol=1e-4)
+    alone = mixture.log_density(z, [classes], keep=[2])
+    torch.testing.assert_close(alone, probabilities.double().mean(0)[classes].log(), rtol=0, atol=1e-5)
+    without = mixture.log_density_without_each(z, [classes])
+    assert without.shape == (100, 3)
+    torch.testing.assert_close(without[:, 2], broadcast(z, mu, logvar), rtol=0, atol=1e-4)
+
+
+def test_one_component_is_its_own_density():
+    mu, logvar, z = torch.randn(1, 3), torch.randn(1, 3), torch.randn(50, 3)
+    torch.testing.assert_close(
+        Mixture(mu, logvar).log_density(z), log_density(z, mu, logvar).sum(1).double(), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_equal_means_do_not_trouble_the_boxes():
+    mu = torch.zeros(5000, 2)
+    z = torch.randn(600, 2)
+    torch.testing.assert_close(
+        Mixture(mu, mu).log_density(z), log_density(z, mu[:1], mu[:1]).sum(1).double(), rtol=0, atol=1e-4
+    )
+
+
+def test_blur_raises_only_what_is_narrower_and_follows_the_scale():
+    mu = torch.randn(1000, 3, dtype=torch.float64)
+    logvar = torch.full((1000, 3), -torch.inf, dtype=torch.float64)
+    logvar[:, 1] = -2.0
+    mu[:, 2] = 7.0
+    blurred = blur(mu, logvar)
+    assert blurred[0, 0].item() == pytest.approx(2 * math.log(1e-4) + mu[:, 0].var(correction=0).log().item())
+    assert (blurred[:, 1] == -2).all()
+    assert blurred[0, 2].item() == pytest.approx(2 * math.log(1e-4))
+    torch.testing.assert_close(
+        blur(1000 * mu, logvar)[:, 0] - blurred[:, 0], torch.full((1000,), math.log(1e6)).double()
+    )
+
+
+def test_gradients_flow_through_the_pairwise_form():
+    z = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)
+    mu = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+    logvar = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+    assert pairwise_log_density(z, mu, logvar).shape == (4, 3, 2)
+    assert torch.autograd.gradcheck(pairwise_log_density, (z, mu, logvar))
+
+
+def test_the_entropy_of_a_gaussian_q_is_the_closed_form():
+    """Means N(0, 1−σ²) and noise σ give q(z) = N(0, 1) up to the finite number of components."""
+    rng = np.random.default_rng(0)
+    sigma = 0.3
+    mu = torch.from_numpy(rng.normal(0, math.sqrt(1 - sigma**2), (200_000, 1)))
+    z = torch.from_numpy(rng.normal(0, 1, 200_000))
+    found = -log_marginal(z, mu[:, 0], torch.full((200_000,), 2 * math.log(sigma))).mean()
+    assert found.item() == pytest.approx(0.5 * math.log(2 * math.pi * math.e), abs=0.005)
+
+
+def test_two_threads_give_what_one_gives_and_leave_torch_as_it_was():
+    mu, logvar = posteriors("trained", 6000)
+    z = samples(mu, logvar, 700)
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = Mixture(mu, logvar).log_density(z)
+        torch.set_num_threads(2)
+        together = Mixture(mu, logvar).log_density(z)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    torch.testing.assert_close(together, alone, rtol=0, atol=1e-6)
