@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from distaff.foundation.errors import unknown
-from distaff.models.posteriors import LOG_2PI
+from distaff.mixtures.pairs import LOG_2PI
 
 
 class Likelihood(Protocol):

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.errors import unknown
+from distaff.mixtures.pairs import log_joint
 from distaff.models.precision import single
-from distaff.objectives.mixtures import log_joint
 from distaff.objectives.objective import FunctionTerm
 from distaff.objectives.step import Step
 from distaff.objectives.terms import marginal_kl
@@ -83,7 +83,7 @@ def _to_prior(distance: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Step], 
 def _inclusive(s: Step) -> Tensor:
     count = len(s.posteriors.mode())
     log_weights = single(s.prior_u).new_full((len(s.prior_u), count), -math.log(count))
-    log_qz = log_joint(s.posteriors, s.prior_u, log_weights)
+    log_qz = log_joint(s.posteriors.paired_with(s.prior_u), log_weights)
     return (s.output.prior.log_prob(s.prior_u) - log_qz).mean()
 
 

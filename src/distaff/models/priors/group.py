@@ -5,8 +5,9 @@ from typing import Protocol
 from torch import Tensor
 
 from distaff.data.images import Images
+from distaff.mixtures.pairs import LOG_2PI
 from distaff.models.latents import TEMPERATURE
-from distaff.models.posteriors import LOG_2PI, GroupPosterior
+from distaff.models.posteriors import GroupPosterior
 
 
 class GroupPrior(Protocol):
