@@ -17,7 +17,7 @@ from distaff import cli
 from distaff.data import catalogue
 from distaff.foundation.binding import public_functions
 from distaff.metrics.catalogue import all_metrics, metrics_table
-from distaff.metrics.declare import card_of
+from distaff.metrics.metric import card_of
 from distaff.models import infogan_networks, networks
 from distaff.models.latents import KINDS, NOISE
 from distaff.models.priors import named as priors

@@ -9,7 +9,7 @@ from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.declare import card_of
+from distaff.metrics.metric import card_of
 from distaff.runs.config import RecipeCall
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
