@@ -49,11 +49,11 @@ def test_pinwheel_follows_its_seed_and_refuses_uneven_arms() -> None:
 
 
 def test_line_is_evenly_spread() -> None:
-    data = open_dataset("line", count=5, end=1)
+    data = open_dataset("toy_line", count=5, end=1)
     np.testing.assert_array_equal(data.images[:].numpy()[:, 0], [-1, -0.5, 0, 0.5, 1])
     assert data.column("point").tolist() == [0, 1, 2, 3, 4]
     with pytest.raises(DistaffError, match="needs two points"):
-        open_dataset("line", count=1)
+        open_dataset("toy_line", count=1)
 
 
 def test_factors_follow_the_joint_they_are_drawn_from() -> None:
