@@ -1,6 +1,5 @@
 """Data of your own: an array in memory, or in an ``.npz``, ``.npy`` or HDF5 file."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -12,8 +11,9 @@ from distaff.codes import as_array
 from distaff.data.archives import open_npz
 from distaff.data.cache import cached
 from distaff.data.dataset import Dataset
-from distaff.data.hdf5 import copy_rows, mapped, member, open_hdf5
+from distaff.data.hdf5 import mapped, member, open_hdf5
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
+from distaff.data.reading import copy_blocks, rows_of, short_hash, whole
 from distaff.data.sizes import resized
 from distaff.foundation.errors import DistaffError
 
@@ -35,7 +35,7 @@ def from_array(
         images: (N, H, W), (N, H, W, C) or (N, C, H, W) with values 0–255, 0–1 or booleans; or vectors (N, D).
         factors: (N, K) or (N,). Whole numbers and strings are classes, numbered in order; other numbers are
             real-valued factors (size 0).
-        names: one name a factor.
+        names: one name per factor.
         channels: which axis holds the channels, where the shape leaves it open.
         name: what messages call it.
     """
@@ -75,7 +75,7 @@ def load(
             or a ``.npy`` of images, which is memory-mapped.
         key: what the array of images is called.
         channels: which axis holds the channels, where the shape leaves it open.
-        resize: scale the images to this many pixels a side.
+        resize: scale the images to this many pixels per side.
     """
     path = Path(file)
     names: NDArray[Any] | None = None
@@ -111,24 +111,19 @@ def _from_hdf5(path: Path, key: str) -> tuple[NDArray[Any], NDArray[Any] | None,
         images = mapped(path, source)
         if images is None:
             stat = path.stat()
-            state = f"{path.resolve()} {key} {stat.st_size} {stat.st_mtime_ns}"
-            digest = hashlib.sha256(state.encode()).hexdigest()[:16]
+            state = short_hash(f"{path.resolve()} {key} {stat.st_size} {stat.st_mtime_ns}")
             images = cached(
-                f"hdf5-{digest}",
+                f"hdf5-{state}",
                 source.shape,
-                lambda array: copy_rows(source, array, f"reading {path.name}"),
+                lambda array: copy_blocks(rows_of(source), array, f"reading {path.name}"),
                 source.dtype,
             )
     return images, factors, names
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    try:
+    with whole(path, ".npy file of plain numbers"):
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError as problem:
-        raise DistaffError(f"there is no file {path}.") from problem
-    except Exception as problem:  # the reader fed damaged bytes raises whatever it happens to meet
-        raise DistaffError(f"{path} is not a whole .npy file of plain numbers ({problem}).") from problem
     return array
 
 

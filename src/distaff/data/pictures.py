@@ -1,6 +1,5 @@
 """Image files in a folder, a zip or a tar: listed, read without unpacking the archive, and decoded."""
 
-import hashlib
 import io
 import tarfile
 import zipfile
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
@@ -69,7 +69,7 @@ def decode(
         label: what a message calls it.
         mode: ``"L"`` (grey) or ``"RGB"``.
         size: scale to this (height, width).
-        crop: first cut a square of this many pixels a side out of the middle.
+        crop: first cut a square of this many pixels per side out of the middle.
     """
     with _opened(data, label) as image:
         picture = image.convert(mode)
@@ -121,7 +121,7 @@ def _folder(place: Path) -> Pictures:
         except OSError as problem:
             raise DistaffError(f"{place / name} cannot be read ({problem.strerror}).") from problem
 
-    return Pictures(place, tuple(sorted(files)), _state(place, facts), read)
+    return Pictures(place, tuple(sorted(files)), short_hash(str(place.resolve()), *facts), read)
 
 
 def _zip(place: Path, archive: zipfile.ZipFile) -> Pictures:
@@ -135,7 +135,7 @@ def _zip(place: Path, archive: zipfile.ZipFile) -> Pictures:
             raise DistaffError(f"{name} in {place} cannot be unpacked ({problem}).") from problem
 
     facts = [f"{name} {members[name].CRC} {members[name].file_size}" for name in sorted(members)]
-    return Pictures(place, tuple(sorted(members)), _state(place, facts), read)
+    return Pictures(place, tuple(sorted(members)), short_hash(str(place.resolve()), *facts), read)
 
 
 def _tar(place: Path, bundle: tarfile.TarFile) -> Pictures:
@@ -150,7 +150,7 @@ def _tar(place: Path, bundle: tarfile.TarFile) -> Pictures:
             raise DistaffError(f"{name} in {place} cannot be unpacked ({problem}).") from problem
 
     facts = [f"{name} {members[name].size} {members[name].mtime}" for name in sorted(members)]
-    return Pictures(place, tuple(sorted(members)), _state(place, facts), read)
+    return Pictures(place, tuple(sorted(members)), short_hash(str(place.resolve()), *facts), read)
 
 
 def _is_picture(place: Path, name: str) -> bool:
@@ -164,9 +164,3 @@ def _is_picture(place: Path, name: str) -> bool:
 def _check_size(name: str, size: int) -> None:
     if size > LARGEST_FILE:
         raise DistaffError(f"{name} has {size:,} bytes, too many to accept of one image.")
-
-
-def _state(place: Path, facts: list[str]) -> str:
-    return hashlib.sha256(
-        "\n".join([str(place.resolve()), *facts]).encode(errors="surrogateescape")
-    ).hexdigest()[:16]

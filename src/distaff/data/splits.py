@@ -32,7 +32,14 @@ def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
 def without(data: Dataset, *combinations: Mapping[str, Condition]) -> tuple[Dataset, Dataset]:
     """The rows that meet none of the combinations, and those that meet at least one of them.
 
-    >>> kept, removed = without(data, {"shape": 2, "scale": [4, 5]}, {"posX": lambda x: x > 20})
+    Args:
+        data: rows with known factors.
+        combinations: each gives factors a class, several, or a function of their column.
+
+    >>> from distaff.data import pinwheel
+    >>> kept, removed = without(pinwheel.load(count=80), {"arm": [0, 1]}, {"arm": lambda arm: arm > 2})
+    >>> len(kept), len(removed)
+    (20, 60)
     """
     if not combinations or not all(combinations):
         raise DistaffError("say which combination of factors to remove, such as {'shape': 2}.")

@@ -27,20 +27,6 @@ def measure(images: Images, rows: NDArray[np.int64] | None = None) -> NDArray[np
     return np.array(pairs)
 
 
-def measured(data: Dataset) -> Dataset:
-    """``data`` with the real-valued factors ``thickness`` and ``width`` beside its own."""
-    factors = np.empty((len(data), 0)) if data.factors is None else data.factors
-    tables = data.factor_values or tuple(np.arange(size, dtype=np.float64) for size in data.sizes)
-    return Dataset(
-        data.images,
-        np.column_stack([factors, measure(data.images)]),
-        (*data.names, "thickness", "width"),
-        (*data.sizes, 0, 0),
-        (*tables, np.empty(0), np.empty(0)),
-        data.name,
-    )
-
-
 def zero_shot(data: Dataset, thick: float = 0.75, narrow: float = 0.25) -> tuple[Dataset, Dataset]:
     """MNIST without its thick 7s and narrow 0s, and these by themselves (HFVAE §6.4).
 
