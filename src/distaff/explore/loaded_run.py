@@ -39,7 +39,7 @@ DRAWN_NAME = "draws of the prior"
 class Explored:
     """A run whose latents can be moved.
 
-    Values are one number a latent in the order of ``Codes.names``: z_j, or the class of a discrete one.
+    Values are one number per latent in the order of ``Codes.names``: z_j, or the class of a discrete one.
 
     Args:
         folder: the run folder.
@@ -129,9 +129,9 @@ class Explored:
         return self.decode(moved)
 
     def check(self, values: Any) -> list[float]:
-        """``values`` from outside, if they are one number a latent and classes that exist."""
+        """``values`` from outside, if they are one number per latent and classes that exist."""
         if not isinstance(values, list) or len(values) != len(self.latents):
-            raise DistaffError(f"values must be a list of {len(self.latents)} numbers, one a latent.")
+            raise DistaffError(f"values must be a list of {len(self.latents)} numbers, one per latent.")
         for value, latent in zip(values, self.latents, strict=True):
             name, classes = latent.variable.name, latent.variable.classes
             if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e6:

@@ -84,7 +84,7 @@ class Points:
 
 
 class Bars:
-    """Longer vectors: one bar a number, up or down from zero."""
+    """Longer vectors: one bar per number, up or down from zero."""
 
     shape = (SIDE, SIDE, 3)
 

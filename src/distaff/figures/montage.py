@@ -1,4 +1,4 @@
-"""Many small images as one picture: far fewer artists than one axes an image, and even gaps."""
+"""Many small images as one picture: far fewer artists than one axes per image, and even gaps."""
 
 from collections.abc import Collection, Sequence
 

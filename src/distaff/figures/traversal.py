@@ -99,7 +99,7 @@ def side_by_side(
     """The same traversal rows for several models or runs, one panel each.
 
     With rows put in matching order it shows latents found again across runs (Do & Tran's A.18, Fig. 27, 28);
-    with one observation a row and the same latent moved in all, whether the rest is kept, such as a digit's
+    with one observation per row and the same latent moved in all, whether the rest is kept, such as a digit's
     identity while its thickness changes (HFVAE Fig. 7).
 
     Args:
