@@ -1,6 +1,6 @@
 """Data of your own: an array in memory, or in an ``.npz``, ``.npy`` or HDF5 file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from distaff.foundation.errors import DistaffError
 
 Channels = Literal["auto", "first", "last"]
 BLOCK = 1 << 24
-"""Values looked at a time when a large array is checked."""
+"""Values per block in which a large array is checked."""
 
 
 def from_array(
@@ -174,7 +174,9 @@ def _channels_last(shape: tuple[int, ...], channels: Channels) -> bool:
 def _extent(array: NDArray[Any], name: str) -> tuple[float, float, bool]:
     """The smallest and largest value, and whether all are whole numbers; not a number is an error."""
     low, high, whole = np.inf, -np.inf, True
-    for start, block in _blocks(array):
+    rows = max(1, BLOCK * len(array) // array.size)
+    for start in range(0, len(array), rows):
+        block = array[start : start + rows]
         if array.dtype.kind == "f":
             if not np.isfinite(block).all():
                 row = start + int(np.argwhere(~np.isfinite(block))[0][0])
@@ -184,12 +186,6 @@ def _extent(array: NDArray[Any], name: str) -> tuple[float, float, bool]:
             whole = whole and bool((block == np.floor(block)).all())
         low, high = min(low, float(block.min())), max(high, float(block.max()))
     return low, high, whole
-
-
-def _blocks(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    rows = max(1, BLOCK * len(array) // array.size)
-    for start in range(0, len(array), rows):
-        yield start, array[start : start + rows]
 
 
 def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:

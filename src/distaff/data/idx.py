@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.data.about import About
+from distaff.data.about import About, RemoteFile
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages
 from distaff.data.locations import find
@@ -41,6 +41,15 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     if len(data) != size:
         raise DistaffError(f"{path} holds {len(data):,} values or more where its header says {size:,}.")
     return np.frombuffer(data, np.uint8).reshape(shape)
+
+
+def idx_files(folder: str, *digests: str) -> tuple[RemoteFile, ...]:
+    """The four files under an address, with the SHA-256 of the images and labels to train on and to test."""
+    names = (
+        f"{part}-{kind}-ubyte.gz" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
+    )
+    pairs = zip(names, digests, strict=True)
+    return tuple(RemoteFile(name, folder, f"sha256:{digest}") for name, digest in pairs)
 
 
 def load_idx(name: str, about: About, factor: str, folder: str | Path | None, part: Part) -> Dataset:

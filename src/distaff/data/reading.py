@@ -4,8 +4,9 @@ import gzip
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress
 
+ByteFile = gzip.GzipFile | BufferedReader
 ROWS = 4096
 """Rows that are copied at a time."""
 
@@ -39,7 +41,7 @@ def not_official(file: Path, title: str, why: str) -> DistaffError:
     )
 
 
-def open_unzipped(path: Path) -> IO[bytes]:
+def open_unzipped(path: Path) -> ByteFile:
     """Open a file that may be gzipped or not."""
     with path.open("rb") as raw:
         zipped = raw.read(2) == b"\x1f\x8b"

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages, IntArray
 from distaff.data.locations import find
-from distaff.data.reading import open_unzipped, whole
+from distaff.data.reading import ByteFile, open_unzipped, whole
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress
 
@@ -105,7 +105,7 @@ def _pairs(path: Path) -> Iterator[NDArray[np.uint8]]:
             yield _read(path, file, shape[1:], dtype)
 
 
-def _read(path: Path, file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+def _read(path: Path, file: ByteFile, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     data = file.read(math.prod(shape) * dtype.itemsize)
     if len(data) != math.prod(shape) * dtype.itemsize:
         raise DistaffError(f"{path} is shorter than its header says: fetch it again.")
@@ -113,7 +113,7 @@ def _read(path: Path, file: IO[bytes], shape: tuple[int, ...], dtype: np.dtype[A
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[IO[bytes], tuple[int, ...], np.dtype[Any]]]:
+def _opened(path: Path) -> Iterator[tuple[ByteFile, tuple[int, ...], np.dtype[Any]]]:
     """The file after its header: the type's number, the number of dimensions, and at least three of them."""
     with whole(path, "smallNORB file"), open_unzipped(path) as file:
         header = file.read(8)

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from distaff._version import __version__
-from distaff.explore.loaded_run import Explored
+from distaff.explore.loaded_run import LoadedRun
 from distaff.explore.render import Pixels
 from distaff.explore.server import asset
 from distaff.explore.session import Json, Session, text
@@ -50,7 +50,7 @@ def frozen(session: Session) -> Json:
     }
 
 
-def _sheet(run: Explored, values: list[float]) -> str:
+def _sheet(run: LoadedRun, values: list[float]) -> str:
     """A PNG as a data address: every latent's steps one after another, then the reconstruction."""
     cells = np.concatenate([run.traverse(values, STEPS), run.decode([values])])
     return f"data:image/png;base64,{text(_png(tiled(cells, COLUMNS)))}"

@@ -132,7 +132,7 @@ def side_by_side(
     side = min((PAGE - beside - SPACE * len(grids)) / (len(grids) * steps), 0.6)
     shape = next(iter(grids.values())).shape
     width = side * steps * len(grids) + beside + SPACE * len(grids)
-    figure = bare_figure((width, side * rows * shape[-2] / shape[-1] + 0.4))
+    figure = bare_figure((width, side * rows * shape[-2] / shape[-1] + 0.5))
     axes = figure.subplots(1, len(grids), squeeze=False)[0]
     for i, (one, (name, grid)) in enumerate(zip(axes, grids.items(), strict=True)):
         dress(one)
