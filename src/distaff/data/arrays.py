@@ -38,6 +38,12 @@ def from_array(
         names: one name per factor.
         channels: which axis holds the channels, where the shape leaves it open.
         name: what messages call it.
+
+    Returns:
+        N observations with K factors.
+
+    >>> from_array(np.zeros((4, 8, 8)), [7, 9, 7, 9], ["digit"], name="mine")
+    mine: 4 × (1, 8, 8), digit 2
     """
     data = Dataset(_observations(as_array(images), channels, name), name=name)
     if factors is None:

@@ -15,7 +15,15 @@ ROWS = 1024
 
 
 def resized(data: Dataset, side: int) -> Dataset:
-    """``data`` with its images scaled to ``side`` × ``side``, in memory; grey levels are kept to 1/255."""
+    """A data set with its images scaled, in memory; grey levels are kept to 1/255.
+
+    Args:
+        data: images (C, H, W).
+        side: their height and width in pixels from now on.
+
+    Returns:
+        Images (C, side, side) with the same factors.
+    """
     if len(data.shape) != 3:
         raise DistaffError(f"{data.name} holds vectors of shape {data.shape}, which cannot be resized.")
     if data.shape[1:] == (side, side):

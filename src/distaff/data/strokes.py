@@ -14,11 +14,18 @@ FINER = 4
 
 
 def measure(images: Images, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-    """(N, 2) the stroke thickness and the character width of each image, in pixels.
+    """The stroke thickness and the character width of each image, in pixels.
 
     Thickness is twice the mean distance to the background along the middle of the stroke, in a four times
     finer image cut at half of its brightest value (as in Castro et al. 2019). Width is the stretch of
     columns that holds the middle 95% of the ink.
+
+    Args:
+        images: grey (1, H, W).
+        rows: (N,) which of them; all by default.
+
+    Returns:
+        (N, 2) thickness and width.
     """
     if len(images.shape) != 3 or images.shape[0] != 1:
         raise DistaffError(f"strokes are measured on grey images (1, H, W), not on {images.shape}.")

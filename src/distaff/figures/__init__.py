@@ -73,7 +73,7 @@ def __getattr__(name: str) -> Callable[..., Figure]:
 
 def _found() -> dict[str, Callable[..., Figure]]:
     files = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
-    found = {
+    found: dict[str, Callable[..., Figure]] = {
         name: function
         for file in files
         for name, function in getmembers(file, isfunction)

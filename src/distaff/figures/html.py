@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from matplotlib.figure import Figure
 
 from distaff._version import __version__
@@ -130,7 +130,7 @@ def content_policy(style: str, script: str) -> str:
 
 
 @cache
-def _template() -> Any:
+def _template() -> Template:
     """The page's template, which escapes all that is written into it."""
     environment = Environment(
         loader=PackageLoader("distaff.figures", "assets"),

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -105,7 +105,7 @@ def heading(figure: Figure, title: str | None) -> None:
         figure.suptitle(title, fontsize=TITLE, color=INK)
 
 
-LEGEND = {
+LEGEND: dict[str, Any] = {
     "title_fontsize": SMALL,
     "fontsize": SMALL,
     "labelcolor": INK,
@@ -154,7 +154,15 @@ def colours_for(values: Iterable[object]) -> dict[object, Colour]:
 
 
 def render(figure: Figure, kind: str) -> bytes:
-    """The figure as the bytes of a ``"png"``, ``"pdf"`` or ``"svg"`` file, the same bytes every time."""
+    """The figure as the bytes of a file, the same bytes every time.
+
+    Args:
+        figure: any of matplotlib's.
+        kind: ``"png"``, ``"pdf"`` or ``"svg"``.
+
+    Returns:
+        The file's content.
+    """
     if kind not in FORMATS:
         raise unknown("figure format", kind, FORMATS)
     dates = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
@@ -165,7 +173,15 @@ def render(figure: Figure, kind: str) -> bytes:
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write the figure to ``path``, whole or not at all, in the format its suffix names (png, pdf, svg)."""
+    """Write the figure to a file, whole or not at all.
+
+    Args:
+        figure: any of matplotlib's.
+        path: ending in .png, .pdf or .svg; its folder is made if need be.
+
+    Returns:
+        The path.
+    """
     path = Path(path)
     content = render(figure, path.suffix.removeprefix(".").lower())
     with atomic_file(path) as temporary:
