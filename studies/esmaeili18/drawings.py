@@ -15,8 +15,8 @@ from distaff.data.strokes import measure
 from distaff.figures import style
 from distaff.figures.curves import band
 from distaff.figures.histograms import histogram
-from distaff.figures.montage import bare_figure, show
-from distaff.figures.style import count_axis, dress, label, panels
+from distaff.figures.montage import show
+from distaff.figures.style import bare_figure, count_axis, dress, label, panels
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.informativeness import informativeness
 from distaff.models.representation import Representation
@@ -164,7 +164,7 @@ def kept_and_removed(
     """
     side = min((style.PAGE - 1) / images.shape[1], 0.6)
     pictures_high = 2 * side * images.shape[-2] / images.shape[-1] + 0.1
-    figure = bare_figure(style.PAGE, 1.9 + pictures_high)
+    figure = bare_figure((style.PAGE, 1.9 + pictures_high))
     (above,), (below,) = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.9, pictures_high])
     axes = above.subplots(1, len(values), squeeze=False, sharey=True)[0]
     for i, (one, (model, (kept, removed))) in enumerate(zip(axes, values.items(), strict=True)):

@@ -12,7 +12,6 @@ from distaff.analysis.traversals import drawable
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.figures import style
-from distaff.figures.histograms import histogram
 from distaff.figures.style import label, panels
 from distaff.metrics.separability import total_correlation
 from distaff.mixtures.gaussians import Mixture
@@ -138,7 +137,7 @@ def log_densities(estimates: Mapping[str, tuple[np.ndarray, np.ndarray]], bins: 
         label(axes[0][c], title=f"{title}: TC ≈ {tc} nats")
         for r, column in enumerate((joint, product)):
             edges = np.histogram_bin_edges(column, bins)
-            histogram(axes[r][c], column, edges, style.PALETTE[r], density=False)
+            axes[r][c].stairs(np.histogram(column, edges)[0], edges, fill=True, color=style.PALETTE[r])
             axes[r][c].xaxis.set_major_locator(MaxNLocator(nbins=4))
             label(axes[r][c], x=texts[r], y=None if c else "samples")
     return figure

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff import figures
+from distaff.data import from_array
 
 FACTORS = ["shape", "scale", "orientation", "x position", "y position"]
 STEPS = np.arange(0, 300_001, 5000)
@@ -190,6 +191,11 @@ def plane() -> Figure:
     return figures.plane(np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), classes)
 
 
+def preview() -> Figure:
+    labels = rng().integers(0, 3, (40, 2))
+    return figures.preview(from_array(blobs(40, channels=3), labels, ["shape", "floor hue"]))
+
+
 def image_grid() -> Figure:
     return figures.image_grid(blobs(4, 6, channels=3), row_labels=["a", "b", "c", "d"], title="noise varied")
 
@@ -205,7 +211,7 @@ def reconstructions() -> Figure:
 def traversals() -> Figure:
     kl = [2.9, 2.31, 1.7, 0.8, 0.02]
     labels = [f"z{i} · KL {value:.2f}" for i, value in enumerate(kl)]
-    return figures.traversals(blobs(5, 11), labels, np.linspace(-2, 2, 11), blobs(11), blobs(11) * 0.7)
+    return figures.traversals(blobs(5, 11), labels, np.linspace(-2, 2, 11), (blobs(11), blobs(11) * 0.7))
 
 
 def top_latents() -> Figure:

@@ -66,8 +66,7 @@ def traversals(
         drawable(model.traverse(start.numpy(), values=values)),
         kinds,
         values,
-        originals=some,
-        reconstructions=drawable(model.reconstruct(some)),
+        above=(some, drawable(model.reconstruct(some))),
         sort_by=kl,
         top=top,
     )

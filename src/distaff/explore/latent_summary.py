@@ -51,7 +51,7 @@ class Latent:
         return np.linspace(-2 / 3, 2 / 3, count) * self.reach
 
 
-def look(model: Representation, codes: Codes) -> tuple[Latent, ...]:
+def latent_summaries(model: Representation, codes: Codes) -> tuple[Latent, ...]:
     """The latents in the order of ``Codes.names``, as codes of some observations show them."""
     variables = model.model.latents.coded
     draws = _prior_draws(model)

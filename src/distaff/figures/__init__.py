@@ -1,4 +1,15 @@
-"""Figures: arrays in, a matplotlib ``Figure`` out; nothing here needs a model or a run."""
+"""Figures: arrays in, a matplotlib ``Figure`` out; nothing here needs a model or a run.
+
+To add a figure, write a function that returns a ``Figure`` in a file of this folder: it is found by being
+there, as ``distaff.figures.NAME``. The imports below serve editors and type checkers.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from inspect import getmembers, isfunction
+from pkgutil import iter_modules
+
+from matplotlib.figure import Figure
 
 from distaff.figures.bars import informativeness_bars, kl_bars, scores_by_factor
 from distaff.figures.comparison import agreement, scores_by_setting, trade_off
@@ -13,6 +24,7 @@ from distaff.figures.matrices import (
     misjed_map,
 )
 from distaff.figures.plane import plane
+from distaff.figures.preview import preview
 from distaff.figures.sensitivity import metric_sensitivity
 from distaff.figures.style import render, save
 from distaff.figures.traversal import side_by_side, top_latents, traversals
@@ -31,6 +43,7 @@ __all__ = [
     "metric_sensitivity",
     "misjed_map",
     "plane",
+    "preview",
     "reconstructions",
     "render",
     "samples",
@@ -43,3 +56,31 @@ __all__ = [
     "training_curves",
     "traversals",
 ]
+
+
+def names() -> tuple[str, ...]:
+    """The figures by name: the public functions in the files of this folder that return a ``Figure``."""
+    return tuple(sorted(_found()))
+
+
+def __getattr__(name: str) -> Callable[..., Figure]:
+    """A figure that is in this folder but not among the imports above."""
+    found = {} if name.startswith("_") else _found()
+    if name not in found:
+        raise AttributeError(f"module 'distaff.figures' has no attribute {name!r}")
+    return found[name]
+
+
+def _found() -> dict[str, Callable[..., Figure]]:
+    files = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    found: dict[str, Callable[..., Figure]] = {
+        name: function
+        for file in files
+        for name, function in getmembers(file, isfunction)
+        if function.__module__ == file.__name__
+        and function.__annotations__.get("return") is Figure
+        and not name.startswith("_")
+    }
+    # Importing a file has set the file itself under its name, where the figure of that name belongs.
+    globals().update(found)
+    return found

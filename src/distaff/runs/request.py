@@ -10,6 +10,7 @@ from distaff.foundation.binding import bind, takes_list, to_plain
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.objectives.schedules import shortened
 from distaff.runs.config import find_recipe
+from distaff.runs.former_versions import first_data_name, renamed_data
 from distaff.runs.run_names import folder_name
 from distaff.runs.settings import SETTINGS, Machine, ModelSettings, TrainingSettings, chosen
 
@@ -37,7 +38,7 @@ class DataCall:
     def of(cls, data: Any) -> "DataCall":
         """``dsprites``, or ``{spec: mnist, part: test}``."""
         given = dict(data) if isinstance(data, Mapping) else {"spec": data}
-        spec = given.pop("spec", None)
+        spec = renamed_data(given.pop("spec", None))
         if not isinstance(spec, str):
             raise DistaffError(
                 f"data is a name, a path, or a mapping with a spec such as {{spec: mnist}}, not {data!r}."
@@ -110,7 +111,8 @@ class RunRequest:
             name: value for name, value in self._settings.items() if value != to_plain(SETTINGS[name].default)
         }
         words = {"": self.recipe, **_weights(arguments), "seed": self.training.seed}
-        call = {"recipe": self.recipe, "arguments": arguments, "data": vars(self.data), "training": settings}
+        data = {**vars(self.data), "spec": first_data_name(self.data.spec)}
+        call = {"recipe": self.recipe, "arguments": arguments, "data": data, "training": settings}
         return folder_name(words, call)
 
     @cached_property
