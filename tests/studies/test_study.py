@@ -37,7 +37,7 @@ def test_lists_multiply_at_any_depth_and_values_do_not():
 
 def test_every_setting_meets_every_seed():
     study = parse()
-    points = [(run.arguments["beta"], run.training.seed) for run in study.runs]
+    points = [(run.recipe.arguments["beta"], run.training.seed) for run in study.runs]
     assert points == [(1.0, 0), (1.0, 1), (4.0, 0), (4.0, 1)]
     assert {run.training.batch_size for run in study.runs} == {32}
     assert study.varied == ("recipe", "beta")
@@ -60,7 +60,7 @@ def test_data_may_be_a_mapping_and_a_grid():
 
 def test_the_same_run_written_twice_is_one():
     study = parse(runs=[{"recipe": "beta_vae", "beta": [1, 4]}, {"recipe": "beta_vae", "beta": [4, 6]}])
-    assert [run.arguments["beta"] for run in study.runs[::2]] == [1.0, 4.0, 6.0]
+    assert [run.recipe.arguments["beta"] for run in study.runs[::2]] == [1.0, 4.0, 6.0]
 
 
 def test_a_study_may_have_figures_alone():
@@ -74,8 +74,8 @@ def test_scale_shortens_steps_and_schedules_in_proportion():
     study = parse(scale=0.1, runs=runs, seeds=1)
     annealed, beta = study.runs
     assert annealed.training.steps == beta.training.steps == 100
-    assert annealed.arguments["capacity"] == "linear:0:25:10000"
-    assert beta.arguments["beta"] == "linear:0:4:50"
+    assert annealed.recipe.arguments["capacity"] == "linear:0:25:10000"
+    assert beta.recipe.arguments["beta"] == "linear:0:4:50"
     again = Study.parse(study.to_yaml())
     assert again.scale == 0.1
     assert again.runs == study.runs
