@@ -156,7 +156,7 @@ def test_ctrl_c_stops_after_a_checkpoint_and_says_how_to_go_on(tiny, tmp_path):
     process.send(signal.SIGINT)
     stopped = process.end(60)
     assert stopped.returncode == 130
-    assert "the same command goes on" in stopped.stderr
+    assert "the same command resumes it" in stopped.stderr
     assert "Traceback" not in stopped.stderr
     (run,) = Results.read(tmp_path / "out").all_runs
     assert run.state == "interrupted"

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import sys
 
 import pytest
 import yaml
@@ -161,7 +162,23 @@ def test_the_drawing_that_is_suggested_exists():
         parse(figures=[3])
     suggested = re.search(r"\{drawing: (\w+)\}", str(error.value))[1]
     assert parse(figures=[suggested]).figures[0].name == suggested
-    assert suggested in drawings.__all__
+    assert suggested in drawings.all_drawings()
+
+
+def test_drawings_are_found_by_being_there(tmp_path, monkeypatch):
+    (tmp_path / "new.py").write_text(
+        "from matplotlib.figure import Figure\n"
+        "from distaff.studies.results import Results\n"
+        "def empty(results: Results) -> Figure:\n    return Figure()\n"
+        "def helper(results: Results) -> int:\n    return 0\n"
+    )
+    before = drawings.all_drawings()
+    assert {"trade_off", "traversals", "training_curves"} <= before.keys()
+    assert not {"chosen", "one_each", "curves_figure", "logged"} & before.keys()
+    monkeypatch.setattr(drawings, "__path__", [*drawings.__path__, str(tmp_path)])
+    assert drawings.all_drawings().keys() == before.keys() | {"empty"}
+    monkeypatch.delitem(sys.modules, "distaff.studies.drawings.new")
+    assert Study.parse("figures: [trade_off]").figures[0].function is drawings.trade_off
 
 
 def test_a_study_without_data_says_so():

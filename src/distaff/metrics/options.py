@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from distaff.foundation.cli_flags import UNIONS
+from distaff.foundation.binding import UNIONS
 from distaff.foundation.errors import DistaffError, unknown
 
 

@@ -39,7 +39,7 @@ _HOMES = {
     "table": "commands",
     "udr_agreement": "selection",
     "udr_scores": "selection",
-    "write_report": "report",
+    "write_report": "study_page",
 }
 
 # A worker's first import of distaff is this one: before torch, as in distaff.training.

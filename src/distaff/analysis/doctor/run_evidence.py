@@ -76,7 +76,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Patient:
+class RunEvidence:
     """A run folder under examination.
 
     Args:
