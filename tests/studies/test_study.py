@@ -8,6 +8,7 @@ import sys
 import pytest
 import yaml
 
+import distaff.studies
 from distaff.foundation.errors import DistaffError
 from distaff.studies import drawings
 from distaff.studies.grid import combinations
@@ -163,6 +164,10 @@ def test_the_drawing_that_is_suggested_exists():
     suggested = re.search(r"\{drawing: (\w+)\}", str(error.value))[1]
     assert parse(figures=[suggested]).figures[0].name == suggested
     assert suggested in drawings.all_drawings()
+
+
+def test_every_public_name_of_the_room_is_there():
+    assert all(callable(getattr(distaff.studies, name)) for name in distaff.studies.__all__)
 
 
 def test_drawings_are_found_by_being_there(tmp_path, monkeypatch):

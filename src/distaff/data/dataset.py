@@ -108,7 +108,9 @@ class Dataset:
 
         On a grid this is index arithmetic; elsewhere the rows are searched.
 
-        >>> data.sample(64, np.random.default_rng(0), fixed={"shape": 1})
+        >>> from distaff.data import line
+        >>> line.load(count=10).sample(4, np.random.default_rng(0), fixed={"point": 1})
+        array([1, 1, 1, 1])
         """
         fixed = dict(fixed or {})
         for name in fixed:
@@ -131,7 +133,9 @@ class Dataset:
     def where(self, combination: Mapping[str, Condition]) -> NDArray[np.bool_]:
         """(N,) which observations meet all conditions: a class, several, or a function of the column.
 
-        >>> data.where({"digit": 7, "thickness": lambda t: t > 3})
+        >>> from distaff.data import line
+        >>> line.load(count=4).where({"point": lambda p: p > 2})
+        array([False, False, False,  True])
         """
         matches = np.ones(len(self), bool)
         for name, condition in combination.items():

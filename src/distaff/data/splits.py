@@ -32,7 +32,10 @@ def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
 def without(data: Dataset, *combinations: Mapping[str, Condition]) -> tuple[Dataset, Dataset]:
     """The rows that meet none of the combinations, and those that meet at least one of them.
 
-    >>> kept, removed = without(data, {"shape": 2, "scale": [4, 5]}, {"posX": lambda x: x > 20})
+    >>> from distaff.data import line
+    >>> kept, removed = without(line.load(count=10), {"point": [1, 2]}, {"point": lambda p: p > 7})
+    >>> len(kept), len(removed)
+    (6, 4)
     """
     if not combinations or not all(combinations):
         raise DistaffError("say which combination of factors to remove, such as {'shape': 2}.")

@@ -1,6 +1,6 @@
 """Studies: many runs from one short file, on this machine or on a cluster, as one table.
 
->>> table = distaff.studies.run("studies/kim18/fig4-5.yaml", scale=0.05)
+``table = distaff.studies.run("studies/kim18/fig4-5.yaml", scale=0.05)`` tries one with few steps.
 """
 
 import importlib
