@@ -37,7 +37,9 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     >>> from sklearn.datasets import load_digits
     >>> images = load_digits().images
-    >>> codes = Disentangler(recipe="beta_vae", options={"beta": 4}, latents=6).fit_transform(images)
+    >>> model = Disentangler(recipe="beta_vae", options={"beta": 4}, latents=6, steps=5)
+    >>> model.fit_transform(images).shape
+    (1797, 6)
 
     Args:
         recipe: a name from ``distaff recipes``, ``module:function``, or the function itself.

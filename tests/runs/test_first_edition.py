@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from distaff.runs.run_names import folder_name
 from safetensors.torch import load_file
 
 import distaff
@@ -12,7 +13,6 @@ from distaff import studies
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import open_data as load_data
 from distaff.runs.request import RunRequest
-from distaff.runs.run_names import folder_name
 
 FIRST = Path(__file__).parent.parent / "fixtures" / "first_edition"
 

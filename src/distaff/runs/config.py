@@ -103,20 +103,19 @@ class RunConfig:
         """The run that a mapping of plain values describes; a file of this version holds every field."""
         sections = content if isinstance(content, Mapping) else {}
         parts = {name: s if isinstance(s := sections.get(name), Mapping) else {} for name in PARTS}
-        model = model_config(parts["model"])
-        made_with = sections.get("made_with") or {}
-        parts = in_todays_words(parts, made_with)
-        if not isinstance(made_with, Mapping) or made_with.get("distaff", __version__) == __version__:
-            missing = [
-                f"{name}.{f.name}"
-                for name, part in {**PARTS, "model": model}.items()
-                for f in fields(part)
-                if f.name not in parts[name]
+        kinds = {**PARTS, "model": model_config(parts["model"])}
+        made_with = dict(m) if isinstance(m := sections.get("made_with"), Mapping) else {}
+        made_by = made_with.get("distaff", __version__)
+        if made_by == __version__:
+            lacking = [
+                f"{n}.{f.name}" for n, kind in kinds.items() for f in fields(kind) if f.name not in parts[n]
             ]
-            if missing:
-                raise DistaffError(f"it lacks {', '.join(missing)}")
-        read = {name: part(**bind(part, parts[name])) for name, part in {**PARTS, "model": model}.items()}
-        return cls(**read, made_with=dict(made_with))
+            if lacking:
+                raise DistaffError(f"it lacks {', '.join(lacking)}")
+        else:
+            parts = in_todays_words(parts, made_by)
+        read = {name: kind(**bind(kind, parts[name])) for name, kind in kinds.items()}
+        return cls(**read, made_with=made_with)
 
     def to_plain(self) -> dict[str, Any]:
         """As ``run.yaml`` holds it."""

@@ -1,11 +1,12 @@
 """The data of a run as a call that can be written down and made again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import SkipValidation
 from torch.utils.data import Dataset as TorchDataset
 
 from distaff.data import names, open_dataset
@@ -13,9 +14,54 @@ from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object
 from distaff.data.sizes import resized
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.text import named_values
+from distaff.runs.former_versions import renamed_data
 
 Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
+
+
+@dataclass(frozen=True)
+class DataCall:
+    """Which data set to open.
+
+    Args:
+        spec: a known name, a file, a folder, an array, a ``Dataset``, or another library's (``from_object``).
+        file: the official file of a named data set.
+        options: what its ``load`` takes beside.
+    """
+
+    spec: Annotated[Data, SkipValidation]
+    file: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Any) -> "DataCall":
+        """``dsprites``, or ``{spec: mnist, part: test}``."""
+        given = dict(data) if isinstance(data, Mapping) else {"spec": data}
+        spec = renamed_data(given.pop("spec", None))
+        if not isinstance(spec, str):
+            raise DistaffError(
+                f"data is a name, a path, or a mapping with a spec such as {{spec: mnist}}, not {data!r}."
+            )
+        return cls(spec, given.pop("file", None), given)
+
+    def open(self) -> tuple[Dataset, "DataConfig"]:
+        """The data set, and the call that opens it again: paths are absolute; data in memory have none."""
+        spec = None
+        if isinstance(self.spec, str | Path):
+            here = str(self.spec) not in names() and Path(self.spec).exists()
+            spec = str(Path(self.spec).resolve()) if here else str(self.spec)
+            dataset = open_dataset(spec, self.file, **self.options)
+        else:
+            dataset = self._in_memory(self.spec)
+        file = None if self.file is None else str(Path(self.file).resolve())
+        found = (dataset.name, len(dataset), dataset.shape, dataset.fingerprint)
+        return dataset, DataConfig(spec, file, self.options, *found)
+
+    def _in_memory(self, data: Any) -> Dataset:
+        dataset = data if isinstance(data, Dataset) else from_object(data)
+        if wrong := self.options.keys() - {"resize"}:
+            raise DistaffError(f"{', '.join(wrong)} go with files, not with data in memory.")
+        return resized(dataset, int(self.options["resize"])) if "resize" in self.options else dataset
 
 
 @dataclass(frozen=True)
@@ -42,47 +88,10 @@ class DataConfig:
 
     def reopen(self, data: Data | None = None) -> Dataset:
         """The data set again, or ``data`` in its place; its content must be the same as then."""
-        if data is not None:
-            dataset, _ = open_data(data)
-        elif self.spec is not None:
-            dataset, _ = open_data(self.spec, self.file, self.options)
-        else:
+        if data is None and self.spec is None:
             raise DistaffError("the run was trained on data given in Python: pass the same data again.")
+        call = DataCall(data) if data is not None else DataCall(self.spec or "", self.file, self.options)
+        dataset, _ = call.open()
         if dataset.fingerprint != self.fingerprint:
             raise DistaffError(f"{dataset.name} is not what the run was trained on: its content has changed.")
         return dataset
-
-
-def open_data(
-    data: Data, file: str | Path | None = None, options: str | Mapping[str, Any] | None = None
-) -> tuple[Dataset, DataConfig]:
-    """A data set, and the call that opens it again: paths are made absolute, what is in memory has no spec.
-
-    Args:
-        data: a known name, a file, a folder, an array, a ``Dataset``, or another library's (``from_object``).
-        file: the official file of a named data set.
-        options: what its ``load`` takes beside, as a mapping or as text such as ``part=test,variant=real``.
-    """
-    given = named_values(options) if isinstance(options, str) else dict(options or {})
-    spec = None
-    if isinstance(data, Dataset):
-        dataset = data
-    elif isinstance(data, str | Path):
-        known = str(data) in names()
-        spec = str(data) if known or not Path(data).exists() else str(Path(data).resolve())
-        dataset = open_dataset(spec, file and Path(file), **given)
-    else:
-        dataset = from_object(data)
-    if spec is None and given.keys() - {"resize"}:
-        raise DistaffError(f"{', '.join(given.keys() - {'resize'})} go with files, not with data in memory.")
-    if spec is None and "resize" in given:
-        dataset = resized(dataset, int(given["resize"]))
-    return dataset, DataConfig(
-        spec=spec,
-        file=None if file is None else str(Path(file).resolve()),
-        options=given,
-        name=dataset.name,
-        size=len(dataset),
-        shape=dataset.shape,
-        fingerprint=dataset.fingerprint,
-    )

@@ -18,14 +18,14 @@ DEFAULTS = {"pinwheel": {"radial": 0.1, "tangential": 0.3}}
 """The options of data sets that had other defaults then."""
 
 
-def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_with: Any) -> dict[str, Any]:
-    """The sections of a run's config in the words of this version of distaff.
+def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_by: Any) -> dict[str, Any]:
+    """The sections of a config that another version of distaff wrote, in the words of this one.
 
     A run keeps the network, the data and the anchors that it was trained with, however they are read today.
     """
     data = sections["data"]
     data = {**data, **{key: renamed_data(data[key]) for key in ("spec", "name") if key in data}}
-    if not isinstance(made_with, Mapping) or made_with.get("distaff") != FIRST:
+    if made_by != FIRST:
         return {**sections, "data": data}
     model = sections["model"]
     if isinstance(model.get("network"), str):

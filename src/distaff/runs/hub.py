@@ -20,11 +20,6 @@ PLACES: dict[str, Any] = {"spec": None, "file": None, "options": {}}
 """What of ``run.yaml`` speaks of the machine it was made on, and is not shared."""
 
 
-def holds_model(folder: Path) -> bool:
-    """Whether a folder is such a one, and not a run folder."""
-    return (folder / CONFIG).is_file() and not (folder / "run.yaml").exists()
-
-
 def write_model(folder: Path, trained: Representation, config: RunConfig, step: int) -> None:
     """Write the weights, then the config with their hash: only the two together can be loaded."""
     tensors = {name: t.detach().cpu().contiguous() for name, t in trained.model.state_dict().items()}

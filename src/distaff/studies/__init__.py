@@ -1,6 +1,6 @@
 """Studies: many runs from one short file, on this machine or on a cluster, as one table.
 
->>> table = distaff.studies.run("studies/kim18/fig4-5.yaml", scale=0.05)
+``table = distaff.studies.run("studies/kim18/fig4-5.yaml", scale=0.05)`` tries one with few steps.
 """
 
 import importlib
@@ -39,7 +39,7 @@ _HOMES = {
     "table": "commands",
     "udr_agreement": "selection",
     "udr_scores": "selection",
-    "write_report": "report",
+    "write_report": "study_page",
 }
 
 # A worker's first import of distaff is this one: before torch, as in distaff.training.

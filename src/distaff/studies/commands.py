@@ -9,14 +9,12 @@ from filelock import FileLock, Timeout
 
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
-from distaff.studies.check import check
 from distaff.studies.display import Display
 from distaff.studies.local import local_workers
 from distaff.studies.queue import Engine, work_through
 from distaff.studies.results import Results
 from distaff.studies.study import Study
 from distaff.studies.study_page import write_report
-from distaff.studies.study_run import StudyRun
 from distaff.studies.tables import Interval, group_table
 
 
@@ -52,10 +50,14 @@ def run(
         write_text(results.folder / "study.yaml", results.study.to_yaml())
         pending = [one for one in results.all_runs if one.state != "finished"]
         if pending:
-            engine = _engine(results, pending, workers, ray)
+            engine = _engine(results.folder, len(pending), workers, ray)
             stack.callback(engine.close)
+            engine.check(pending, results.study.metrics)
             display = stack.enter_context(Display(results, progress))
-            _work(pending, engine, display)
+            try:
+                work_through(pending, engine, display)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt("stopped; the same command resumes it") from None
     return Results(results.study, results.folder).write()
 
 
@@ -136,27 +138,13 @@ def find(place: str | Path, *, scale: float | None = None, out: str | Path | Non
     return held
 
 
-def _engine(results: Results, pending: list[StudyRun], workers: int | None, ray: str | None) -> Engine:
-    """Where the runs are done, once they are known to work there."""
+def _engine(folder: Path, runs: int, workers: int | None, ray: str | None) -> Engine:
+    """Where the runs are done."""
     if ray is None:
-        check([one.request for one in pending], results.study.metrics)
-        return local_workers(len(pending), workers, results.folder / "logs")
+        return local_workers(runs, workers, folder / "logs")
     from distaff.studies.cluster import RayTasks
 
-    tasks = RayTasks(ray, results.folder, workers)
-    try:
-        tasks.check(pending, results.study.metrics)
-    except BaseException:
-        tasks.close()
-        raise
-    return tasks
-
-
-def _work(pending: list[StudyRun], engine: Engine, display: Display) -> None:
-    try:
-        work_through(pending, engine, display)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("stopped; the same command goes on where it was") from None
+    return RayTasks(ray, folder, workers)
 
 
 @contextmanager

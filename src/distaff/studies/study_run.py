@@ -23,9 +23,8 @@ from distaff.metrics.scores_file import ELBO, Entry, Scores, Setup
 from distaff.models.coding import codes_from
 from distaff.models.representation import Representation
 from distaff.runs.data_call import DataConfig
-from distaff.runs.folder import RunFolder
+from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
-from distaff.runs.log import read_log
 from distaff.runs.request import RunRequest
 
 State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]

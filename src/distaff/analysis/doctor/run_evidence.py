@@ -19,9 +19,8 @@ from distaff.objectives.step import Step
 from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RunConfig
 from distaff.runs.data_call import Data
-from distaff.runs.folder import RunFolder
+from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load, open_data
-from distaff.runs.log import read_log
 
 RECENT = 0.1
 """The part of the log, at its end, that says how the run is now."""
@@ -77,7 +76,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Patient:
+class RunEvidence:
     """A run folder under examination.
 
     Args:
