@@ -89,4 +89,4 @@ def test_real_valued_factors_are_binned_and_it_is_said():
         codes, latent_summaries(model(2), codes), as_factors(angles[:, None])
     )
     assert information[0, 0] > 2
-    assert "binned into 20 classes" in notes[0]
+    assert "binned into 20 classes" in notes[-1]
