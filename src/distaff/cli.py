@@ -214,9 +214,9 @@ def preview_data(name: str, *, out: str = "preview.png", columns: int = 10, seed
         seed: which observations.
     """
     from distaff.data import open_dataset
-    from distaff.figures import preview, save
+    from distaff.data.preview import save_preview
 
-    return save(preview(open_dataset(name), columns, seed), out)
+    return save_preview(open_dataset(name), out, columns, seed)
 
 
 def _list_recipes() -> None:

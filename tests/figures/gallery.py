@@ -11,7 +11,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.data import from_array
 
 FACTORS = ["shape", "scale", "orientation", "x position", "y position"]
 STEPS = np.arange(0, 300_001, 5000)
@@ -189,11 +188,6 @@ def plane() -> Figure:
     radius, angle = 1 + 0.3 * rng().normal(size=400), 0.1 * rng(1).normal(size=400)
     angle += classes * np.pi / 2 + 0.25 * np.exp(radius)
     return figures.plane(np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1), classes)
-
-
-def preview() -> Figure:
-    labels = rng().integers(0, 3, (40, 2))
-    return figures.preview(from_array(blobs(40, channels=3), labels, ["shape", "floor hue"]))
 
 
 def image_grid() -> Figure:

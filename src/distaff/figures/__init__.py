@@ -24,7 +24,6 @@ from distaff.figures.matrices import (
     misjed_map,
 )
 from distaff.figures.plane import plane
-from distaff.figures.preview import preview
 from distaff.figures.sensitivity import metric_sensitivity
 from distaff.figures.style import render, save
 from distaff.figures.traversal import side_by_side, top_latents, traversals
@@ -43,7 +42,6 @@ __all__ = [
     "metric_sensitivity",
     "misjed_map",
     "plane",
-    "preview",
     "reconstructions",
     "render",
     "samples",

@@ -1,0 +1,81 @@
+"""A contact sheet of a data set: one row for each factor, varied while the others stay."""
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from distaff.data.dataset import Dataset
+from distaff.data.images import IntArray
+from distaff.foundation.errors import DistaffError
+
+
+def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
+    """One row of images per factor; random images where no factor is known; a scatter plot for vectors.
+
+    On a grid a row varies its factor from the first class to the last around one random combination;
+    elsewhere it shows a random observation of each class (or, of a real factor, in rising order).
+    """
+    if len(data.shape) == 1:
+        return _scatter(data)
+    rng = np.random.default_rng(seed)
+    rows = _rows(data, columns, rng)
+    figure = Figure(figsize=(0.8 * columns + 1.4, 0.8 * len(rows) + 0.4), layout="constrained")
+    axes = figure.subplots(len(rows), columns, squeeze=False)
+    for line, (label, indices) in zip(axes, rows.items(), strict=True):
+        line[0].set_ylabel(label, rotation=0, ha="right", va="center")
+        for place, image in zip(line, data.images[indices], strict=False):
+            place.imshow(image.permute(1, 2, 0).squeeze(-1).numpy(), cmap="gray", vmin=0, vmax=1)
+        for place in line:
+            place.set(xticks=[], yticks=[])
+            place.set_frame_on(False)
+    return figure
+
+
+def save_preview(data: Dataset, out: str | Path, columns: int = 10, seed: int = 0) -> Path:
+    """Draw the contact sheet of ``data`` into an image file and give its path."""
+    path = Path(out)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        preview(data, columns, seed).savefig(path, dpi=150)
+    except (OSError, ValueError) as problem:
+        raise DistaffError(
+            f"{path} cannot be drawn ({problem}): give the name of a .png, .pdf or .svg file."
+        ) from problem
+    return path
+
+
+def _rows(data: Dataset, columns: int, rng: np.random.Generator) -> dict[str, IntArray]:
+    if data.factors is None:
+        return {f"{row + 1}": rng.integers(0, len(data), columns) for row in range(5)}
+    if data.is_grid:
+        base = rng.integers(0, data.sizes)
+        return {name: _varied(base, k, data.sizes, columns) for k, name in enumerate(data.names)}
+    return {name: _spread(data.column(name), columns, rng) for name in data.names[:12]}
+
+
+def _varied(base: IntArray, factor: int, sizes: tuple[int, ...], columns: int) -> IntArray:
+    count = min(columns, sizes[factor])
+    combinations = np.tile(base, (count, 1))
+    combinations[:, factor] = np.linspace(0, sizes[factor] - 1, count).round()
+    rows: IntArray = np.ravel_multi_index(tuple(combinations.T), sizes)
+    return rows
+
+
+def _spread(column: IntArray, columns: int, rng: np.random.Generator) -> IntArray:
+    """A random row of each of ``columns`` classes or values, from the lowest to the highest."""
+    present = np.unique(column)
+    shown = present[np.linspace(0, len(present) - 1, min(columns, len(present))).round().astype(int)]
+    return np.array([rng.choice(np.flatnonzero(column == value)) for value in shown])
+
+
+def _scatter(data: Dataset) -> Figure:
+    if data.shape[0] < 2:
+        raise DistaffError(f"{data.name} holds numbers of one dimension, which make no picture.")
+    points = data.images[:5000].numpy()
+    colours = None if data.factors is None else data.factors[:5000, 0]
+    figure = Figure(figsize=(5, 5), layout="constrained")
+    axes = figure.subplots()
+    axes.scatter(points[:, 0], points[:, 1], c=colours, s=6, cmap="tab10")
+    axes.set(aspect="equal", title=data.name)
+    return figure
