@@ -1,4 +1,4 @@
-"""A new training setting is one field and its docstring line: that edit is made here, the rest must follow."""
+"""A new training setting is one field and its docstring line: that edit is made here, the rest follows."""
 
 import os
 import subprocess

@@ -86,7 +86,7 @@ def _best(results: Results) -> dict[str, Cell]:
 
 
 def _groups(results: Results) -> list[Block]:
-    """One row a setting, its scores with their intervals."""
+    """One row per setting, its scores with their intervals."""
     scores = score_columns(results)
     if not scores:
         return []
