@@ -135,7 +135,7 @@ class DataConfig:
 
     spec: str | None
     file: str | None
-    options: Mapping[str, Any]
+    options: Mapping[str, Any] = field(hash=False)
     name: str
     size: int
     shape: tuple[int, ...]
