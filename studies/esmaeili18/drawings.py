@@ -1,6 +1,7 @@
 """Attributes of digits and the latents that hold them: the figures that only Esmaeili et al. 2018 show."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -8,7 +9,6 @@ from scipy.stats import spearmanr
 
 from distaff import figures
 from distaff.analysis.traversals import drawable
-from distaff.data import open_dataset
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
 from distaff.data.strokes import measure
@@ -137,7 +137,7 @@ def removed_combination(
         raise DistaffError("this figure needs runs on mnist and runs on {spec: mnist, zero_shot: kept}.")
     data = pruned[0].request.data
     options = {**data.options, "zero_shot": "removed"}
-    removed = open_dataset(data.spec, data.file, **options)
+    removed, _ = replace(data, options=options).open()
     kept = pruned[0].data
     removed, kept = (part.subset(part.where({"digit": digit})) for part in (removed, kept))
     values = {}

@@ -140,7 +140,7 @@ def test_a_study_killed_in_the_middle_goes_on_where_it_was(tiny, tmp_path):
     assert all(10 < run.saved_step < 60 for run in runs[:2])
     done = distaff(*command).end()
     assert done.returncode == 0, done.stderr
-    assert "goes on at step" in done.stderr
+    assert "resumes at step" in done.stderr
     assert "3 of 3 runs finished" in done.stderr
     for beta in (1, 2, 3):
         assert steps_taken(log, beta) == Counter(range(60))

@@ -5,7 +5,7 @@ from pathlib import Path
 from distaff.data.dataset import Dataset
 from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
-from distaff.runs.data_call import Data
+from distaff.runs.config import Data
 from distaff.runs.folder import RunFolder, warn
 
 

@@ -33,7 +33,7 @@ class RayTasks:
     Args:
         address: ``"local"`` starts Ray here; otherwise that of a cluster, such as ``"auto"`` or ``"ray://head:10001"``.
         folder: the study's; workers that do not see it send their run folders back when they are done.
-        workers: how many runs at once on a Ray that is started here; one a core by default.
+        workers: how many runs at once on a Ray that is started here; one per core by default.
     """
 
     def __init__(self, address: str, folder: Path, workers: int | None = None) -> None:

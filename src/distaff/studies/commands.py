@@ -29,20 +29,20 @@ def run(
 ) -> pd.DataFrame:
     """Do all runs of a study that are not done yet, and write its table.
 
-    Stopped or killed at any moment, the same call goes on where it was: finished runs are kept, others resume
+    Stopped or killed at any moment, the same call resumes the study: finished runs are kept, others resume
     from their last checkpoint. A run that fails is tried once more; its error is then kept in its folder
     while the others go on, and the next call tries it again.
 
     Args:
         file: the study file, or the folder of a study begun before.
         scale: what to multiply every run's steps by, for a trial; schedules are shortened alike.
-        workers: how many runs at once; by default one a core, with a thread each.
+        workers: how many runs at once; by default one per core, with a thread each.
         ray: "local", or the address of a Ray cluster, to do the runs as Ray tasks.
         out: the study's folder; by default runs/NAME, and runs/NAME-SCALE for a trial.
         progress: show what is going on.
 
     Returns:
-        The table: one row a run.
+        The table: one row per run.
     """
     results = find(file, scale=scale, out=out)
     with ExitStack() as stack:
@@ -70,7 +70,7 @@ def status(study: str | Path, *, scale: float | None = None, out: str | Path | N
         out: the study's folder, where the file is given and it is not the usual one.
 
     Returns:
-        One row a run: run, state, step, steps, seconds, error.
+        One row per run: run, state, step, steps, seconds, error.
     """
     table = find(study, scale=scale, out=out).table
     columns = [name for name in ("run", "state", "step", "steps", "seconds", "error") if name in table]

@@ -132,7 +132,7 @@ def cores() -> int:
 
 
 def local_workers(runs: int, workers: int | None, logs: Path) -> LocalWorkers:
-    """Workers for so many runs: one a core (or a GPU, where there are any), no more than runs.
+    """Workers for so many runs: one per core (or GPU, where there are any), no more than runs.
 
     Two runs of one thread get more steps done than one run of two: threads of one run wait for each other at
     every operation. Cores that are left over are shared out as threads.

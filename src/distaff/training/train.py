@@ -21,8 +21,7 @@ from distaff.models.vae import VAE
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
-from distaff.runs.config import Goal, RecipeCall, RunConfig, resolved
-from distaff.runs.data_call import Data, DataCall
+from distaff.runs.config import Data, DataCall, Goal, RecipeCall, RunConfig, resolved
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.model_config import VAEConfig, describe
 from distaff.runs.request import RunRequest

@@ -8,7 +8,7 @@ from distaff.analysis.doctor import checks
 from distaff.analysis.doctor.finding import Finding, Severity
 from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.binding import public_functions
-from distaff.runs.data_call import Data
+from distaff.runs.config import Data
 from distaff.runs.folder import RunFolder
 
 __all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]

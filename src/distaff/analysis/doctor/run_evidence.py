@@ -17,8 +17,7 @@ from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step
 from distaff.runs import checkpoints
-from distaff.runs.config import Goal, RunConfig
-from distaff.runs.data_call import Data
+from distaff.runs.config import Data, Goal, RunConfig
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load, open_data
 
