@@ -209,7 +209,9 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
             shares=card.shares,
         )
     labels = whole.get("factors", whole.get("labels"))
-    notes = (() if labels is None else labels.notes) + (card.posterior == "yes") * means_only_note(codes)
+    notes = () if labels is None else labels.notes
+    if card.posterior == "yes":
+        notes += means_only_note(codes)
     stored = {**asdict(settings), **({"seed": given["seed"]} if "seed" in takes else {})}
     scores = {
         name: Score(
