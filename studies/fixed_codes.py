@@ -4,15 +4,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from distaff.analysis.evaluate import varied_factors
-from distaff.codes import Codes
-from distaff.data.dsprites import NAMES, SIZES
-from distaff.data.splits import some_rows
-from distaff.foundation.errors import DistaffError, unknown
+from distaff import Codes, DistaffError
+from distaff.analysis import varied_factors
+from distaff.data import dsprites, some_rows
 from distaff.metrics import Factors, as_factors
-from distaff.studies.study_run import StudyRun
+from distaff.studies import StudyRun
 
 Pair = tuple[Codes, Factors]
+NAMES, SIZES = zip(*dsprites.ABOUT.factors.items(), strict=True)
 
 NOISE = {
     "apart": (0.5, 0.2, 0.4, 0.1, 0.1),
@@ -56,7 +55,7 @@ def synthetic_codes(kind: str, observations: int, latents: int = 10, seed: int =
         seed: of observations and directions.
     """
     if kind not in NOISE:
-        raise unknown("kind of synthetic codes", kind, NOISE)
+        raise DistaffError(f"synthetic codes are of one of the kinds {', '.join(NOISE)}, not {kind!r}.")
     if latents < len(SIZES):
         raise DistaffError(f"synthetic codes have {len(SIZES)} latents or more, not {latents}.")
     rng = np.random.default_rng(seed)
