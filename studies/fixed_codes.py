@@ -1,6 +1,7 @@
 """Codes that metrics are tried on: those of a run, or made by rule from the factors of 2D Shapes."""
 
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -55,7 +56,8 @@ def synthetic_codes(kind: str, observations: int, latents: int = 10, seed: int =
         seed: of observations and directions.
     """
     if kind not in NOISE:
-        raise DistaffError(f"synthetic codes are of one of the kinds {', '.join(NOISE)}, not {kind!r}.")
+        near = "".join(f" did you mean {name!r}?" for name in get_close_matches(kind, NOISE, n=1))
+        raise DistaffError(f"unknown kind of synthetic codes {kind!r}:{near} Known: {', '.join(NOISE)}.")
     if latents < len(SIZES):
         raise DistaffError(f"synthetic codes have {len(SIZES)} latents or more, not {latents}.")
     rng = np.random.default_rng(seed)

@@ -169,6 +169,14 @@ def test_names_of_the_library_exist(page):
             found = getattr(found, part, None) or importlib.import_module(f"{found.__name__}.{part}")
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_of_the_repository_that_pages_speak_of_exist(page):
+    rooms = "|".join(path.name for path in (ROOT / "src/distaff").iterdir() if path.is_dir())
+    tops = f"(?:src|docs|tests|studies|benchmarks|examples|{rooms})"
+    for name in re.findall(rf"`({tops}/[\w./-]+\.(?:md|py|txt))`", prose(page)):
+        assert (ROOT / name).exists() or (ROOT / "src/distaff" / name).exists(), f"{page.name}: {name}"
+
+
 @pytest.mark.parametrize(
     ("page", "exist"), [("recipes.md", public_functions(recipes)), ("metrics.md", all_metrics())]
 )

@@ -4,8 +4,7 @@ Everything here reads a run folder (``distaff.runs``) and imports no study, page
 Each ``..._run`` function is what the command of that name calls; ``encode`` and ``evaluate_encoded`` do the
 same for a model and data in memory.
 
-- ``evaluate_run``, ``evaluate_path``, ``evaluate_encoded``: scores of a run, of a run or a file, of an
-  ``Encoded``.
+- ``evaluate_run``, ``evaluate_encoded``: scores of a run, or of an ``Encoded``.
 - ``encode``: a data set through an encoder, with the ELBO's parts, as an ``Encoded``.
 - ``decompose_run``: the ELBO in its parts, a ``Decomposition``.
 - ``diagnose``: a ``Diagnosis`` of ``Finding`` objects with their ``Severity``.
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from distaff.analysis.decompose import Decomposition, decompose_run
     from distaff.analysis.doctor import Diagnosis, Finding, Severity, diagnose
     from distaff.analysis.encoding import Encoded, encode
-    from distaff.analysis.evaluate import evaluate_encoded, evaluate_path, evaluate_run, varied_factors
+    from distaff.analysis.evaluate import evaluate_encoded, evaluate_run, varied_factors
     from distaff.analysis.report import report_run
     from distaff.analysis.traversals import drawable, traverse_run
 
@@ -40,7 +39,6 @@ __all__ = [
     "drawable",
     "encode",
     "evaluate_encoded",
-    "evaluate_path",
     "evaluate_run",
     "report_run",
     "traverse_run",
@@ -60,7 +58,6 @@ __getattr__ = lazy_getattr(
         "drawable": "distaff.analysis.traversals",
         "encode": "distaff.analysis.encoding",
         "evaluate_encoded": "distaff.analysis.evaluate",
-        "evaluate_path": "distaff.analysis.evaluate",
         "evaluate_run": "distaff.analysis.evaluate",
         "report_run": "distaff.analysis.report",
         "traverse_run": "distaff.analysis.traversals",

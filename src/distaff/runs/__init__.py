@@ -5,7 +5,6 @@
 - ``RunFolder``: the places in a run's folder; ``RunFolder(path).read()`` is its ``RunConfig``.
 - ``ModelSettings``, ``TrainingSettings``, ``Machine``: the arguments that ``distaff.train`` takes beside a
   recipe's.
-- ``read_log``: a run's log as a list of lines.
 
 A new training setting is one field of ``TrainingSettings`` with its line in the docstring: Python, flags,
 ``run.yaml`` and studies follow. ``distaff.load`` opens a run.
@@ -18,10 +17,9 @@ from distaff.foundation.lazy import lazy_getattr
 if TYPE_CHECKING:
     from distaff.runs.config import RunConfig
     from distaff.runs.folder import RunFolder
-    from distaff.runs.log import read_log
     from distaff.runs.settings import Machine, ModelSettings, TrainingSettings
 
-__all__ = ["Machine", "ModelSettings", "RunConfig", "RunFolder", "TrainingSettings", "read_log"]
+__all__ = ["Machine", "ModelSettings", "RunConfig", "RunFolder", "TrainingSettings"]
 
 __getattr__ = lazy_getattr(
     __name__,
@@ -31,7 +29,6 @@ __getattr__ = lazy_getattr(
         "RunConfig": "distaff.runs.config",
         "RunFolder": "distaff.runs.folder",
         "TrainingSettings": "distaff.runs.settings",
-        "read_log": "distaff.runs.log",
     },
 )
 
