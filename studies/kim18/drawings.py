@@ -7,26 +7,27 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from distaff import figures
-from distaff.analysis.traversals import drawable
-from distaff.codes import Codes
-from distaff.data.dataset import Dataset
+from distaff import Codes, Dataset, figures
+from distaff.analysis import drawable
 from distaff.figures import style
 from distaff.figures.style import label, panels
-from distaff.metrics.separability import total_correlation
-from distaff.mixtures.gaussians import Mixture
-from distaff.studies.drawings.history import curves_figure, logged, measured
-from distaff.studies.drawings.latent_codes import draws_of, posteriors_of
-from distaff.studies.drawings.runs import (
+from distaff.metrics import total_correlation
+from distaff.mixtures import Mixture
+from distaff.studies import (
+    Results,
     Settings,
     Where,
     chosen,
+    curves_figure,
+    draws_of,
     grouped,
+    logged,
+    measured,
     names_in,
     one_each,
+    posteriors_of,
     varied,
 )
-from distaff.studies.results import Results
 
 
 def critic_tc(

@@ -13,7 +13,7 @@ FINER = 4
 """Times finer than the pixels in which strokes are measured."""
 
 
-def measure(images: Images, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+def measure_strokes(images: Images, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
     """The stroke thickness and the character width of each image, in pixels.
 
     Thickness is twice the mean distance to the background along the middle of the stroke, in a four times
@@ -48,7 +48,7 @@ def zero_shot(data: Dataset, thick: float = 0.75, narrow: float = 0.25) -> tuple
         rows = np.flatnonzero(digit == wanted)
         if not len(rows):
             raise DistaffError(f"{data.name} has no {wanted}s to remove.")
-        sizes[rows] = measure(data.images, rows)
+        sizes[rows] = measure_strokes(data.images, rows)
     thickness, width = sizes.T
     limit_thick = np.quantile(thickness[digit == 7], thick)
     limit_narrow = np.quantile(width[digit == 0], narrow)

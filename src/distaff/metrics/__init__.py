@@ -1,8 +1,20 @@
 """Metrics: arrays in, a ``Score`` out; nothing here needs a model or a framework.
 
-A metric is one file of this room: a dataclass of settings and a formula under ``@metric``
-(``distaff.metrics.metric``). It is public by its being there. ``__init__.pyi`` has the signatures for type
-checkers and editors: ``python -m tests.metrics.stub`` writes it, and a test keeps it in step.
+- one function per metric; ``evaluate`` calls several on the same codes, ``metrics_table`` describes them
+  all;
+- ``read_codes``, ``write_codes``, ``evaluate_file``, ``write_scores``: codes and scores as files;
+- ``Factors``, ``as_factors``, ``quantize_factors``: labels; ``Evaluator``: scores within a training loop;
+- ``metric`` and ``Result``: what a metric of one's own is declared with.
+
+To add a metric, write one file of this room: a dataclass of settings and a formula under ``@metric``. It is
+public by its being there. ``__init__.pyi`` has the signatures for type checkers and editors:
+``python -m tests.metrics.stub`` writes it, and a test keeps it in step.
+
+>>> import numpy as np
+>>> from distaff.metrics import mig
+>>> y = np.random.default_rng(0).integers(0, 4, (1000, 2))
+>>> round(mig(y.astype(float), y).value, 1)  # each factor in a latent of its own
+1.0
 """
 
 from distaff.metrics.catalogue import all_metrics, metrics_table
@@ -11,20 +23,22 @@ from distaff.metrics.correlations import correlation_matrix
 from distaff.metrics.evaluation import Evaluation, evaluate, evaluate_scores
 from distaff.metrics.evaluator import Evaluator
 from distaff.metrics.inputs import Factors, as_factors, quantize_factors
-from distaff.metrics.metric import card_of
-from distaff.metrics.score import Score
+from distaff.metrics.metric import card_of, metric
+from distaff.metrics.score import Result, Score
 from distaff.metrics.scores_file import write_scores
 
 __all__ = [
     "Evaluation",
     "Evaluator",
     "Factors",
+    "Result",
     "Score",
     "as_factors",
     "correlation_matrix",
     "evaluate",
     "evaluate_file",
     "evaluate_scores",
+    "metric",
     "metrics_table",
     "quantize_factors",
     "read_codes",
