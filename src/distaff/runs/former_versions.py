@@ -43,7 +43,7 @@ def renamed_data(spec: Any) -> Any:
     return DATA_SETS.get(spec, spec) if isinstance(spec, str) else spec
 
 
-def first_data_name(spec: str) -> str:
+def first_data_name(spec: Any) -> Any:
     """What a data set was called first: the folders of a study's runs keep their names."""
     return next((former for former, today in DATA_SETS.items() if today == spec), spec)
 
