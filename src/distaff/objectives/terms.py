@@ -11,7 +11,7 @@ from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
 from distaff.models.coding import CATEGORY, code_tensors
-from distaff.models.latents import Gaussian
+from distaff.models.latents import Real
 from distaff.objectives.objective import Term, term
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Step
@@ -128,4 +128,4 @@ class AnchoredInformation(Term):
 def _real(s: Step) -> Tensor:
     """(G,) which groups have real variables."""
     groups = s.model.latents.groups.values()
-    return torch.tensor([isinstance(group, Gaussian) for group in groups], device=s.z.device)
+    return torch.tensor([isinstance(group, Real) for group in groups], device=s.z.device)
