@@ -73,7 +73,10 @@ def marginal_kl(s: Step) -> Tensor:
 
 @term
 def total_correlation(s: Step) -> Tensor:
-    """TC = KL(q(z) ‖ ∏_d q(z_d)) (HFVAE Eq. 8)."""
+    """TC = KL(q(z) ‖ ∏_d q(z_d)) (HFVAE Eq. 8), of a training step by the objective's density.
+
+    A critic estimates the same as ``density_ratio_tc``; of codes there is ``metrics.total_correlation``.
+    """
     return (s.log_qz - s.log_qz_dims.sum(-1)).mean()
 
 
