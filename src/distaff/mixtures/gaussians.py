@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
 import torch
 from torch import Tensor
@@ -197,8 +198,8 @@ class Mixture:
     def _log_marginals_of(self, part: OtherPart, value: Tensor) -> Tensor:
         """(variables, M): each variable of a part, summed over blocks of components."""
         total = torch.full((), -math.inf, dtype=torch.float64, device=value.device)
-        for rows in torch.arange(self.count, device=value.device).split(COMPONENTS_PER_BOX[0]):
-            pairs = part.map(lambda parameter, rows=rows: parameter[rows]).log_prob_pairs(value).double()
+        for rows in torch.split(torch.arange(self.count, device=value.device), COMPONENTS_PER_BOX[0]):
+            pairs = part.map(itemgetter(rows)).log_prob_pairs(value).double()
             total = torch.logaddexp(total, (pairs + self.weights[rows].log()).logsumexp(-1))
         return total
 

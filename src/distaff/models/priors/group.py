@@ -49,7 +49,7 @@ class Marginals:
 
     @property
     def width(self) -> int:
-        """Columns of z: one a real variable."""
+        """Columns of z: one per real variable."""
         return self.dims
 
     def log_prob_dims(self, z: Tensor) -> Tensor:
