@@ -10,6 +10,7 @@ from lightning_fabric import Fabric
 
 from distaff.foundation.progress import Progress
 from distaff.objectives import recipes
+from distaff.runs.checkpoints import Reached
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
 from distaff.runs.settings import TrainingSettings
@@ -117,7 +118,7 @@ def test_later_checkpoints_do_not_push_the_one_from_before_out(folder):
     fabric = Fabric(accelerator="cpu", devices=1)
     silent = Progress("", 10**6, visible=False)
     training = TrainingSettings(log_every=50, checkpoint_every=100)
-    recorder = Recorder(folder, fabric, training, silent, (8, 0.0), recipes.infogan())
+    recorder = Recorder(folder, fabric, training, silent, Reached(8), recipes.infogan())
 
     def record() -> None:
         for index in range(8, 1000):

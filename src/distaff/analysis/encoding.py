@@ -96,7 +96,7 @@ def _key(folder: RunFolder, fingerprint: str) -> dict[str, str]:
 
 def trained_steps(folder: RunFolder) -> int:
     """The step of the run's newest good checkpoint."""
-    return int(find(folder.checkpoints, warn)[1].get("step", 0))
+    return find(folder.checkpoints, warn)[1].step
 
 
 def _read_cache(path: Path, key: Mapping[str, str]) -> dict[str, FloatArray] | None:

@@ -65,14 +65,14 @@ class CollapseWatch:
             warn(f"since step {self._since}, {REASON}; {self._kept()}")
 
     def _keep(self, folder: RunFolder) -> None:
-        newest, facts = checkpoints.find(folder.checkpoints, warn)
+        newest, reached = checkpoints.find(folder.checkpoints, warn)
         if newest is None:
             return
         with atomic_folder(folder.path / BEFORE) as new:
             copy = RunFolder(new)
             shutil.copy(folder.config, new)
             shutil.copy(folder.log, copy.log)
-            truncate_log(copy.log, facts["step"])
+            truncate_log(copy.log, reached.step)
             shutil.copytree(newest, copy.checkpoints / newest.name)
 
     def _drop(self, folder: RunFolder) -> None:

@@ -19,6 +19,7 @@ from distaff.foundation.files import append_json_line, write_json
 from distaff.foundation.progress import Progress
 from distaff.objectives.games import Game
 from distaff.runs import checkpoints
+from distaff.runs.checkpoints import Reached
 from distaff.runs.config import Goal
 from distaff.runs.folder import RunFolder, read_log, truncate_log
 from distaff.runs.settings import TrainingSettings
@@ -67,7 +68,7 @@ class Recorder:
         training: how often to log (a line holds the mean over the steps since the last one), to checkpoint
             and to keep snapshots.
         progress: what the user sees.
-        resumed: the step that this process starts from, and the seconds of training spent before.
+        resumed: how far the run was before.
         goal: what the run is trained for: values that take part in its loss stop the run if they are not
             finite, and a GAN is watched for collapse; without a goal, every value takes part.
     """
@@ -78,17 +79,17 @@ class Recorder:
         fabric: Fabric,
         training: TrainingSettings,
         progress: Progress,
-        resumed: tuple[int, float] = (0, 0.0),
+        resumed: Reached = Reached(),
         goal: Goal | None = None,
     ) -> None:
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.training, self.progress, self.goal = fabric, training, progress, goal
         self.snapshots = frozenset(snapshot_steps(training.steps, training.snapshots or 0))
         self.stop = StopSignal()
-        self.saved, seconds = resumed
+        self.saved = resumed.step
         self._pending: list[tuple[int, Tensor]] = []
         self._names: tuple[str, ...] = ()
-        self._started = time.monotonic() - seconds
+        self._started = time.monotonic() - resumed.seconds
         self._board: SummaryWriter | None = None
         watched = isinstance(goal, Game) and fabric.is_global_zero
         self._watch = CollapseWatch(self.folder) if watched else None
@@ -128,8 +129,8 @@ class Recorder:
                 if weight.is_floating_point() and not torch.isfinite(weight).all():
                     raise self._diverged(f"the weight {name}.{key}", step - 1)
         if self.folder is not None:
-            facts = {"seconds": round(time.monotonic() - self._started, 1)}
-            checkpoints.save(self.folder.checkpoints, learner, step, facts)
+            reached = Reached(step, round(time.monotonic() - self._started, 1))
+            checkpoints.save(self.folder.checkpoints, learner, reached)
         self.saved = step
         self.fabric.barrier()
 

@@ -175,13 +175,12 @@ def _work(fabric: Fabric, job: Job) -> Model:
     learner = _learner(fabric, job)
     order = training.batch_size, training.seed
     batches = Batches(job.data, *order, fabric.device, fabric.global_rank, fabric.world_size)
-    saved = folder and checkpoints.restore(folder.checkpoints, learner, warn)
-    start, seconds = (saved["step"], saved["seconds"]) if saved else (0, 0.0)
+    before = checkpoints.restore(folder.checkpoints, learner, warn) if folder else checkpoints.Reached()
     visible = job.machine.progress and fabric.is_global_zero
-    with Progress(job.config.recipe.name, training.steps, start, visible) as bar:
-        recorder = Recorder(folder, fabric, training, bar, (start, seconds), job.goal)
+    with Progress(job.config.recipe.name, training.steps, before.step, visible) as bar:
+        recorder = Recorder(folder, fabric, training, bar, before, job.goal)
         with recorder.stop.listening():
-            fit(learner, batches, start, training.steps, recorder)
+            fit(learner, batches, before.step, training.steps, recorder)
         recorder.close()
     if recorder.stop.heard is not None and recorder.saved < training.steps:
         where = f"; resume with: distaff resume {folder.path}" if folder else ""

@@ -137,7 +137,7 @@ class RunEvidence:
     @cached_property
     def step(self) -> int:
         """Of the newest good checkpoint; 0 if there is none."""
-        return int(self._checkpoint[0].get("step", 0))
+        return self._checkpoint[0].step
 
     @property
     def damages(self) -> Sequence[str]:
@@ -145,12 +145,12 @@ class RunEvidence:
         return self._checkpoint[1]
 
     @cached_property
-    def _checkpoint(self) -> tuple[dict[str, Any], list[str]]:
+    def _checkpoint(self) -> tuple[checkpoints.Reached, list[str]]:
         damages: list[str] = []
         try:
             return checkpoints.find(self.folder.checkpoints, damages.append)[1], damages
         except DistaffError as error:
-            return {}, [*damages, str(error)]
+            return checkpoints.Reached(), [*damages, str(error)]
 
     @cached_property
     def goal(self) -> Goal | DistaffError:
