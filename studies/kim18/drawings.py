@@ -14,7 +14,7 @@ from distaff.data.dataset import Dataset
 from distaff.figures import style
 from distaff.figures.histograms import histogram
 from distaff.figures.style import label, panels
-from distaff.metrics.separability import total_correlation
+from distaff.metrics import total_correlation
 from distaff.mixtures.gaussians import Mixture
 from distaff.studies.drawings.history import curves_figure, logged, measured
 from distaff.studies.drawings.latent_codes import draws_of, posteriors_of

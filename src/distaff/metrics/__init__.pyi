@@ -21,6 +21,8 @@ from distaff.metrics.inputs import CodesLike, FactorsLike
 from distaff.metrics.inputs import Factors as Factors
 from distaff.metrics.inputs import as_factors as as_factors
 from distaff.metrics.inputs import quantize_factors as quantize_factors
+from distaff.metrics.metric import metric as metric
+from distaff.metrics.score import Result as Result
 from distaff.metrics.score import Score as Score
 from distaff.metrics.scores_file import write_scores as write_scores
 
