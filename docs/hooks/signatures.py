@@ -1,4 +1,4 @@
-"""Signatures and docstrings that decorators make, for the API reference, which reads sources alone otherwise."""
+"""Signatures and docstrings that decorators make, for the API reference, which otherwise reads sources."""
 
 import inspect
 from importlib import import_module

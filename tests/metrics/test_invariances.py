@@ -165,6 +165,14 @@ def test_udr_of_correlated_latents_may_exceed_one():
     assert udr([tilted, z], alpha=0.001)["model1"].value > 1
 
 
+def test_udr_names_the_categorical_latents_that_it_leaves_out():
+    codes, classes = world(0, "clear")
+    mixed = Codes(codes.means, None, {"shape": np.eye(3)[classes[:, 1]]})
+    scores = udr({"mixed": mixed, "real": Codes(codes.means)})
+    assert scores["mixed"].notes == ("categorical latents take no part: shape",)
+    assert scores["real"].notes == ()
+
+
 def test_factors_that_a_lone_latent_does_not_know_are_not_compact():
     rng = np.random.default_rng(0)
     classes = rng.integers(0, 3, size=(1000, 6))

@@ -47,7 +47,8 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
 
     Args:
         models: two or more codes of the same observations, by name or in order; with log-variances, latents
-            with less than 0.01 nats of KL to N(0, 1) are left out.
+            with less than 0.01 nats of KL to N(0, 1) are left out. Categorical latents take no part, which a
+            note says.
         protocol: ``"duan20"`` (lasso) or ``"duan20-spearman"``.
         bootstrap: halves of the rows to score for the interval, 0 for none. It holds the mean score over
             fresh rows and fresh other models of the same kind, and needs three models or more.
@@ -70,13 +71,15 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
             if i != j:
                 pairwise[i, j] = relative_strength(_similarities(x, y, settings))
     results = {}
-    for i, name in enumerate(names):
+    for i, (name, codes) in enumerate(models.items()):
+        left_out = ", ".join(codes.categories)
         others = np.delete(pairwise[:, i], i)
         value = np.median(others)
         results[name] = Result(
             value,
             details={"pairwise": dict(zip((n for n in names if n != name), others.tolist(), strict=True))},
-            notes=() if latents[i].shape[1] else ("no latent is active",),
+            notes=("no latent is active",) * (not latents[i].shape[1])
+            + (f"categorical latents take no part: {left_out}",) * bool(left_out),
             bounds=(0.0, 1.0) if value <= 1 else None,
             error=_of_models(others),
         )
