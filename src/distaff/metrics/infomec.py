@@ -159,4 +159,4 @@ def _stretched(nmi: Float64Array, axis: int) -> Float64Array:
     size = nmi.shape[axis]
     total = nmi.sum(axis=axis)
     share = np.divide(nmi.max(axis=axis), total, out=np.full_like(total, 1 / size), where=total > 0)
-    return np.ones_like(share) if size == 1 else (share - 1 / size) / (1 - 1 / size)
+    return np.asarray(np.sign(total)) if size == 1 else (share - 1 / size) / (1 - 1 / size)

@@ -1,8 +1,9 @@
 """From what users give to what metrics read: arrays, tensors and frames, and the values of options."""
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin
 
@@ -192,11 +193,13 @@ def check(name: str, value: Any, allowed: Any) -> None:
             raise unknown(name, str(value), get_args(allowed))
         return
     kind, *limits = get_args(allowed) or (allowed,)
-    if not _is(value, kind) or not all(_keeps(value, limit) for limit in limits):
-        bounds = " and ".join(map(_words, limits))
-        raise DistaffError(f"{name}={value!r}: it must be {_KINDS[kind]}{bounds and f' {bounds}'}.")
+    bounds = [(*_LIMITS[type(limit)], *astuple(limit)) for limit in limits]
+    if not _is(value, kind) or not all(keeps(value, bound) for _, keeps, bound in bounds):
+        words = " and ".join(f"{word} {bound:,g}" for word, _, bound in bounds)
+        raise DistaffError(f"{name}={value!r}: it must be {_KINDS[kind]}{words and f' {words}'}.")
 
 
+_LIMITS = {Ge: ("of at least", operator.ge), Gt: ("above", operator.gt), Le: ("of at most", operator.le)}
 _KINDS = {int: "a whole number", float: "a finite number", bool: "True or False"}
 
 
@@ -206,26 +209,6 @@ def _is(value: Any, kind: type) -> bool:
     if kind is int:
         return isinstance(value, Integral)
     return kind is float and isinstance(value, Real) and math.isfinite(value)
-
-
-def _keeps(value: float, limit: Ge | Gt | Le) -> bool:
-    match limit:
-        case Ge(bound):
-            return bool(value >= bound)
-        case Gt(bound):
-            return bool(value > bound)
-        case Le(bound):
-            return bool(value <= bound)
-
-
-def _words(limit: Ge | Gt | Le) -> str:
-    match limit:
-        case Ge(bound):
-            return f"of at least {bound:,g}"
-        case Gt(bound):
-            return f"above {bound:,g}"
-        case Le(bound):
-            return f"of at most {bound:,g}"
 
 
 def check_index(codes: Any, factors: Any) -> None:

@@ -32,7 +32,7 @@ SHARES = (1 / 2, 1 / 4, 1 / 16)
 @metric(
     paper="Suter et al. 2019",
     protocols={"suter19": Robustness(quantile=0.99)},
-    bounds=(0, 1),
+    bounds=(-1, 1),
     shares=SHARES,
 )
 def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
@@ -41,7 +41,8 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     For latent i and factor k, D_ik is the mean over the factor's values of the 0.99 quantile of
     |z_i − E[z_i | f_k]|, and IRS_i = max_k 1 − D_ik / max |z_i − E z_i|. The score averages latents with
     their largest deviations as weights, so it depends on the latents' scales. Noise does not score 0 (about
-    0.4 for Gaussian latents), since a 0.99 quantile is below the maximum.
+    0.4 for Gaussian latents), since a 0.99 quantile is below the maximum. It is below 0 where a latent strays
+    further from the means of groups than from that of all rows, as in groups that are skewed both ways.
 
     Args:
         codes: (N, D) means; categorical latents take no part.
@@ -69,10 +70,12 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     if not largest.any():
         raise DistaffError("all latents are constant: IRS is not defined.")
     gaussian = codes.names[: codes.means.shape[1]]
+    value = best @ largest / largest.sum()
     return Result(
-        best @ largest / largest.sum(),
+        value,
         per_latent=dict(zip(gaussian, best.tolist(), strict=True)),
         details={"robustness": table},
+        bounds=(0.0, 1.0) if value >= 0 else None,
     )
 
 

@@ -31,12 +31,15 @@ class Grid:
     normalize: bool = True
 
 
-@metric(paper="Do & Tran 2020", protocols={"do20": Grid()}, bounds=(0, 1), direction="lower", posterior="yes")
+@metric(
+    paper="Do & Tran 2020", protocols={"do20": Grid()}, bounds=(-1, 1), direction="lower", posterior="yes"
+)
 def misjed(codes: Codes, settings: Grid) -> Result:
     """Mean over pairs of latents of H(z_i) + H(z_j) − H(z̄_i, z̄_j); low for independent informative pairs.
 
     Do & Tran 2020, Eq. 7: the entropies are those of q(z_i), the joint entropy that of the means z̄ = E[z|x].
     Noise widens the first and not the second, so noisy latents score high and cannot pass for independent.
+    Only where noise evens out nothing (means that fill all bins alike) may the value lie slightly below 0.
     All are quantized; normalised, a pair is divided by 2 log(bins). For a categorical latent z̄ is the
     likeliest class. ``details["pairs"]`` is the matrix; ``per_latent`` is each latent's mean over its pairs.
 

@@ -32,7 +32,6 @@ class Similarity:
 @metric(
     paper="Duan et al. 2020",
     protocols={"duan20": Similarity("lasso"), "duan20-spearman": Similarity("spearman")},
-    bounds=(0, 1),
     posterior="used if given",
     returns=dict,
     idle=lambda settings, _: ("alpha",) if settings.similarity == "spearman" else (),
@@ -43,11 +42,13 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
     For models i and j, R_ab is how much latent a of i matters for latent b of j (|lasso weights|, or
     |Spearman correlations|), over latents that are not collapsed. UDR_ij is the mean of the averages over b
     and over a of r²/ΣR with r the largest entry of the column or row; the score of a model is the median over
-    the others.
+    the others. It is 1 for a permutation of latents; lasso weights of latents that are correlated may exceed
+    1, and with them the score.
 
     Args:
         models: two or more codes of the same observations, by name or in order; with log-variances, latents
-            with less than 0.01 nats of KL to N(0, 1) are left out.
+            with less than 0.01 nats of KL to N(0, 1) are left out. Categorical latents take no part, which a
+            note says.
         protocol: ``"duan20"`` (lasso) or ``"duan20-spearman"``.
         bootstrap: halves of the rows to score for the interval, 0 for none. It holds the mean score over
             fresh rows and fresh other models of the same kind, and needs three models or more.
@@ -70,12 +71,16 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
             if i != j:
                 pairwise[i, j] = relative_strength(_similarities(x, y, settings))
     results = {}
-    for i, name in enumerate(names):
+    for i, (name, codes) in enumerate(models.items()):
+        left_out = ", ".join(codes.categories)
         others = np.delete(pairwise[:, i], i)
+        value = np.median(others)
         results[name] = Result(
-            np.median(others),
+            value,
             details={"pairwise": dict(zip((n for n in names if n != name), others.tolist(), strict=True))},
-            notes=() if latents[i].shape[1] else ("no latent is active",),
+            notes=("no latent is active",) * (not latents[i].shape[1])
+            + (f"categorical latents take no part: {left_out}",) * bool(left_out),
+            bounds=(0.0, 1.0) if value <= 1 else None,
             error=_of_models(others),
         )
     return results
