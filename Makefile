@@ -29,9 +29,10 @@ test: .venv/ready
 units: .venv/ready
 	$(BIN)/pytest -n 2 --dist worksteal
 
-# The documentation, into site/; any broken link or name stops it, and it needs no network.
+# The documentation, into site/; any warning stops it (not with --quiet, which hides warnings from --strict too),
+# and it needs no network.
 docs: .venv/ready
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 test-slow: .venv/ready
 	$(BIN)/pytest -m slow

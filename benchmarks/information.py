@@ -26,7 +26,8 @@ from distaff.metrics import (
     windin,
     wsepin,
 )
-from distaff.mixtures.gaussians import LOG_2PI, Mixture
+from distaff.mixtures.gaussians import Mixture
+from distaff.mixtures.pairs import LOG_2PI
 
 SIZES = (3, 6, 40, 32, 32)
 SIGMAS = np.array([0.03, 0.03, 0.08, 0.15, 0.3, 0.9, 0.97, 0.98, 0.99, 1.0])

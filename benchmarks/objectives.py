@@ -12,11 +12,11 @@ from benchmarks.timing import seconds, show
 from benchmarks.training import loop_of
 from distaff.data import dsprites
 from distaff.data.dataset import Dataset
-from distaff.models.posteriors import GaussianPosterior, Posterior
+from distaff.mixtures.pairs import log_each
+from distaff.models.posteriors import GaussianPosterior
 from distaff.objectives import recipes
 from distaff.objectives.densities import Shape, stratified
 from distaff.objectives.divergences import SCALES, mmd_by_dimension
-from distaff.objectives.mixtures import log_each
 from distaff.objectives.objective import Objective
 
 OBJECTIVES: dict[str, Objective] = {
@@ -82,7 +82,7 @@ def kernels() -> None:
     weights = stratified.log_weights(Shape(512, 512, 0, 100_000), z)
     taken = seconds(
         {
-            "ours": with_backward(lambda: log_each(Posterior({"z": posterior}), z, weights)),
+            "ours": with_backward(lambda: log_each([(posterior, z)], weights)),
             "naive": with_backward(lambda: naive_marginals(posterior, z, weights)),
         },
         rounds=3,

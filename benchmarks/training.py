@@ -23,6 +23,7 @@ from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.objective import Objective
+from distaff.runs.settings import TrainingSettings
 from distaff.training.batches import Batches
 from distaff.training.learner import Learner, VAELearner
 from distaff.training.loop import fit
@@ -48,7 +49,8 @@ def loop_of(
 
 def going_on(learner: Learner, batches: Batches, fabric: Fabric, steps: int) -> Callable[[], None]:
     """``fit`` of a learner: each call goes on for ``steps`` steps, and nothing is written."""
-    recorder = Recorder(None, fabric, 100, 10**9, Progress("", 10**9, visible=False))
+    often = TrainingSettings(log_every=100, checkpoint_every=10**9)
+    recorder = Recorder(None, fabric, often, Progress("", 10**9, visible=False))
     done = 0
 
     def run() -> None:

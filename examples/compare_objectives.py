@@ -10,8 +10,7 @@ import pandas as pd
 from sprites import sprites
 
 import distaff
-from distaff.analysis.encoding import encode
-from distaff.analysis.evaluate import evaluate_encoded
+from distaff.analysis import encode, evaluate_encoded
 
 RECIPES = {
     "beta_vae": {"beta": 3.0},

@@ -1,18 +1,18 @@
 """Codes that metrics are tried on: those of a run, or made by rule from the factors of 2D Shapes."""
 
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 
 import numpy as np
 
-from distaff.analysis.evaluate import varied_factors
-from distaff.codes import Codes
-from distaff.data.dsprites import NAMES, SIZES
-from distaff.data.splits import some_rows
-from distaff.foundation.errors import DistaffError, unknown
+from distaff import Codes, DistaffError
+from distaff.analysis import varied_factors
+from distaff.data import dsprites, some_rows
 from distaff.metrics import Factors, as_factors
-from distaff.studies.study_run import StudyRun
+from distaff.studies import StudyRun
 
 Pair = tuple[Codes, Factors]
+NAMES, SIZES = zip(*dsprites.ABOUT.factors.items(), strict=True)
 
 NOISE = {
     "apart": (0.5, 0.2, 0.4, 0.1, 0.1),
@@ -56,7 +56,8 @@ def synthetic_codes(kind: str, observations: int, latents: int = 10, seed: int =
         seed: of observations and directions.
     """
     if kind not in NOISE:
-        raise unknown("kind of synthetic codes", kind, NOISE)
+        near = "".join(f" did you mean {name!r}?" for name in get_close_matches(kind, NOISE, n=1))
+        raise DistaffError(f"unknown kind of synthetic codes {kind!r}:{near} Known: {', '.join(NOISE)}.")
     if latents < len(SIZES):
         raise DistaffError(f"synthetic codes have {len(SIZES)} latents or more, not {latents}.")
     rng = np.random.default_rng(seed)

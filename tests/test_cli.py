@@ -152,7 +152,7 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(images, tmp_path):
 
 def test_the_line_is_evaluated_and_reported_though_no_metric_fits_it(tmp_path, capsys):
     """Every point has a class of its own, so that the factor cannot be held fixed: that is said, no error."""
-    flags = ["--data", "line", "--latents", "1", "--batch-size", "8", "--out", tmp_path / "run"]
+    flags = ["--data", "toy_line", "--latents", "1", "--batch-size", "8", "--out", tmp_path / "run"]
     assert in_process(capsys, "train", "vae", *flags, "--steps", "4", "--no-progress")[0] == 0
     code, said = in_process(capsys, "evaluate", tmp_path / "run", "--no-progress")
     assert code == 0

@@ -170,6 +170,16 @@ def test_names_of_the_library_exist(page):
 
 
 @pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.name != "comparison.md"], ids=lambda page: page.name
+)
+def test_files_of_the_repository_that_pages_speak_of_exist(page):
+    rooms = "|".join(path.name for path in (ROOT / "src/distaff").iterdir() if path.is_dir())
+    tops = f"(?:src|docs|tests|studies|benchmarks|examples|{rooms})"
+    for name in re.findall(rf"`({tops}/[\w./-]+\.(?:md|py|txt))`", prose(page)):
+        assert (ROOT / name).exists() or (ROOT / "src/distaff" / name).exists(), f"{page.name}: {name}"
+
+
+@pytest.mark.parametrize(
     ("page", "exist"), [("recipes.md", public_functions(recipes)), ("metrics.md", all_metrics())]
 )
 def test_every_recipe_and_every_metric_has_its_section(page, exist):
@@ -196,7 +206,7 @@ def test_the_citation_file_has_what_its_format_asks_for():
 
 @pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed: make docs")
 def test_the_site_builds_without_a_warning(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "recipes.html").read_text("utf-8")

@@ -64,6 +64,10 @@ READERS = {
 }
 
 
+SEEN: set[str] = set()
+"""The commands that were run."""
+
+
 def run(*arguments: object, code: int = 0) -> None:
     """A command that ends with a code; whether the doctor finds fault does not matter here."""
     ended = 0
@@ -72,6 +76,7 @@ def run(*arguments: object, code: int = 0) -> None:
     except SystemExit as stop:
         ended = int(stop.code or 0)
     assert ended == code or arguments[0] == "doctor", arguments
+    SEEN.add(str(arguments[0]))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -100,6 +105,9 @@ def test_every_command_writes_numbers_that_any_reader_can_read(tmp_path, monkeyp
     Path("study.yaml").write_text(STUDY.format(data=tmp_path / "data.npz"))
     run("study", "run", "study.yaml", "--out", "study")
     run("study", "report", "study")
+    for listing in (["recipes"], ["metrics"], ["data", "list"]):
+        run(*listing)
+    assert cli.COMMANDS.keys() == SEEN, "a command is not tried here"
     found = check_folder(tmp_path)
     wanted = {"run.yaml", "log.jsonl", "scores.json", "decomposition.json", "checkpoint.json", "config.json"}
     assert wanted | {"explorer.html", "README.md", "diverged.json", "codes.json", "study.yaml"} <= found

@@ -17,7 +17,7 @@ from distaff import cli
 from distaff.data import catalogue
 from distaff.foundation.binding import public_functions
 from distaff.metrics.catalogue import all_metrics, metrics_table
-from distaff.metrics.declare import card_of
+from distaff.metrics.metric import card_of
 from distaff.models import infogan_networks, networks
 from distaff.models.latents import KINDS, NOISE
 from distaff.models.priors import named as priors
@@ -46,7 +46,7 @@ def fill(markdown: str) -> str:
 
 @writer
 def recipe_table() -> str:
-    """One row a recipe: its loss by default and where it comes from."""
+    """One row per recipe: its loss by default and where it comes from."""
     rows = [
         (f"[`{name}`](recipes.md#{name})", f"`{recipe()}`", _summary(recipe))
         for name, recipe in public_functions(recipes).items()
@@ -67,7 +67,7 @@ def recipe(name: str) -> str:
 
 @writer
 def metric_table() -> str:
-    """One row a metric: what it needs, its range, which way is better."""
+    """One row per metric: what it needs, its range, which way is better."""
     table = metrics_table()
     table["range"] = [_unbroken(text) for text in table["range"]]
     table["summary"] = [_plain(text) for text in table["summary"]]
@@ -97,7 +97,7 @@ def metric(name: str) -> str:
 
 @writer
 def data_table() -> str:
-    """One row a data set."""
+    """One row per data set."""
     rows = []
     for name, (about, _) in catalogue.overview().items():
         sizes = set(about.factors.values())
@@ -111,7 +111,7 @@ def data_table() -> str:
 
 @writer
 def data_terms() -> str:
-    """One row a data set: whose it is and on which terms."""
+    """One row per data set: whose it is and on which terms."""
     found = catalogue.overview().items()
     rows = [
         (f"`{name}`", *map(_plain, (about.licence, about.citation, about.source)))
@@ -130,19 +130,19 @@ def data_options(name: str) -> str:
 
 @writer
 def network_table() -> str:
-    """One row a pair of networks."""
+    """One row per pair of networks."""
     return _networks(networks)
 
 
 @writer
 def generator_table() -> str:
-    """One row a GAN's networks."""
+    """One row per GAN's networks."""
     return _networks(infogan_networks)
 
 
 @writer
 def prior_table() -> str:
-    """One row a prior, with the numbers behind its name and the latents it fits."""
+    """One row per prior, with the numbers behind its name and the latents it fits."""
     rows = []
     for name, function in public_functions(priors).items():
         group, *numbers = inspect.signature(function).parameters.values()
@@ -154,15 +154,15 @@ def prior_table() -> str:
 
 @writer
 def latent_table() -> str:
-    """One row a kind of latent."""
+    """One row per kind of latent."""
     rows = [(f"`{name}`", _summary(kind)) for name, kind in KINDS.items()]
-    noise = "Of GANs: N(0, I) beside the codes, which no code tells of; 62 by default."
+    noise = "Of GANs: N(0, I) beside the codes, which no code holds; 62 by default."
     return _table(("latents", "what"), [*rows, (f"`{NOISE}`", noise)])
 
 
 @writer
 def density_table() -> str:
-    """One row an estimator of q(z)."""
+    """One row per estimator of q(z)."""
     rows = [
         (f"`{name}`", density.source.value, _written_below(densities, name))
         for name, density in densities.DENSITIES.items()
@@ -172,21 +172,21 @@ def density_table() -> str:
 
 @writer
 def divergence_table() -> str:
-    """One row a divergence of q(z) from p(z)."""
+    """One row per divergence of q(z) from p(z)."""
     names = divergences.DIVERGENCES
     return _table(("divergence", "D"), [(f"`{name}`", _written_below(divergences, name)) for name in names])
 
 
 @writer
 def term_table() -> str:
-    """One row a term that recipes share."""
+    """One row per term that recipes share."""
     found = {name: value for name, value in vars(terms).items() if isinstance(value, Term)}
     return _table(("term", "value"), [(f"`{name}`", _summary(value)) for name, value in found.items()])
 
 
 @writer
 def command_table() -> str:
-    """One row a command."""
+    """One row per command."""
     rows = [(f"`distaff {name}`", _summary(command)) for name, command in cli.COMMANDS.items()]
     return _table(("command", "what it does"), rows)
 
@@ -213,7 +213,7 @@ def _plain(text: str) -> str:
     """A docstring's words as Markdown shows them: ``H(z*, y_k)`` must not turn into italics."""
     parts = re.split(r"(`[^`]*`)", text.replace("``", "`").replace("\n", " "))
     return "".join(
-        p if p.startswith("`") else re.sub(r"[*_<|]", lambda c: f"&#{ord(c[0])};", p) for p in parts
+        p if p.startswith("`") else re.sub(r"[][*_<|]", lambda c: f"&#{ord(c[0])};", p) for p in parts
     )
 
 

@@ -1,21 +1,49 @@
-"""distaff: train, measure and explore disentangled representations."""
+"""distaff: train, measure and explore disentangled representations.
 
-import importlib
-from typing import TYPE_CHECKING, Any
+Users import from here and from the rooms below; the modules inside a room are private, except the data sets
+(``distaff.data.dsprites``) and the few that a room itself exports (``distaff.objectives.recipes``).
+
+- ``train``, ``resume``, ``load``: a model from a recipe and data, and back from its run folder.
+- ``evaluate``: every metric of codes from any framework. ``Disentangler``: the same as a scikit-learn
+  transformer.
+- ``evaluate_run``, ``decompose_run``, ``traverse_run``, ``diagnose``, ``report_run``, ``export_run``: what
+  a run folder holds, as the commands of the same names show it.
+- ``Codes``, ``Dataset``, ``Representation``, ``Score``, ``DistaffError``: what goes in and what comes out.
+- rooms, from the ground up: ``mixtures``, ``data``, ``metrics``, ``figures``, ``models``, ``objectives``,
+  ``runs``, ``analysis``, ``explore``, ``export``, ``studies``.
+
+>>> import distaff
+>>> distaff.data.pinwheel.load(count=80)
+pinwheel: 80 × (2,), arm 4
+"""
+
+from typing import TYPE_CHECKING
 
 from distaff._version import __version__
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.lazy import lazy_getattr
 
 if TYPE_CHECKING:
-    from distaff import data, figures, metrics, studies
-    from distaff.analysis.doctor import diagnose
-    from distaff.analysis.evaluate import evaluate_run
-    from distaff.data.dataset import Dataset
+    from distaff import (
+        analysis,
+        data,
+        explore,
+        export,
+        figures,
+        metrics,
+        mixtures,
+        models,
+        objectives,
+        runs,
+        studies,
+    )
+    from distaff.analysis import decompose_run, diagnose, evaluate_run, report_run, traverse_run
+    from distaff.data import Dataset
     from distaff.estimator import Disentangler
     from distaff.export import export_run
-    from distaff.metrics.evaluation import evaluate
-    from distaff.models.representation import Representation
+    from distaff.metrics import Score, evaluate
+    from distaff.models import Representation
     from distaff.runs.load import load
     from distaff.training.train import resume, train
 
@@ -25,38 +53,66 @@ __all__ = [
     "Disentangler",
     "DistaffError",
     "Representation",
+    "Score",
     "__version__",
+    "analysis",
     "data",
+    "decompose_run",
     "diagnose",
     "evaluate",
     "evaluate_run",
+    "explore",
+    "export",
     "export_run",
     "figures",
     "load",
     "metrics",
+    "mixtures",
+    "models",
+    "objectives",
+    "report_run",
     "resume",
+    "runs",
     "studies",
     "train",
+    "traverse_run",
 ]
 
-_HOMES = {
-    "Dataset": "distaff.data.dataset",
-    "Disentangler": "distaff.estimator",
-    "Representation": "distaff.models.representation",
-    "diagnose": "distaff.analysis.doctor",
-    "evaluate": "distaff.metrics.evaluation",
-    "evaluate_run": "distaff.analysis.evaluate",
-    "export_run": "distaff.export",
-    "load": "distaff.runs.load",
-    "resume": "distaff.training.train",
-    "train": "distaff.training.train",
-}
+_ROOMS = (
+    "analysis",
+    "data",
+    "explore",
+    "export",
+    "figures",
+    "metrics",
+    "mixtures",
+    "models",
+    "objectives",
+    "runs",
+    "studies",
+)
+
+__getattr__ = lazy_getattr(
+    __name__,
+    {
+        "Dataset": "distaff.data",
+        "Disentangler": "distaff.estimator",
+        "Representation": "distaff.models",
+        "Score": "distaff.metrics",
+        "decompose_run": "distaff.analysis",
+        "diagnose": "distaff.analysis",
+        "evaluate": "distaff.metrics",
+        "evaluate_run": "distaff.analysis",
+        "export_run": "distaff.export",
+        "load": "distaff.runs.load",
+        "report_run": "distaff.analysis",
+        "resume": "distaff.training.train",
+        "train": "distaff.training.train",
+        "traverse_run": "distaff.analysis",
+        **{room: f"distaff.{room}" for room in _ROOMS},
+    },
+)
 
 
-def __getattr__(name: str) -> Any:
-    """Import torch and the rooms that need it only when something of theirs is asked for."""
-    if name in ("data", "figures", "metrics", "studies"):
-        return importlib.import_module(f"distaff.{name}")
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'distaff' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return __all__

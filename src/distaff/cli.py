@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from distaff._version import __version__
-from distaff.foundation.cli_flags import parse
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.memory import keep_freed_memory
 
 SOMETHING_WRONG, BAD_INPUT = 1, 2
+
+keep_freed_memory()  # before torch is imported, as in distaff.training
 
 
 def train(arguments: Sequence[str]) -> None:
@@ -27,7 +28,7 @@ def train(arguments: Sequence[str]) -> None:
         print("Usage: distaff train RECIPE [flags]. Recipes, each with flags of its own (add --help):\n")
         return _list_recipes()
     recipe = find_function("recipe", name, recipes)
-    call = parse(f"distaff train {name}", arguments[1:], recipe, training.train, leave_out=["recipe"])
+    call = _flags(f"train {name}", arguments[1:], recipe, training.train, leave_out=["recipe"])
     out = call.pop("out") or f"runs/{name.replace(':', '.')}-{Path(call['data']).stem}-{call['seed']}"
     training.train(name, out=out, **call)
     _say(f"trained: {out}\nscore it with: distaff evaluate {out}")
@@ -35,19 +36,19 @@ def train(arguments: Sequence[str]) -> None:
 
 
 def resume(arguments: Sequence[str]) -> None:
-    """Go on with an interrupted run, exactly where it stopped: distaff resume RUN."""
+    """Resume an interrupted run, exactly where it stopped: distaff resume RUN."""
     from distaff.training.train import resume as function
 
-    call = parse("distaff resume", arguments, function, leave_out=["data"])
+    call = _flags("resume", arguments, function, leave_out=["data"])
     function(**call)
     _say(f"trained: {call['folder']}")
 
 
 def evaluate(arguments: Sequence[str]) -> None:
     """Score a run over its whole data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
-    from distaff.analysis.evaluate import evaluate_path
+    from distaff.analysis.evaluate import evaluate_run
 
-    evaluation = evaluate_path(**parse("distaff evaluate", arguments, evaluate_path))
+    evaluation = evaluate_run(**_flags("evaluate", arguments, evaluate_run))
     for score in evaluation.scores:
         print(score)
     for name, reason in evaluation.skipped.items():
@@ -58,31 +59,28 @@ def decompose(arguments: Sequence[str]) -> None:
     """Print the ELBO's decomposition over the data set: distaff decompose RUN."""
     from distaff.analysis.decompose import decompose_run
 
-    call = parse("distaff decompose", arguments, decompose_run)
-    print(decompose_run(**call))
+    print(decompose_run(**_flags("decompose", arguments, decompose_run)))
 
 
 def traverse(arguments: Sequence[str]) -> None:
     """Draw latent traversals: distaff traverse RUN --out t.png."""
     from distaff.analysis.traversals import traverse_run
 
-    call = parse("distaff traverse", arguments, traverse_run)
-    _say(f"drawn: {traverse_run(**call)}")
+    _say(f"drawn: {traverse_run(**_flags('traverse', arguments, traverse_run))}")
 
 
 def report(arguments: Sequence[str]) -> None:
     """Write a page about a run, in one file that needs no network: distaff report RUN."""
     from distaff.analysis.report import report_run
 
-    call = parse("distaff report", arguments, report_run)
-    _say(f"written: {report_run(**call)}")
+    _say(f"written: {report_run(**_flags('report', arguments, report_run))}")
 
 
 def explore(arguments: Sequence[str]) -> None:
     """Move a run's latents with sliders in a web page: distaff explore RUN, or two runs side by side."""
     from distaff.explore import explore as function
 
-    written = function(**parse("distaff explore", arguments, function, pairs=True))
+    written = function(**_flags("explore", arguments, function, pairs=True))
     if written is not None:
         _say(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
 
@@ -91,7 +89,7 @@ def doctor(arguments: Sequence[str]) -> None:
     """Say what is wrong with a run and what to try; exit code 1 if anything is: distaff doctor RUN."""
     from distaff.analysis.doctor import diagnose
 
-    diagnosis = diagnose(**parse("distaff doctor", arguments, diagnose, leave_out=["data"]))
+    diagnosis = diagnose(**_flags("doctor", arguments, diagnose, leave_out=["data"]))
     print(diagnosis)
     if not diagnosis.healthy:
         sys.exit(SOMETHING_WRONG)
@@ -101,7 +99,7 @@ def export(arguments: Sequence[str]) -> None:
     """Write a run for other programs: distaff export RUN --onnx DIR, --torch-export DIR or --hub DIR."""
     from distaff.export import export_run
 
-    for written in export_run(**parse("distaff export", arguments, export_run)):
+    for written in export_run(**_flags("export", arguments, export_run)):
         print(written)
 
 
@@ -109,7 +107,7 @@ def metrics(arguments: Sequence[str]) -> None:
     """List the metrics: what each needs, its range, which way is better, its paper."""
     from distaff.metrics.catalogue import metrics_table
 
-    parse("distaff metrics", arguments, metrics_table)
+    _flags("metrics", arguments, metrics_table)
     for row in metrics_table().to_dict("records"):
         print(f"{row['metric']:22}{row['summary']}")
         needs = f"needs labels: {row['needs labels']}; q(z|x): {row['needs q(z|x)']}"
@@ -129,7 +127,7 @@ def data(arguments: Sequence[str]) -> None:
     actions |= {"info": catalogue.info, "fetch": catalogue.fetch, "verify": catalogue.verify}
     if name not in actions:
         raise unknown("data command", name, actions)
-    found = actions[name](**parse(f"distaff data {name}", rest, actions[name]))
+    found = actions[name](**_flags(f"data {name}", rest, actions[name]))
     for line in [found] if isinstance(found, str | Path) else found:
         print(line)
     return None
@@ -144,27 +142,17 @@ def study(arguments: Sequence[str]) -> None:
 
 def recipes(arguments: Sequence[str]) -> None:
     """List the recipes with their terms."""
-    parse("distaff recipes", arguments, _list_recipes)
+    _flags("recipes", arguments, _list_recipes)
     _list_recipes()
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
-    function.__name__: function
-    for function in (
-        train,
-        resume,
-        evaluate,
-        decompose,
-        traverse,
-        report,
-        explore,
-        study,
-        doctor,
-        export,
-        recipes,
-        metrics,
-        data,
+    command.__name__: command
+    for group in (
+        (train, resume, evaluate, decompose, traverse, report, explore),
+        (study, doctor, export, recipes, metrics, data),
     )
+    for command in group
 }
 
 
@@ -176,7 +164,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if name == "--version":
         return print(f"distaff {__version__}")
     warnings.showwarning = _show_warning
-    keep_freed_memory()  # early, as in distaff.training
     sys.path.insert(0, "")  # so that module:function finds a user's own file in the folder she works in
     try:
         if name not in COMMANDS:
@@ -188,6 +175,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt as stop:
         _say(f"distaff: {str(stop) or 'interrupted'}")
         sys.exit(128 + getattr(stop, "signal_number", 2))
+
+
+def _flags(
+    command: str, arguments: Sequence[str], *functions: Callable[..., Any], **how: Any
+) -> dict[str, Any]:
+    """What was typed after a command, as keyword arguments of the functions; see ``parse_flags``."""
+    from distaff.foundation.binding import parse_flags
+
+    return parse_flags(f"distaff {command}", arguments, *functions, **how)
 
 
 def _help() -> str:
@@ -214,7 +210,7 @@ def preview_data(name: str, *, out: str = "preview.png", columns: int = 10, seed
     Args:
         name: a data set's name, a file or a folder.
         out: the picture.
-        columns: images a row.
+        columns: images per row.
         seed: which observations.
     """
     from distaff.data import open_dataset

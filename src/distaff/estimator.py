@@ -37,7 +37,9 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     >>> from sklearn.datasets import load_digits
     >>> images = load_digits().images
-    >>> codes = Disentangler(recipe="beta_vae", options={"beta": 4}, latents=6).fit_transform(images)
+    >>> model = Disentangler(recipe="beta_vae", options={"beta": 4}, latents=6, steps=5)
+    >>> model.fit_transform(images).shape
+    (1797, 6)
 
     Args:
         recipe: a name from ``distaff recipes``, ``module:function``, or the function itself.
@@ -45,7 +47,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         options: the recipe's own arguments by name; those it leaves out have the recipe's defaults, but for
             the critic, which is ``SMALL_CRITIC``.
         steps: training steps.
-        batch_size: observations a step, at most all there are.
+        batch_size: observations per step, at most all there are.
         learning_rate: Adam's step size.
         prior: of the latents, as in ``distaff.train``.
         network: the encoder and decoder, as in ``distaff.train``.
@@ -189,7 +191,7 @@ def _likelihood(shape: tuple[int, ...]) -> str:
 
 
 def _arguments(recipe: str | Callable[..., Objective], options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A recipe's arguments, checked; one that takes a critic gets a small one unless told."""
+    """A recipe's arguments, checked; one that takes a critic gets a small one by default."""
     function = find_function("recipe", recipe, recipes) if isinstance(recipe, str) else recipe
     arguments = dict(options or {})
     if "critic" in inspect.signature(function).parameters:

@@ -5,30 +5,12 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from distaff import figures
-from distaff.analysis.traversals import drawable
-from distaff.codes import Codes
-from distaff.figures import style
-from distaff.figures.checked_arrays import short
-from distaff.figures.histograms import histogram
-from distaff.figures.montage import show
+from distaff import Codes, DistaffError, Representation, figures
+from distaff.analysis import drawable
+from distaff.figures import histogram, show, style
 from distaff.figures.style import label, small_multiples
-from distaff.figures.traversal import ranked
-from distaff.foundation.errors import DistaffError
-from distaff.metrics import Factors
-from distaff.metrics.informativeness import informativeness
-from distaff.metrics.mig import mig
-from distaff.metrics.rmig_jemmig import jemmig, rmig
-from distaff.models.representation import Representation
-from distaff.studies.drawings.runs import (
-    Settings,
-    Where,
-    chosen,
-    factors_of,
-    grouped,
-    one_each,
-)
-from distaff.studies.results import Results
+from distaff.metrics import Factors, informativeness, jemmig, mig, rmig
+from distaff.studies import Results, Settings, Where, chosen, factors_of, grouped, one_each
 
 Measure = Callable[[Codes, Factors], float]
 
@@ -126,7 +108,9 @@ def interpolation_planes(
     for name, run in one_each(results, curve, None, where).items():
         model = run.model
         values = np.linspace(-model.model.latents.reach, model.model.latents.reach, steps)
-        ticks = [short(value) if i in (0, steps // 2, steps - 1) else "" for i, value in enumerate(values)]
+        ticks = [""] * steps
+        for i in (0, steps // 2, steps - 1):
+            ticks[i] = f"{values[i]:.2g}".replace("-", "−")
         first = _by_information(run.codes)[:latents]
         pairs = [(a, b) for i, a in enumerate(first) for b in first[i + 1 :]]
         drawn[name], axes = small_multiples(len(pairs), 3, height=style.PAGE / max(2, min(len(pairs), 3)))
@@ -153,8 +137,8 @@ def _of_all_runs(
 
 def _by_information(codes: Codes) -> list[int]:
     """The latents from the most informative down."""
-    known = list((informativeness(codes).per_latent or {}).values())
-    return ranked(known, len(known))
+    known = np.array(list((informativeness(codes).per_latent or {}).values()))
+    return [int(latent) for latent in np.argsort(-known, kind="stable")]
 
 
 def _plane(model: Representation, down: int, across: int, values: np.ndarray) -> np.ndarray:

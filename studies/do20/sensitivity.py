@@ -8,15 +8,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from distaff import figures
-from distaff.codes import Codes
-from distaff.metrics import Factors
-from distaff.metrics.informativeness import informativeness
-from distaff.metrics.rmig_jemmig import jemmig, rmig
-from distaff.metrics.separability import separability, total_information
-from distaff.metrics.sepin import wsepin
-from distaff.studies.drawings.runs import Settings, Where, chosen, grouped, one_each
-from distaff.studies.results import Results
+from distaff import Codes, figures
+from distaff.metrics import (
+    Factors,
+    informativeness,
+    jemmig,
+    rmig,
+    separability,
+    total_information,
+    wsepin,
+)
+from distaff.studies import Results, Settings, Where, chosen, grouped, one_each
 from studies.fixed_codes import KINDS, Pair, codes_and_factors, over_seeds, synthetic_codes
 
 

@@ -7,14 +7,12 @@ import numpy as np
 import torch
 from matplotlib.figure import Figure
 
+from distaff import DistaffError
 from distaff.figures import style
 from distaff.figures.style import label, panels
-from distaff.foundation.errors import DistaffError
-from distaff.mixtures.gaussians import Mixture
-from distaff.objectives.evidence import Evidence
-from distaff.studies.drawings.latent_codes import posteriors_of
-from distaff.studies.drawings.runs import Where, chosen, grouped, vae_of
-from distaff.studies.results import Results
+from distaff.mixtures import Mixture
+from distaff.objectives import Evidence
+from distaff.studies import Results, Where, chosen, grouped, posteriors_of, vae_of
 
 TERMS = {1: "① uniqueness", 2: "② I(x; z)", 3: "③ KL(q(x) ‖ p(x))", 4: "④ KL(q(z) ‖ p(z))"}
 

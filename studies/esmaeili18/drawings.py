@@ -1,37 +1,22 @@
 """Attributes of digits and the latents that hold them: the figures that only Esmaeili et al. 2018 show."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
-from distaff import figures
-from distaff.analysis.traversals import drawable
-from distaff.data import open_dataset
-from distaff.data.dataset import Dataset
-from distaff.data.splits import some
-from distaff.data.strokes import measure
-from distaff.figures import style
-from distaff.figures.curves import band
-from distaff.figures.histograms import histogram
-from distaff.figures.montage import bare_figure, show
+from distaff import Dataset, DistaffError, Representation, figures
+from distaff.analysis import drawable
+from distaff.data import measure_strokes, some
+from distaff.figures import band, histogram, show, style
 from distaff.figures.style import count_axis, dress, label, panels
-from distaff.foundation.errors import DistaffError
-from distaff.metrics.informativeness import informativeness
-from distaff.models.representation import Representation
-from distaff.studies.drawings.history import snapshot, snapshot_steps
-from distaff.studies.drawings.runs import (
-    Settings,
-    Where,
-    best_of,
-    chosen,
-    one_each,
-)
-from distaff.studies.results import Results
+from distaff.metrics import informativeness
+from distaff.studies import Results, Settings, Where, best_of, chosen, one_each, snapshot, snapshot_steps
 
 STROKES = ("thickness", "width")
-"""What can be measured of characters, see ``distaff.data.strokes``."""
+"""What can be measured of characters, see ``distaff.data.measure_strokes``."""
 
 
 def information_through_training(
@@ -137,7 +122,7 @@ def removed_combination(
         raise DistaffError("this figure needs runs on mnist and runs on {spec: mnist, zero_shot: kept}.")
     data = pruned[0].request.data
     options = {**data.options, "zero_shot": "removed"}
-    removed = open_dataset(data.spec, data.file, **options)
+    removed, _ = replace(data, options=options).open()
     kept = pruned[0].data
     removed, kept = (part.subset(part.where({"digit": digit})) for part in (removed, kept))
     values = {}
@@ -164,7 +149,7 @@ def kept_and_removed(
     """
     side = min((style.PAGE - 1) / images.shape[1], 0.6)
     pictures_high = 2 * side * images.shape[-2] / images.shape[-1] + 0.1
-    figure = bare_figure(style.PAGE, 1.9 + pictures_high)
+    figure = style.bare_figure((style.PAGE, 1.9 + pictures_high))
     (above,), (below,) = figure.subfigures(2, 1, squeeze=False, height_ratios=[1.9, pictures_high])
     axes = above.subplots(1, len(values), squeeze=False, sharey=True)[0]
     for i, (one, (model, (kept, removed))) in enumerate(zip(axes, values.items(), strict=True)):
@@ -189,7 +174,7 @@ def latent_of(model: Representation, data: Dataset, attribute: str, observations
     """The real latent whose mean correlates most with an attribute, by ranks over random observations."""
     part = some(data, observations)
     if attribute in STROKES and attribute not in part.names:
-        column = measure(part.images)[:, STROKES.index(attribute)]
+        column = measure_strokes(part.images)[:, STROKES.index(attribute)]
     else:
         column = part.column(attribute)
     means = model.encode(part.images).means

@@ -7,27 +7,27 @@ import torch
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from distaff import figures
-from distaff.analysis.traversals import drawable
-from distaff.codes import Codes
-from distaff.data.dataset import Dataset
+from distaff import Codes, Dataset, figures
+from distaff.analysis import drawable
 from distaff.figures import style
-from distaff.figures.histograms import histogram
 from distaff.figures.style import label, panels
-from distaff.metrics.separability import total_correlation
-from distaff.mixtures.gaussians import Mixture
-from distaff.studies.drawings.history import curves_figure, logged, measured
-from distaff.studies.drawings.latent_codes import draws_of, posteriors_of
-from distaff.studies.drawings.runs import (
+from distaff.metrics import total_correlation
+from distaff.mixtures import Mixture
+from distaff.studies import (
+    Results,
     Settings,
     Where,
     chosen,
+    curves_figure,
+    draws_of,
     grouped,
+    logged,
+    measured,
     names_in,
     one_each,
+    posteriors_of,
     varied,
 )
-from distaff.studies.results import Results
 
 
 def critic_tc(
@@ -138,7 +138,7 @@ def log_densities(estimates: Mapping[str, tuple[np.ndarray, np.ndarray]], bins: 
         label(axes[0][c], title=f"{title}: TC ≈ {tc} nats")
         for r, column in enumerate((joint, product)):
             edges = np.histogram_bin_edges(column, bins)
-            histogram(axes[r][c], column, edges, style.PALETTE[r], density=False)
+            axes[r][c].stairs(np.histogram(column, edges)[0], edges, fill=True, color=style.PALETTE[r])
             axes[r][c].xaxis.set_major_locator(MaxNLocator(nbins=4))
             label(axes[r][c], x=texts[r], y=None if c else "samples")
     return figure

@@ -9,10 +9,8 @@ from functools import partial
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.metrics.factor_vae import factor_vae_score
-from distaff.metrics.z_diff import z_diff
-from distaff.studies.drawings.runs import Where, chosen
-from distaff.studies.results import Results
+from distaff.metrics import factor_vae_score, z_diff
+from distaff.studies import Results, Where, chosen
 from studies.fixed_codes import Pair, codes_and_factors, over_seeds, synthetic_codes
 
 BATCH = 10

@@ -9,27 +9,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from distaff.codes import Codes
-from distaff.figures import style
-from distaff.figures.curves import band
+from distaff import Codes
+from distaff.figures import band, style
 from distaff.figures.style import label, panels, small_multiples
-from distaff.mixtures.gaussians import Mixture
-from distaff.models.latents import LatentSpace
-from distaff.models.priors.grammar import parse_prior
-from distaff.models.priors.prior import Prior
-from distaff.studies.drawings.latent_codes import posteriors_of
-from distaff.studies.drawings.runs import (
+from distaff.mixtures import Mixture
+from distaff.models import LatentSpace, Prior, parse_prior
+from distaff.studies import (
+    Results,
     Settings,
+    StudyRun,
     Where,
     chosen,
     grouped,
     number_of,
+    posteriors_of,
     score_of,
     vae_of,
     varied_along,
 )
-from distaff.studies.results import Results
-from distaff.studies.study_run import StudyRun
 
 Extent = tuple[float, float, float, float]
 """Left, right, bottom and top of the rectangle a density is given on."""

@@ -10,7 +10,7 @@ import yaml
 from safetensors.torch import load_file, save_file
 
 from distaff.analysis.doctor import Severity, checks, diagnose
-from distaff.analysis.doctor.run_evidence import Patient
+from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.binding import public_functions
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import sha256
@@ -181,7 +181,7 @@ def test_a_recipe_that_cannot_be_imported(copy):
 
 def silence(run: Path, keep: int) -> None:
     """Make the posterior of all latents but the ``keep`` most used the prior, in the checkpoint itself."""
-    kl = Patient(RunFolder(run)).sample.kl_per_latent
+    kl = RunEvidence(RunFolder(run)).sample.kl_per_latent
     silent = sorted(range(len(kl)), key=lambda d: kl[f"z{d}"])[: len(kl) - keep]
     folder = max((run / "checkpoint").iterdir())
     weights = load_file(folder / "model.safetensors")
@@ -265,7 +265,7 @@ def own_elbo():
 
 def test_a_sum_of_ones_own_is_not_taken_for_a_mean(tmp_path):
     run = make_run(tmp_path, own_elbo, latents=3)
-    assert checks.mean_for_sum(Patient(RunFolder(run))) is None
+    assert checks.mean_for_sum(RunEvidence(RunFolder(run))) is None
 
 
 def test_a_critic_that_is_always_right(tmp_path):
@@ -299,8 +299,8 @@ def test_a_total_correlation_that_cannot_be(copy, estimator, logged):
 def test_the_bounds_hold_the_exact_total_correlation(copy):
     """Over some of the data they lie on its two sides; over all of them they are it."""
     exact = toys.exact_tc(load(copy).encode(toys.ring().images))
-    low, high = Patient(RunFolder(copy), observations=200).sample.bounds("total_correlation")
+    low, high = RunEvidence(RunFolder(copy), observations=200).sample.bounds("total_correlation")
     assert low - 0.1 < exact < high + 0.1
-    low, high = Patient(RunFolder(copy)).sample.bounds("total_correlation")
+    low, high = RunEvidence(RunFolder(copy)).sample.bounds("total_correlation")
     assert low == pytest.approx(high, abs=1e-4)
     assert low == pytest.approx(exact, abs=0.1)

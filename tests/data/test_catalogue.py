@@ -2,6 +2,7 @@ import dataclasses
 import functools
 import hashlib
 import http.server
+import sys
 import threading
 from collections.abc import Iterator
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 
-from distaff import data
+from distaff import cli, data
 from distaff.data import catalogue, fashion_mnist
 from distaff.data.about import RemoteFile
 from distaff.data.downloads import download
@@ -152,6 +153,31 @@ def test_built_in_sets_are_as_they_are_described(name: str) -> None:
     assert (len(loaded), loaded.shape) == (facts.count, facts.shape)
     assert dict(zip(loaded.names, loaded.sizes, strict=True)) == dict(facts.factors)
     assert loaded.name == name
+
+
+def test_a_data_set_in_a_new_file_is_found_by_being_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "stairs.py").write_text(
+        "import numpy as np\n"
+        "from distaff.data import Dataset, from_array\n"
+        "from distaff.data.about import About\n\n"
+        "ABOUT = About('Steps.', 'here', 'CC0', 'none', 3, (1,), {}, built_in=True)\n\n"
+        "def load(count: int = 3) -> Dataset:\n"
+        "    return from_array(np.arange(count)[:, None], name='stairs')\n"
+    )
+    monkeypatch.setattr(data, "__path__", [*data.__path__, str(tmp_path)])
+    try:
+        assert "stairs" in data.names()
+        assert len(data.open_dataset("stairs", count=5)) == 5
+        assert len(data.stairs.load()) == 3
+        cli.main(["data", "list"])
+        assert "Steps." in capsys.readouterr().out
+        with pytest.raises(DistaffError, match="unknown option of stairs 'cuont': did you mean 'count'"):
+            data.open_dataset("stairs", cuont=5)
+    finally:
+        vars(data).pop("stairs", None)
+        sys.modules.pop("distaff.data.stairs", None)
 
 
 def test_unknown_names_get_near_misses() -> None:

@@ -43,7 +43,7 @@ def test_images_of_any_set_are_resized_on_request(folder: Path) -> None:
 
 
 def test_options_and_parts_that_do_not_exist_are_explained(folder: Path) -> None:
-    with pytest.raises(DistaffError, match="not 'tset'"):
+    with pytest.raises(DistaffError, match="unknown part of mnist 'tset': did you mean 'test'"):
         open_dataset("mnist", folder, part="tset")
     with pytest.raises(DistaffError, match="unknown option of mnist 'parts': did you mean 'part'"):
         open_dataset("mnist", folder, parts="test")

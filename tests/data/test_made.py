@@ -9,7 +9,7 @@ from distaff.data import Dataset, FloatImages, from_array, mnist, open_dataset
 from distaff.data.correlated_factors import correlated, from_joint
 from distaff.data.dataset import grid
 from distaff.data.splits import some, some_rows, split, without
-from distaff.data.strokes import measure, measured, zero_shot
+from distaff.data.strokes import measure_strokes, zero_shot
 from distaff.foundation.errors import DistaffError
 
 SIZES = (3, 4, 5)
@@ -49,11 +49,11 @@ def test_pinwheel_follows_its_seed_and_refuses_uneven_arms() -> None:
 
 
 def test_line_is_evenly_spread() -> None:
-    data = open_dataset("line", count=5, end=1)
+    data = open_dataset("toy_line", count=5, end=1)
     np.testing.assert_array_equal(data.images[:].numpy()[:, 0], [-1, -0.5, 0, 0.5, 1])
     assert data.column("point").tolist() == [0, 1, 2, 3, 4]
     with pytest.raises(DistaffError, match="needs two points"):
-        open_dataset("line", count=1)
+        open_dataset("toy_line", count=1)
 
 
 def test_factors_follow_the_joint_they_are_drawn_from() -> None:
@@ -135,24 +135,25 @@ def drawn(thickness: float, width: float, slant: float = 0.0) -> np.ndarray:
 @pytest.mark.parametrize("slant", [0.0, 0.6, np.pi / 2])
 def test_strokes_of_known_size_measure_as_drawn(thickness: float, slant: float) -> None:
     data = from_array(np.stack([drawn(thickness, 18, slant)] * 2))
-    assert measure(data.images)[0, 0] == pytest.approx(thickness, rel=0.15)
+    assert measure_strokes(data.images)[0, 0] == pytest.approx(thickness, rel=0.15)
 
 
 def test_widths_of_known_size_measure_as_drawn() -> None:
     data = from_array(np.stack([drawn(4, width) for width in (6, 12, 20)]))
-    np.testing.assert_allclose(measure(data.images)[:, 1], [0.95 * 6, 0.95 * 12, 0.95 * 20], atol=0.1)
-    np.testing.assert_array_equal(measure(from_array(np.zeros((2, 28, 28))).images), 0)
+    np.testing.assert_allclose(measure_strokes(data.images)[:, 1], [0.95 * 6, 0.95 * 12, 0.95 * 20], atol=0.1)
+    np.testing.assert_array_equal(measure_strokes(from_array(np.zeros((2, 28, 28))).images), 0)
 
 
 def test_measures_become_factors_and_choose_what_is_held_out() -> None:
     images = np.stack([drawn(t, w) for t, w in [(2, 18), (5, 18), (3, 8), (3, 20)]])
-    data = measured(from_array(images, [7, 7, 0, 0], ["digit"]))
+    sizes = measure_strokes(from_array(images).images)
+    data = from_array(images, np.column_stack([[7, 7, 0, 0], sizes]), ["digit", "thickness", "width"])
     assert (data.names, data.sizes) == (("digit", "thickness", "width"), (2, 0, 0))
     np.testing.assert_array_equal(data.values[:, 0], [7, 7, 0, 0])
     kept, removed = without(data, {"digit": 1, "thickness": lambda t: t > 3.5})
     assert (len(kept), len(removed)) == (3, 1)
     with pytest.raises(DistaffError, match="grey images"):
-        measure(from_array(np.zeros((2, 3, 28, 28))).images)
+        measure_strokes(from_array(np.zeros((2, 3, 28, 28))).images)
 
 
 @pytest.mark.slow

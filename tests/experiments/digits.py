@@ -31,8 +31,10 @@ def call(held_back: bool, seed: int) -> RunRequest:
     Held back, it is as published at its end: else the real ones know the digit first, and the TC between
     groups keeps it with them.
     """
-    calls = (run for run in Study.read(STUDY).runs if run.recipe == "hfvae" and run.training.seed == seed)
-    (found,) = (run for run in calls if bool(run.arguments["real"]) == held_back)
+    calls = (
+        run for run in Study.read(STUDY).runs if run.recipe.name == "hfvae" and run.training.seed == seed
+    )
+    (found,) = (run for run in calls if bool(run.recipe.arguments["real"]) == held_back)
     return found
 
 
@@ -41,7 +43,12 @@ def trained(held_back: bool, seed: int) -> Representation:
     """An HFVAE of MNIST's training part."""
     run = call(held_back, seed)
     return train(
-        run.recipe, mnist.load(), progress=False, **vars(run.model), **vars(run.training), **run.arguments
+        run.recipe.name,
+        mnist.load(),
+        progress=False,
+        **vars(run.model),
+        **vars(run.training),
+        **run.recipe.arguments,
     )
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from distaff.analysis.evaluate import evaluate_run
-from distaff.explore.loaded_run import DRAWN, Explored
-from distaff.explore.render import DOT, INK, SIDE, painter_for
+from distaff.explore.loaded_run import DRAWN, LoadedRun
+from distaff.explore.render import DOT, INK, SIDE, renderer_for
 from distaff.explore.session import Session
 from distaff.foundation.errors import DistaffError
 from distaff.training.train import train
@@ -35,7 +35,7 @@ def test_without_its_data_a_run_starts_from_draws_of_the_prior(trained, tmp_path
 def test_codes_of_an_evaluation_are_used(run, monkeypatch):
     evaluate_run(run, progress=False)
     monkeypatch.setattr("distaff.models.representation.Representation.encode", None)
-    opened = Explored.open(run)
+    opened = LoadedRun.open(run)
     assert len(opened.codes) == 144
     assert opened.factors()["factors"] == ["row", "column"]
 
@@ -46,9 +46,9 @@ def test_images_in_colour(tmp_path):
     train("vae", str(tmp_path / "colour.npy"), latents=2, out=tmp_path / "run", **QUICK)
     session = Session.open([tmp_path / "run"])
     opened = session.runs[0]
-    assert opened.paint.shape == (16, 16, 3)
+    assert opened.render.shape == (16, 16, 3)
     assert opened.decode([[0, 0]]).shape == (1, 16, 16, 3)
-    red, _, blue = opened.paint(images[:1])[0, 0, 0]
+    red, _, blue = opened.render(images[:1])[0, 0, 0]
     assert (red, blue) == (255, 64)
     assert opened.factors() == {"note": "The data have no labelled factors to compare the latents with."}
     assert session.start_at(0)["facts"] == []
@@ -67,7 +67,7 @@ def test_points_of_the_plane(tmp_path):
 
 def test_a_point_is_drawn_where_it_lies():
     some = np.array([[-1.0, -1.0], [1.0, 1.0]])
-    left_top = painter_for((2,), some)(np.array([[-1.0, 1.0]]))[0]
+    left_top = renderer_for((2,), some)(np.array([[-1.0, 1.0]]))[0]
     rows, columns = np.nonzero((left_top == INK).all(-1))
     assert abs(rows.mean() - SIDE / 12) < 1
     assert abs(columns.mean() - SIDE / 12) < 1
@@ -76,14 +76,14 @@ def test_a_point_is_drawn_where_it_lies():
 
 def test_bars_stand_for_longer_vectors():
     some = np.array([[0.0, -1.0, 1.0, 0.5]])
-    bars = (painter_for((4,), some)(some)[0] == INK).all(-1).sum(0)
+    bars = (renderer_for((4,), some)(some)[0] == INK).all(-1).sum(0)
     np.testing.assert_allclose(bars.reshape(4, -1)[:, 0] / SIDE, [0, 0.5, 0.5, 0.25], atol=0.02)
 
 
 def test_vectors_and_images_that_are_not_finite_are_still_drawn():
     for shape in [(1, 4, 4), (2,), (7,)]:
         some = np.random.default_rng(0).uniform(size=(5, *shape))
-        assert painter_for(shape, some)(np.full((1, *shape), np.nan)).dtype == np.uint8
+        assert renderer_for(shape, some)(np.full((1, *shape), np.nan)).dtype == np.uint8
 
 
 def test_two_runs_start_from_the_same_observation(trained, run):
@@ -118,4 +118,4 @@ def test_one_run_or_two(trained, count):
 def test_names_that_are_not_readable_are_one_sentence(run, content):
     (run / "names.json").write_text(content)
     with pytest.raises(DistaffError, match="correct it or remove it"):
-        Explored.open(run)
+        LoadedRun.open(run)

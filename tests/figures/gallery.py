@@ -205,7 +205,7 @@ def reconstructions() -> Figure:
 def traversals() -> Figure:
     kl = [2.9, 2.31, 1.7, 0.8, 0.02]
     labels = [f"z{i} · KL {value:.2f}" for i, value in enumerate(kl)]
-    return figures.traversals(blobs(5, 11), labels, np.linspace(-2, 2, 11), blobs(11), blobs(11) * 0.7)
+    return figures.traversals(blobs(5, 11), labels, np.linspace(-2, 2, 11), (blobs(11), blobs(11) * 0.7))
 
 
 def top_latents() -> Figure:

@@ -31,7 +31,7 @@ def test_unknown_scores_sort_last():
 
 def test_originals_and_reconstructions_come_on_top_after_a_gap():
     originals = distinct(3)
-    (axes,) = traversals(distinct(3, 5), LABELS, None, originals, originals / 2).axes
+    (axes,) = traversals(distinct(3, 5), LABELS, above=(originals, originals / 2)).axes
     assert texts(axes.get_yticklabels()) == ["original", "reconstruction", *LABELS]
     picture = drawn(axes)
     np.testing.assert_array_equal(picture[:16, :50], montage(originals[None]))
@@ -42,12 +42,12 @@ def test_originals_and_reconstructions_come_on_top_after_a_gap():
 
 def test_coloured_originals_may_stand_over_grey_traversals():
     coloured = distinct(5, channels=3)
-    (axes,) = traversals(distinct(3, 5), LABELS, None, coloured, coloured).axes
+    (axes,) = traversals(distinct(3, 5), LABELS, above=(coloured, coloured)).axes
     np.testing.assert_array_equal(drawn(axes)[-50:], montage(distinct(3, 5)))
 
 
 def test_grey_originals_may_stand_over_coloured_traversals():
-    (axes,) = traversals(distinct(3, 5, channels=3), LABELS, None, distinct(9), distinct(9)).axes
+    (axes,) = traversals(distinct(3, 5, channels=3), LABELS, above=(distinct(9), distinct(9))).axes
     np.testing.assert_array_equal(drawn(axes)[:16], montage(distinct(9)[None, :5]))
 
 
@@ -81,10 +81,10 @@ def test_wrong_shapes_are_refused():
         traversals(distinct(5), LABELS)
     with pytest.raises(DistaffError, match="4 of them for 5 steps"):
         traversals(distinct(3, 5), LABELS, np.arange(4))
-    with pytest.raises(DistaffError, match="together, or neither"):
-        traversals(distinct(3, 5), LABELS, None, distinct(3))
+    with pytest.raises(DistaffError, match="a pair of originals and their reconstructions, or None"):
+        traversals(distinct(3, 5), LABELS, above=(distinct(3),))
     with pytest.raises(DistaffError, match="one size"):
-        traversals(distinct(3, 5), LABELS, None, distinct(3, side=8), distinct(3, side=8))
+        traversals(distinct(3, 5), LABELS, above=(distinct(3, side=8), distinct(3, side=8)))
     with pytest.raises(DistaffError, match="sort_by has 2 numbers for 3 rows"):
         traversals(distinct(3, 5), LABELS, sort_by=[1, 2])
     with pytest.raises(DistaffError, match="top must be 1 or more, not 0"):

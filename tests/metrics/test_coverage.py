@@ -14,8 +14,8 @@ import pytest
 from distaff import Codes
 from distaff.metrics import Score, udr
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.declare import card_of
 from distaff.metrics.inputs import IntArray
+from distaff.metrics.metric import card_of
 from tests.metrics.worlds import WORLDS
 
 HALVES = 20

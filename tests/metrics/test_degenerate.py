@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from distaff import Codes, DistaffError
 from distaff.metrics import Score
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.declare import card_of
+from distaff.metrics.metric import card_of
 
 COLUMNS = {
     "normal": lambda rng, n: rng.normal(size=n),

@@ -23,7 +23,7 @@ from distaff.metrics import (
     windin,
     wsepin,
 )
-from distaff.metrics.declare import card_of
+from distaff.metrics.metric import card_of
 
 OF_CODES = [informativeness, misjed, separability, sepin, total_correlation, total_information, wsepin]
 OF_CODES += [indin, windin]

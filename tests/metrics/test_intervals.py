@@ -8,9 +8,9 @@ from scipy.stats import binomtest, t
 
 from distaff import Codes, DistaffError
 from distaff.metrics import dci, explicitness, factor_vae_score, hoyer, mig, rmig, z_diff
-from distaff.metrics.declare import metric
-from distaff.metrics.intervals import Error, checked_draws, errors, interval
-from distaff.metrics.score import Basis, Score
+from distaff.metrics.intervals import checked_draws, errors, interval
+from distaff.metrics.metric import metric
+from distaff.metrics.score import Error, Result
 from tests.metrics.toys import grid, noise_codes, perfect_codes
 
 CLASSES = grid((3, 4, 5), repeats=5)
@@ -19,19 +19,25 @@ MANY = 2000
 
 
 def scored(value, rows=None, **basis):
-    return Score("toy", float(value), "toy", basis=Basis(rows=rows, **basis))
+    return Result(float(value), rows=rows, **basis)
+
+
+def alone(result):
+    return {"toy": result}
 
 
 def test_the_spread_of_halves_is_the_standard_error_of_a_mean():
     values = np.random.default_rng(0).exponential(size=500)
-    (error,) = errors([scored(values.mean())], lambda rows, seed: [scored(values[rows].mean())], 500, MANY, 0)
+    (error,) = errors(
+        [scored(values.mean())], lambda rows, seed: alone(scored(values[rows].mean())), 500, MANY, 0
+    )
     assert error.variance == pytest.approx(values.var() / 500, rel=0.1)
     assert error.freedom == MANY - 1
 
 
 def test_the_error_of_draws_is_that_of_the_whole():
     (error,) = errors(
-        [scored(0)], lambda rows, seed: [scored(np.random.default_rng(seed).normal())], 500, MANY, 0
+        [scored(0)], lambda rows, seed: alone(scored(np.random.default_rng(seed).normal())), 500, MANY, 0
     )
     assert error.variance == pytest.approx(1, rel=0.1)
 
@@ -44,18 +50,18 @@ def test_a_mean_over_some_rows_has_the_error_of_as_many(tested, limit):
     def again(rows, seed):
         read = min(limit, round(tested * len(rows)))
         chosen = np.random.default_rng(seed).permutation(rows)[:read]
-        return [scored(values[chosen].mean(), read)]
+        return alone(scored(values[chosen].mean(), read))
 
-    whole = again(np.arange(500), 0)
-    (error,) = errors(whole, again, 500, MANY, 0)
-    assert error.variance == pytest.approx(values.var() / whole[0].basis.rows, rel=0.1)
+    whole = again(np.arange(500), 0)["toy"]
+    (error,) = errors([whole], again, 500, MANY, 0)
+    assert error.variance == pytest.approx(values.var() / whole.rows, rel=0.1)
 
 
 @pytest.mark.parametrize("rate", [0.0, 1.0, 2.0])
 def test_parts_of_several_sizes_tell_how_the_variance_falls(rate):
     def again(rows, seed):
         normal = np.random.default_rng(seed).normal()
-        return [scored(normal * np.sqrt((1 - len(rows) / 800) * (800 / len(rows)) ** rate))]
+        return alone(scored(normal * np.sqrt((1 - len(rows) / 800) * (800 / len(rows)) ** rate)))
 
     (error,) = errors([scored(0)], again, 800, MANY, 0, (1 / 2, 1 / 4, 1 / 16))
     assert error.variance == pytest.approx(1, rel=0.15)
@@ -162,10 +168,10 @@ def test_a_metric_from_outside_gets_intervals_for_nothing():
     class Nothing:
         pass
 
-    @metric(paper="none", protocols={"toy": Nothing()}, bounds=(0, 1), inputs="codes")
-    def first_latent(codes, logvar=None):
+    @metric(paper="none", protocols={"toy": Nothing()}, bounds=(0, 1))
+    def first_latent(codes, settings):
         """The mean of the first latent."""
-        return Score("first_latent", float(codes.means[:, 0].mean()), "toy")
+        return Result(codes.means[:, 0].mean())
 
     codes = Codes(np.random.default_rng(0).uniform(size=(900, 2)))
     low, high = first_latent(codes, bootstrap=200).interval

@@ -6,12 +6,14 @@ from typing import Annotated, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
+from annotated_types import Ge, Gt, Le
 
 from distaff import DistaffError
 from distaff.metrics import Evaluator, evaluate, mig, quantize_factors
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.declare import card_of
-from distaff.metrics.options import Limit, above, at_least, at_most, check, declared
+from distaff.metrics.inputs import check
+from distaff.metrics.metric import card_of
+from distaff.metrics.options import declared
 from tests.metrics.toys import grid, perfect_codes, sharp
 
 CLASSES = grid((3, 4), repeats=4)
@@ -55,7 +57,7 @@ def test_every_count_has_a_limit():
         allowed = declared(card_of(all_metrics()[name]).presets)[option]
         if kind_of(allowed) is int:
             limits = [a for part in (allowed, *get_args(allowed)) for a in getattr(part, "__metadata__", ())]
-            assert any(isinstance(limit, Limit) for limit in limits), f"{name}: {option}"
+            assert any(isinstance(limit, Ge | Gt) for limit in limits), f"{name}: {option}"
 
 
 @pytest.mark.parametrize(("name", "option"), CHECKED)
@@ -80,8 +82,8 @@ def test_every_preset_keeps_to_its_own_declaration(name):
 
 @dataclass(frozen=True)
 class Settings:
-    share: Annotated[float, above(0), at_most(1)]
-    count: Annotated[int, at_least(2)] | None = None
+    share: Annotated[float, Gt(0), Le(1)]
+    count: Annotated[int, Ge(2)] | None = None
     kind: Literal["a", "b"] = "a"
 
 

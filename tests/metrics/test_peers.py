@@ -12,7 +12,7 @@ import pytest
 from distaff import Codes
 from distaff.metrics import Score
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.declare import card_of
+from distaff.metrics.metric import card_of
 from distaff.metrics.train_test import split_rows
 from tests.metrics.peers import information, prediction, voting
 from tests.metrics.toys import grid, perfect_codes, rotated

@@ -5,6 +5,7 @@ import torch
 from torch.distributions import Normal, RelaxedBernoulli, RelaxedOneHotCategorical
 from torch.nn import functional as F
 
+from distaff.mixtures.pairs import log_pairs
 from distaff.models.latents import LatentSpace
 from distaff.models.posteriors import GaussianPosterior
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, to_simplex, to_unit
@@ -76,18 +77,18 @@ def test_samples_have_the_density_they_are_given(temperature):
 def test_pairs_are_the_broadcast_form_and_their_diagonal_the_density():
     q = posterior()
     z = q.rsample()
-    pairs = q.log_prob_pairs(z)
+    pairs = log_pairs(q.paired_with(z))
     assert pairs.shape == (MIXED.dims, 6, 6)
     torch.testing.assert_close(pairs, q.log_prob_dims(z[:, None]).permute(2, 0, 1))
     torch.testing.assert_close(pairs.diagonal(dim1=1, dim2=2).T, q.log_prob_dims(z))
-    torch.testing.assert_close(q.log_prob_groups(z).sum(-1), q.log_prob(z))
+    torch.testing.assert_close(q.log_prob_dims(z).sum(-1), q.log_prob(z))
 
 
 def test_fewer_samples_than_posteriors_and_gradients_of_pairs():
     q = posterior()
     z = q.rsample()[:2].requires_grad_()
-    assert q.log_prob_pairs(z).shape == (MIXED.dims, 2, 6)
-    (ours,) = torch.autograd.grad(q.log_prob_pairs(z).sum(), z)
+    assert log_pairs(q.paired_with(z)).shape == (MIXED.dims, 2, 6)
+    (ours,) = torch.autograd.grad(log_pairs(q.paired_with(z)).sum(), z)
     (theirs,) = torch.autograd.grad(q.log_prob_dims(z[:, None]).sum(), z)
     torch.testing.assert_close(ours, theirs)
 
@@ -107,8 +108,8 @@ def test_pairs_are_computed_in_single_precision_under_autocast():
     q = posterior(dtype=torch.float32)
     z = q.rsample()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        pairs = q.log_prob_pairs(z)
-    torch.testing.assert_close(pairs, q.log_prob_pairs(z))
+        pairs = log_pairs(q.paired_with(z))
+    torch.testing.assert_close(pairs, log_pairs(q.paired_with(z)))
 
 
 def test_half_precision_outputs_give_single_precision_posteriors():
@@ -134,7 +135,7 @@ def test_densities_and_gradients_stay_finite(temperature, scale):
     z = space.squash(u)
     assert z.min() > torch.finfo(z.dtype).tiny
     assert z.max() <= 1
-    total = q.log_prob(u).sum() + q.log_prob_pairs(u[:20]).sum() + z.sum()
+    total = q.log_prob(u).sum() + log_pairs(q.paired_with(u[:20])).sum() + z.sum()
     (gradient,) = torch.autograd.grad(total, parameters)
     assert torch.isfinite(total)
     assert torch.isfinite(gradient).all()

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from distaff.foundation.errors import DistaffError
+from distaff.mixtures.pairs import log_sum_exp
 from distaff.models.posteriors import GaussianPosterior
 from distaff.objectives.densities import (
     DENSITIES,
@@ -19,7 +20,6 @@ from distaff.objectives.densities import (
     stratified,
     weighted,
 )
-from distaff.objectives.mixtures import log_sum_exp
 from tests.objectives import worlds
 
 DOUBLE = torch.zeros((), dtype=torch.float64)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from distaff.foundation.binding import public_functions
+from distaff.mixtures.pairs import log_pairs
 from distaff.models.infogan import InfoGAN, Players
 from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
@@ -142,7 +143,7 @@ def test_every_prior_is_sampled_and_measured_in_single_precision(kind):
             "log_prob_dims": prior.log_prob_dims(u),
             "kl": prior.kl(q, u),
             "kl_dims": prior.kl_dims(q, u),
-            "log_prob_pairs": q.log_prob_pairs(u),
+            "log_pairs": log_pairs(q.paired_with(u)),
         }
 
     with half():

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from distaff.foundation.errors import DistaffError
+from distaff.mixtures.pairs import log_pairs
 from distaff.models.representation import Representation
 from distaff.objectives import recipes
 from distaff.objectives.densities import batch, stratified
-from distaff.objectives.mixtures import log_pairs
 from distaff.objectives.moments import (
     of_means,
     of_samples,
@@ -194,7 +194,7 @@ def test_a_term_of_weight_zero_takes_no_gradient_from_the_others():
     assert not values["mutual_information"].requires_grad
     (ours,) = torch.autograd.grad(values["loss"], mu)
     again = type(s)(s.model, s.output, 0, 100)
-    pairs = log_pairs(again.posteriors, again.z)
+    pairs = log_pairs(again.posteriors.paired_with(again.z))
     plain = (pairs.sum(0) + again.log_weights).logsumexp(1) - (pairs + again.log_weights).logsumexp(2).sum(0)
     (expected,) = torch.autograd.grad(2 * plain.mean(), mu)
     torch.testing.assert_close(ours, expected)

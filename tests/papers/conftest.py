@@ -11,7 +11,7 @@ from tests.small_studies import made
 LINE = """
 name: line
 steps: 20
-data: line
+data: toy_line
 common: {batch_size: 8, latents: 1, network: mlp, accelerator: cpu}
 runs:
   - {recipe: ablated_elbo, without: [1, 2, 3, 4], evidence: "grid:50", density: exact}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from distaff.data.strokes import measure
+from distaff.data.strokes import measure_strokes
 from distaff.figures.montage import montage
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import informativeness
@@ -60,7 +60,7 @@ def test_information_curves_part_the_kept_from_the_pruned():
 def test_the_latent_of_an_attribute_follows_it(digits):
     run = digits.runs()[0]
     latent = drawings.latent_of(run.model, run.data, "thickness")
-    thickness = measure(run.data.images)[:, 0]
+    thickness = measure_strokes(run.data.images)[:, 0]
     strengths = [abs(spearmanr(z, thickness)[0]) for z in run.codes.means.T]
     assert latent == int(np.argmax(strengths))
 

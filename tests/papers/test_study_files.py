@@ -12,7 +12,6 @@ import torch
 from distaff.data.arrays import from_array
 from distaff.data.catalogue import about
 from distaff.metrics.catalogue import all_metrics
-from distaff.runs.config import RecipeCall
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
 from distaff.studies.study import Drawing, Study
@@ -62,7 +61,7 @@ def test_every_model_and_objective_can_be_made(study):
     for run in distinct(study.runs):
         spec = about(run.data.spec)
         stand_in = from_array(np.zeros((4, *spec.shape), np.float32))
-        model = describe(run.model, stand_in, RecipeCall(run.recipe, run.arguments).goal())
+        model = describe(run.model, stand_in, run.recipe.goal())
         with torch.device("meta"):
             assert sum(weight.numel() for weight in model.build(spec.shape).parameters()) > 0
 
@@ -97,7 +96,7 @@ def distinct(runs: tuple[RunRequest, ...]) -> list[RunRequest]:
     """One run for each model and objective."""
     found = {}
     for run in runs:
-        found.setdefault((run.recipe, str(run.arguments), run.data.spec, str(run.model)), run)
+        found.setdefault((str(run.recipe), run.data.spec, str(run.model)), run)
     return list(found.values())
 
 

@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from distaff.runs.run_names import folder_name
 from safetensors.torch import load_file
 
 import distaff
 from distaff import studies
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import open_data as load_data
+from distaff.runs.request import RunRequest
 
 FIRST = Path(__file__).parent.parent / "fixtures" / "first_edition"
 
@@ -40,3 +44,32 @@ def test_a_study_counts_its_runs_as_finished(first):
     assert table["mig"].notna().all()
     after = {path: path.stat().st_mtime_ns for path in (first / "study" / "runs").rglob("*.safetensors")}
     assert after == before
+
+
+def test_a_run_on_the_former_line_is_found_under_its_name_of_today(tmp_path):
+    """The data set ``toy_line`` was called ``line``."""
+    out = tmp_path / "run"
+    asked = {"recipe": "vae", "latents": 1, "batch_size": 8, "accelerator": "cpu", "progress": False}
+    distaff.train(data="toy_line", out=out, steps=4, **asked)
+    file = out / "run.yaml"
+    file.write_text(file.read_text().replace("toy_line", "line"))
+    assert "name: line" in file.read_text()
+    assert RunFolder(out).read().data.spec == "toy_line"
+    distaff.train(data="toy_line", out=out, steps=4, **asked)  # the same run, so nothing is refused
+    distaff.resume(out, steps=6, progress=False)
+    assert load_data(RunFolder(out)).column("point").tolist() == list(range(8))
+
+
+def test_a_study_that_says_line_has_the_runs_it_had():
+    today, former = (
+        RunRequest.of({"recipe": "beta_vae", "data": {"spec": name, "count": 6}, "beta": 2.0, "seed": 1})
+        for name in ("toy_line", "line")
+    )
+    assert today.data.spec == former.data.spec == "toy_line"
+    calls = {
+        "recipe": "beta_vae",
+        "arguments": {"beta": 2.0},
+        "data": {"spec": "line", "file": None, "options": {"count": 6}},
+        "training": {"seed": 1},
+    }
+    assert today.key == former.key == folder_name({"": "beta_vae", "beta": 2, "seed": 1}, calls)

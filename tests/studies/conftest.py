@@ -1,5 +1,6 @@
 """One small real study that several tests look at."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from distaff import studies
 from distaff.studies import commands
+from distaff.studies.check import check
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
 from distaff.studies.worker_task import Outcome, attempt
@@ -39,6 +41,9 @@ class OneAfterTheOther:
     @property
     def room(self) -> int:
         return 1 - len(self.outcomes)
+
+    def check(self, runs: Sequence[StudyRun], metrics: Sequence[str]) -> None:
+        check([run.request for run in runs], metrics)
 
     def start(self, run: StudyRun) -> None:
         self.outcomes.append(attempt(run))

@@ -103,7 +103,7 @@ def test_what_evaluate_measured_the_study_does_not_measure_again(tiny, tmp_path,
     (run,) = Results.read(tmp_path / "out").all_runs
     own = evaluate_run(run.folder.path, metrics="sap", progress=False)
     path.write_text(path.read_text().replace("- mig", "- mig\n- sap"))
-    monkeypatch.setattr("distaff.studies.scoring.evaluate_scores", None)
+    monkeypatch.setattr("distaff.studies.worker_task.evaluate_scores", None)
     table = studies.run(path, out=tmp_path / "out", progress=False)
     assert list(table["state"]) == ["finished"]
     assert table["sap"].tolist() == [own.scores[-1].value]
@@ -140,7 +140,7 @@ def test_a_study_killed_in_the_middle_goes_on_where_it_was(tiny, tmp_path):
     assert all(10 < run.saved_step < 60 for run in runs[:2])
     done = distaff(*command).end()
     assert done.returncode == 0, done.stderr
-    assert "goes on at step" in done.stderr
+    assert "resumes at step" in done.stderr
     assert "3 of 3 runs finished" in done.stderr
     for beta in (1, 2, 3):
         assert steps_taken(log, beta) == Counter(range(60))
@@ -156,7 +156,7 @@ def test_ctrl_c_stops_after_a_checkpoint_and_says_how_to_go_on(tiny, tmp_path):
     process.send(signal.SIGINT)
     stopped = process.end(60)
     assert stopped.returncode == 130
-    assert "the same command goes on" in stopped.stderr
+    assert "the same command resumes it" in stopped.stderr
     assert "Traceback" not in stopped.stderr
     (run,) = Results.read(tmp_path / "out").all_runs
     assert run.state == "interrupted"

@@ -3,10 +3,12 @@
 import hashlib
 import json
 import re
+import sys
 
 import pytest
 import yaml
 
+import distaff.studies
 from distaff.foundation.errors import DistaffError
 from distaff.studies import drawings
 from distaff.studies.grid import combinations
@@ -37,7 +39,7 @@ def test_lists_multiply_at_any_depth_and_values_do_not():
 
 def test_every_setting_meets_every_seed():
     study = parse()
-    points = [(run.arguments["beta"], run.training.seed) for run in study.runs]
+    points = [(run.recipe.arguments["beta"], run.training.seed) for run in study.runs]
     assert points == [(1.0, 0), (1.0, 1), (4.0, 0), (4.0, 1)]
     assert {run.training.batch_size for run in study.runs} == {32}
     assert study.varied == ("recipe", "beta")
@@ -60,7 +62,7 @@ def test_data_may_be_a_mapping_and_a_grid():
 
 def test_the_same_run_written_twice_is_one():
     study = parse(runs=[{"recipe": "beta_vae", "beta": [1, 4]}, {"recipe": "beta_vae", "beta": [4, 6]}])
-    assert [run.arguments["beta"] for run in study.runs[::2]] == [1.0, 4.0, 6.0]
+    assert [run.recipe.arguments["beta"] for run in study.runs[::2]] == [1.0, 4.0, 6.0]
 
 
 def test_a_study_may_have_figures_alone():
@@ -74,8 +76,8 @@ def test_scale_shortens_steps_and_schedules_in_proportion():
     study = parse(scale=0.1, runs=runs, seeds=1)
     annealed, beta = study.runs
     assert annealed.training.steps == beta.training.steps == 100
-    assert annealed.arguments["capacity"] == "linear:0:25:10000"
-    assert beta.arguments["beta"] == "linear:0:4:50"
+    assert annealed.recipe.arguments["capacity"] == "linear:0:25:10000"
+    assert beta.recipe.arguments["beta"] == "linear:0:4:50"
     again = Study.parse(study.to_yaml())
     assert again.scale == 0.1
     assert again.runs == study.runs
@@ -161,7 +163,27 @@ def test_the_drawing_that_is_suggested_exists():
         parse(figures=[3])
     suggested = re.search(r"\{drawing: (\w+)\}", str(error.value))[1]
     assert parse(figures=[suggested]).figures[0].name == suggested
-    assert suggested in drawings.__all__
+    assert suggested in drawings.all_drawings()
+
+
+def test_every_public_name_of_the_room_is_there():
+    assert all(callable(getattr(distaff.studies, name)) for name in distaff.studies.__all__)
+
+
+def test_drawings_are_found_by_being_there(tmp_path, monkeypatch):
+    (tmp_path / "new.py").write_text(
+        "from matplotlib.figure import Figure\n"
+        "from distaff.studies.results import Results\n"
+        "def empty(results: Results) -> Figure:\n    return Figure()\n"
+        "def helper(results: Results) -> int:\n    return 0\n"
+    )
+    before = drawings.all_drawings()
+    assert {"trade_off", "traversals", "training_curves"} <= before.keys()
+    assert not {"chosen", "one_each", "curves_figure", "logged"} & before.keys()
+    monkeypatch.setattr(drawings, "__path__", [*drawings.__path__, str(tmp_path)])
+    assert drawings.all_drawings().keys() == before.keys() | {"empty"}
+    monkeypatch.delitem(sys.modules, "distaff.studies.drawings.new")
+    assert Study.parse("figures: [trade_off]").figures[0].function is drawings.trade_off
 
 
 def test_a_study_without_data_says_so():

@@ -9,21 +9,18 @@ import torch
 from lightning_fabric import Fabric
 
 from distaff.foundation.progress import Progress
-from distaff.runs.folder import RunFolder
+from distaff.objectives import recipes
+from distaff.runs.checkpoints import Reached
+from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
-from distaff.runs.log import read_log
 from distaff.runs.settings import TrainingSettings
-from distaff.training.collapse import BEFORE, PATIENCE, CollapseWatch
+from distaff.training.collapse import BEFORE, PATIENCE, REASON, CollapseWatch, has_collapsed
 from distaff.training.learner import Learner
 from distaff.training.recorder import Recorder
 from distaff.training.train import resume, train
 from tests import toys
 
 QUICK = {"batch_size": 16, "log_every": 2, "checkpoint_every": 4, "progress": False, "accelerator": "cpu"}
-
-
-def trouble(line) -> str | None:
-    return "all is lost" if line.get("accuracy") == 0 else None
 
 
 @pytest.fixture
@@ -36,11 +33,15 @@ def folder(tmp_path) -> RunFolder:
 
 
 def lines(*accuracies: float, every: int = 100) -> list[dict[str, float]]:
-    return [{"step": every * (i + 1), "accuracy": accuracy} for i, accuracy in enumerate(accuracies)]
+    """Log lines with these accuracies of the discriminator on generated images."""
+    return [
+        {"step": every * (i + 1), "accuracy_fake": fake, "accuracy_real": 1.0}
+        for i, fake in enumerate(accuracies)
+    ]
 
 
 def caught_up(folder: RunFolder, seen: list[dict[str, float]]) -> CollapseWatch:
-    watch = CollapseWatch(folder, trouble)
+    watch = CollapseWatch(folder)
     watch.catch_up(seen)
     return watch
 
@@ -54,26 +55,33 @@ def see_all(health: CollapseWatch, seen: list[dict[str, float]]) -> list[str]:
 
 
 def test_trouble_that_lasts_is_said_once():
-    said = see_all(CollapseWatch(None, trouble), lines(1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0))
-    assert said == ["since step 200, all is lost; there is no checkpoint from before"]
+    said = see_all(CollapseWatch(None), lines(1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0))
+    assert said == [f"since step 200, {REASON}; there is no checkpoint from before"]
+    assert "infowgan_gp" in said[0]
+
+
+def test_only_a_discriminator_that_takes_everything_for_real_has_collapsed():
+    assert has_collapsed({"accuracy_real": 1.0, "accuracy_fake": 0.01})
+    assert not has_collapsed({"accuracy_real": 0.7, "accuracy_fake": 0.01})
+    assert not has_collapsed({"accuracy_real": 1.0, "accuracy_fake": 0.9})
 
 
 def test_trouble_is_measured_in_steps_not_in_lines():
-    assert not see_all(CollapseWatch(None, trouble), lines(1, *[0] * 29, every=10))
-    assert len(see_all(CollapseWatch(None, trouble), lines(1, *[0] * 30, every=10))) == 1
-    assert len(see_all(CollapseWatch(None, trouble), lines(0, every=PATIENCE))) == 1
+    assert not see_all(CollapseWatch(None), lines(1, *[0] * 29, every=10))
+    assert len(see_all(CollapseWatch(None), lines(1, *[0] * 30, every=10))) == 1
+    assert len(see_all(CollapseWatch(None), lines(0, every=PATIENCE))) == 1
 
 
 def test_trouble_that_passes_leaves_nothing(folder):
-    health = CollapseWatch(folder, trouble)
+    health = CollapseWatch(folder)
     assert not see_all(health, lines(1, 0))
     assert (folder.path / BEFORE).exists()
-    assert not see_all(health, [{"step": 300, "accuracy": 1.0}])
+    assert not see_all(health, lines(1, 0, 1)[2:])
     assert not (folder.path / BEFORE).exists()
 
 
 def test_the_run_as_it_was_is_a_run_folder(folder):
-    (said,) = see_all(CollapseWatch(folder, trouble), lines(1, 0, 0, 0))
+    (said,) = see_all(CollapseWatch(folder), lines(1, 0, 0, 0))
     assert str(folder.path / BEFORE) in said
     x = toys.tiny_images().images[:3].numpy()
     kept = load(folder.path / BEFORE)
@@ -91,7 +99,7 @@ def test_what_was_seen_before_is_not_said_again(folder):
 def test_leftovers_of_a_kill_are_cleared_away(folder):
     half = folder.path / f".{BEFORE}.abc"
     half.mkdir()
-    CollapseWatch(folder, trouble)
+    CollapseWatch(folder)
     assert not half.exists()
 
 
@@ -105,19 +113,21 @@ class Stub:
 
 
 def test_later_checkpoints_do_not_push_the_one_from_before_out(folder):
+    folder.log.write_text("")  # that of a VAE has no discriminator
     learner: Learner = Stub()
     fabric = Fabric(accelerator="cpu", devices=1)
     silent = Progress("", 10**6, visible=False)
     training = TrainingSettings(log_every=50, checkpoint_every=100)
-    recorder = Recorder(folder, fabric, training, silent, (8, 0.0), watch=CollapseWatch(folder, trouble))
+    recorder = Recorder(folder, fabric, training, silent, Reached(8), recipes.infogan())
 
     def record() -> None:
         for index in range(8, 1000):
-            recorder.add(index, {"accuracy": torch.tensor(float(index < 200))})
+            accuracies = {"accuracy_fake": float(index < 200), "accuracy_real": 1.0}
+            recorder.add(index, {name: torch.tensor(value) for name, value in accuracies.items()})
             if recorder.checkpoint_due(index + 1):
                 recorder.checkpoint(learner, index + 1)
 
-    with pytest.warns(UserWarning, match="since step 200, all is lost"):
+    with pytest.warns(UserWarning, match=f"since step 200, {REASON}"):
         record()
     recorder.close()
 

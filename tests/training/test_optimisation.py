@@ -7,8 +7,8 @@ import yaml
 from safetensors.torch import load_file
 
 from distaff.foundation.errors import DistaffError
+from distaff.runs.folder import read_log
 from distaff.runs.load import load
-from distaff.runs.log import read_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.optimisers import Average, make_optimiser, optimisers
 from distaff.training.train import resume, train

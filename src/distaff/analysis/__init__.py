@@ -1,4 +1,70 @@
 """What a run has learnt: its codes, scores, traversals, decomposed ELBO, health, and a page of all of them.
 
 Everything here reads a run folder (``distaff.runs``) and imports no study, page server or command line.
+Each ``..._run`` function is what the command of that name calls; ``encode`` and ``evaluate_encoded`` do the
+same for a model and data in memory.
+
+- ``evaluate_run``, ``evaluate_encoded``: scores of a run, or of an ``Encoded``.
+- ``encode``: a data set through an encoder, with the ELBO's parts, as an ``Encoded``.
+- ``decompose_run``: the ELBO in its parts, a ``Decomposition``.
+- ``diagnose``: a ``Diagnosis`` of ``Finding`` objects with their ``Severity``.
+- ``traverse_run``, ``report_run``: a figure, and one HTML page.
+- ``drawable``, ``varied_factors``: a decoder's images within [0, 1]; a data set's factors that take several
+  values.
+
+To add a check of the doctor, write one function in ``doctor/checks.py``; to add to what is learnt from a
+run, write one file here with its ``..._run`` function, and one command in ``cli.py`` that calls it.
 """
+
+from typing import TYPE_CHECKING
+
+from distaff.foundation.lazy import lazy_getattr
+
+if TYPE_CHECKING:
+    from distaff.analysis.decompose import Decomposition, decompose_run
+    from distaff.analysis.doctor import Diagnosis, Finding, Severity, diagnose
+    from distaff.analysis.encoding import Encoded, encode
+    from distaff.analysis.evaluate import evaluate_encoded, evaluate_run, varied_factors
+    from distaff.analysis.report import report_run
+    from distaff.analysis.traversals import drawable, traverse_run
+
+__all__ = [
+    "Decomposition",
+    "Diagnosis",
+    "Encoded",
+    "Finding",
+    "Severity",
+    "decompose_run",
+    "diagnose",
+    "drawable",
+    "encode",
+    "evaluate_encoded",
+    "evaluate_run",
+    "report_run",
+    "traverse_run",
+    "varied_factors",
+]
+
+__getattr__ = lazy_getattr(
+    __name__,
+    {
+        "Decomposition": "distaff.analysis.decompose",
+        "Diagnosis": "distaff.analysis.doctor",
+        "Encoded": "distaff.analysis.encoding",
+        "Finding": "distaff.analysis.doctor",
+        "Severity": "distaff.analysis.doctor",
+        "decompose_run": "distaff.analysis.decompose",
+        "diagnose": "distaff.analysis.doctor",
+        "drawable": "distaff.analysis.traversals",
+        "encode": "distaff.analysis.encoding",
+        "evaluate_encoded": "distaff.analysis.evaluate",
+        "evaluate_run": "distaff.analysis.evaluate",
+        "report_run": "distaff.analysis.report",
+        "traverse_run": "distaff.analysis.traversals",
+        "varied_factors": "distaff.analysis.evaluate",
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from operator import itemgetter
 from pathlib import Path
@@ -17,15 +17,16 @@ from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_json
 from distaff.foundation.progress import Progress, watched
-from distaff.models.coding import joined
+from distaff.metrics.sampled import Samples
+from distaff.mixtures.gaussians import Mixture, blur
+from distaff.models.coding import code_tensors, codes_from, joined
 from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import Posterior
-from distaff.models.representation import BATCH, Representation
+from distaff.models.posteriors import GaussianPosterior, GroupPosterior, Posterior
+from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.densities import Density, exact
 from distaff.objectives.evidence import iwae_bound
-from distaff.objectives.mixtures import log_pairs, log_sum_exp
 from distaff.objectives.objective import Objective, Term
 from distaff.objectives.step import Step
 from distaff.objectives.terms import (
@@ -50,44 +51,61 @@ TERMS: Sequence[Term] = (
     tc_within_groups,
     dimension_kl,
 )
+NO_DENSITY = (
+    "without noise in the encoder (σ = 0) q(z|x) and q(z) have no density: their KL divergences from p(z) "
+    "and the bound on log p(x) have no value; I(x; z) and total correlations are limits for σ → 0."
+)
 
 
 @dataclass(frozen=True)
 class Decomposition:
     """The terms of the ELBO over a data set, in nats.
 
+    What has no value is None, and ``undefined`` says why: without noise in the encoder (σ = 0, ``point``
+    latents) q(z|x) has no density. I(x; z) and total correlations are then limits for σ → 0, as in metrics.
+
     Args:
         nll: −E log p(x|z).
         kl: E KL(q(z|x) ‖ p(z)).
         kl_per_latent: its share of each latent.
-        exact: terms with q(z) summed over all observations.
+        exact: terms with q(z) summed over all observations. ``mutual_information`` and ``total_correlation``
+            of Gaussian latents are the numbers of ``metrics.total_information`` and
+            ``metrics.total_correlation`` for as many samples and the same seed; discrete latents are relaxed
+            here and at a class there.
         minibatch: the same terms as the run's batches estimate them; ``density`` says how.
         critic: the same terms by the run's own critics.
         density: the estimator of the minibatch column.
         log_px: the importance-weighted bound on E log p(x).
         particles: of that bound.
+        undefined: why some values are None; empty where none is.
     """
 
     nll: float
-    kl: float
-    kl_per_latent: Mapping[str, float]
-    exact: Mapping[str, float]
-    minibatch: Mapping[str, float]
+    kl: float | None
+    kl_per_latent: Mapping[str, float | None]
+    exact: Mapping[str, float | None]
+    minibatch: Mapping[str, float | None]
     density: str
-    log_px: float
+    log_px: float | None
     particles: int
     critic: Mapping[str, float] = field(default_factory=dict)
+    undefined: str = ""
 
     def __str__(self) -> str:
         by_batch, by_critic = f"by {self.density}", "by critic" if self.critic else ""
         lines = [f"{'term (nats)':24}{'exact':>10}{by_batch:>22}{by_critic:>12}"]
-        lines += [f"{'nll':24}{self.nll:10.3f}", f"{'kl':24}{self.kl:10.3f}"]
+        lines += [f"{'nll':24}{_number(self.nll)}", f"{'kl':24}{_number(self.kl)}"]
         for name, value in self.exact.items():
-            critic = f"{self.critic[name]:12.3f}" if name in self.critic else ""
-            lines.append(f"{name:24}{value:10.3f}{self.minibatch[name]:22.3f}{critic}")
-        lines += [f"{f'kl of {name}':24}{value:10.3f}" for name, value in self.kl_per_latent.items()]
-        elbo = f"{'ELBO':24}{-self.nll - self.kl:10.3f}"
-        return "\n".join([*lines, elbo, f"{f'log p(x) ≥, IWAE {self.particles}':24}{self.log_px:10.3f}"])
+            critic = _number(self.critic[name], 12) if name in self.critic else ""
+            lines.append(f"{name:24}{_number(value)}{_number(self.minibatch[name], 22)}{critic}")
+        lines += [f"{f'kl of {name}':24}{_number(value)}" for name, value in self.kl_per_latent.items()]
+        lines.append(f"{'ELBO':24}{_number(None if self.kl is None else -self.nll - self.kl)}")
+        lines.append(f"{f'log p(x) ≥, IWAE {self.particles}':24}{_number(self.log_px)}")
+        return "\n".join([*lines, *([f"–: {self.undefined}"] if self.undefined else [])])
+
+
+def _number(value: float | None, width: int = 10) -> str:
+    return f"{'–':>{width}}" if value is None else f"{value:{width}.3f}"
 
 
 def decompose_run(
@@ -153,62 +171,114 @@ def decompose(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         with Progress("encoding", len(data), visible=progress) as bar:
-            posteriors, nll, kl, kl_dims = _pass(model, trained.batches(data.images), len(data), bar)
-        rows = torch.randperm(len(data))[:samples].sort().values
-        images = torch.cat(list(trained.batches(data.subset(rows.numpy()).images)))
+            everything, nll, kl, kl_dims = _pass(model, trained.batches(data.images), len(data), bar)
+        codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(everything).items()})
+        drawn = Samples(codes, samples, seed)
+        images = torch.cat(list(trained.batches(data.subset(drawn.rows).images)))
         networks = {ratio.name: critic for ratio, critic in critics.items()}
-        everything = watched("summing q(z)", posteriors, progress)
-        step = WholeSet(model, model(images), 0, len(data), networks, exact, everything=everything)
-        terms = {term.name: float(term(step)) for term in TERMS}
+        step = WholeSet.of(model, everything, drawn, images, networks)
+        exactly = {term.name: float(term(step)) for term in TERMS}
         minibatch = _minibatch(model, Batches(data, batch_size, seed, trained.device), density, samples)
         some = watched("bounding log p(x)", list(images[:observations]), progress)
-        evidence = [iwae_bound(model, x[None], particles) for x in some]
+        evidence = torch.cat([iwae_bound(model, x[None], particles) for x in some])
+    deterministic = any(parameter.isneginf().any() for parameter in everything.parameters())
+    lost = {"marginal_kl", "dimension_kl"} if deterministic else set()
     return Decomposition(
         nll=nll,
-        kl=kl,
-        kl_per_latent=dict(zip(trained.names, kl_dims, strict=True)),
-        exact=terms,
-        minibatch=minibatch,
+        kl=_finite(kl),
+        kl_per_latent=dict(zip(trained.names, map(_finite, kl_dims), strict=True)),
+        exact={name: None if name in lost else _finite(value) for name, value in exactly.items()},
+        minibatch={name: None if deterministic else _finite(value) for name, value in minibatch.items()},
         density=density.name,
-        log_px=float(torch.cat(evidence).mean()),
+        log_px=None if deterministic else _finite(float(evidence.mean())),
         particles=particles,
         critic={ratio.name: float(ratio(step)) for ratio in critics},
+        undefined=NO_DENSITY if deterministic else "",
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WholeSet(Step):
-    """A step whose q(z) is summed over the posteriors of the whole data set, a block at a time."""
+    """A step of samples from the whole data set, whose q(z) is the mixture of all posteriors, in float64."""
 
-    everything: Iterable[Posterior] = ()
+    everything: Posterior
+
+    @classmethod
+    def of(
+        cls,
+        model: VAE,
+        everything: Posterior,
+        drawn: Samples,
+        images: Tensor,
+        networks: Mapping[str, torch.nn.Module],
+    ) -> "WholeSet":
+        """The step of samples drawn as metrics draw them.
+
+        Args:
+            model: the VAE.
+            everything: q(z|x) of all N observations.
+            drawn: M samples of their Gaussian latents; the others are drawn here.
+            images: (M, ...) the observations that the samples come from.
+            networks: the critics, by the names of their terms.
+        """
+        wide = Posterior({name: _wide(part) for name, part in everything.parts.items()})
+        own = wide.map(itemgetter(torch.from_numpy(drawn.rows)))
+        u = own.rsample()
+        real = [variable.columns for variable in model.latents.coded if not variable.classes]
+        for columns, z in zip(real, drawn.z.T, strict=True):
+            u[:, columns] = z[:, None].to(u.device)
+        output = replace(model.output(images, own, u.to(images.dtype)), u=u)
+        return cls(model, output, 0, len(drawn.codes), networks, exact, everything=wide)
 
     @cached_property
     def log_qz(self) -> Tensor:
         """log q(z) (B,)."""
-        return self._marginals[0]
+        return self._mixture.log_density(*self._values)
 
     @cached_property
     def log_qz_groups(self) -> Tensor:
         """log q(z_g) (B, G)."""
-        return torch.stack(self._marginals[1 : 1 + len(self.model.latents.groups)], 1)
+        latents = self.model.latents
+        numbers = {variable.place: number for number, variable in enumerate(latents.coded)}
+        groups = [[numbers[d] for d in range(dims.start, dims.stop)] for dims in latents.group_dims.values()]
+        return torch.stack([self._mixture.log_density(*self._values, keep) for keep in groups], 1)
 
     @cached_property
     def log_qz_dims(self) -> Tensor:
         """log q(z_d) (B, D)."""
-        return torch.stack(self._marginals[1 + len(self.model.latents.groups) :], 1)
+        places = torch.tensor([variable.place for variable in self.model.latents.coded])
+        return self._mixture.log_density_of_each(*self._values)[:, places.argsort()]
 
     @cached_property
-    def _marginals(self) -> list[Tensor]:
-        """log q (B,) of the joint, each group and each variable."""
-        total = torch.full((), -math.inf)
-        none = torch.zeros(1, 1, device=self.z.device)
-        groups = self.model.latents.group_dims.values()
-        for posterior in self.everything:
-            log_q = log_pairs(posterior, self.u)
-            parts = [log_q.sum(0)[None], *(log_q[dims].sum(0)[None] for dims in groups), log_q]
-            block = torch.cat([log_sum_exp(part, none) for part in parts])
-            total = torch.logaddexp(total.to(block.device, torch.float64), block.double())
-        return list((total - math.log(self.data_size)).to(self.z.dtype))
+    def _mixture(self) -> Mixture:
+        """All posteriors, their latents in the order of ``latents.coded``: the Gaussian ones first."""
+        parts = self.everything.parts.values()
+        gaussians = [part for part in parts if isinstance(part, GaussianPosterior)]
+        nothing = next(iter(parts)).mode()[:, :0]
+        return Mixture(
+            torch.cat([nothing, *(part.mu for part in gaussians)], 1),
+            torch.cat([nothing, *(part.logvar for part in gaussians)], 1),
+            [part for part in parts if not isinstance(part, GaussianPosterior)],
+        )
+
+    @cached_property
+    def _values(self) -> tuple[Tensor, list[Tensor]]:
+        """The samples of the Gaussian latents (B, D), and those of each other group."""
+        columns = self.everything.paired_with(self.u)
+        gaussian = [u for part, u in columns if isinstance(part, GaussianPosterior)]
+        others = [u for part, u in columns if not isinstance(part, GaussianPosterior)]
+        return torch.cat([self.u[:, :0], *gaussian], 1), others
+
+
+def _wide(part: GroupPosterior) -> GroupPosterior:
+    """The posterior in float64, with a width in place of σ = 0."""
+    if isinstance(part, GaussianPosterior):
+        part = GaussianPosterior(part.mu, blur(part.mu, part.logvar))
+    return part.map(torch.Tensor.double)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _minibatch(model: VAE, batches: Batches, density: Density, samples: int) -> dict[str, float]:
@@ -226,8 +296,8 @@ def _minibatch(model: VAE, batches: Batches, density: Density, samples: int) -> 
 
 def _pass(
     model: VAE, batches: Iterable[Tensor], size: int, bar: Progress
-) -> tuple[list[Posterior], float, float, list[float]]:
-    """All posteriors, a block each, and the means of nll, KL and the latents' KLs."""
+) -> tuple[Posterior, float, float, list[float]]:
+    """The posterior of all observations, and the means of nll, KL and the latents' KLs."""
     shape: Posterior | None = None
 
     def blocks() -> Iterator[dict[str, FloatArray]]:
@@ -242,8 +312,7 @@ def _pass(
     assert shape is not None
     parameters = iter(whole.values())
     everything = shape.map(lambda old: torch.from_numpy(next(parameters)).to(old.device))
-    posteriors = [everything.map(itemgetter(slice(i, i + BATCH))) for i in range(0, size, BATCH)]
-    return posteriors, float(nll), float(kl), kl_dims.tolist()
+    return everything, float(nll), float(kl), kl_dims.tolist()
 
 
 def _critics(

@@ -23,14 +23,14 @@ from distaff.runs.load import load
 
 @dataclass(frozen=True)
 class Encoded:
-    """One pass over a data set: its codes, and for a VAE the two halves of the ELBO an observation.
+    """One pass over a data set: its codes, and for a VAE the two halves of the ELBO per observation.
 
     Args:
         codes: q(z|x) of all N observations.
         nll: (N,) −log p(x|z) at one sample of q(z|x).
         kl: (N,) KL(q(z|x) ‖ p(z)).
         kl_dims: (N, latents) KL(q(z_d|x) ‖ p(z_d)) of each latent, in the order of ``codes.names``.
-        deviations: (D,) of the real latents' usual priors; 1 unless told.
+        deviations: (D,) of the real latents' usual priors; 1 by default.
     """
 
     codes: Codes
@@ -60,17 +60,18 @@ def encode_run(folder: RunFolder, data: Dataset, progress: bool = True) -> Encod
     known = already_encoded(folder, data.fingerprint)
     if known is not None:
         return known
-    arrays = _arrays(load(folder.path), data, progress)
+    model = load(folder.path)
+    arrays = _arrays(model, data, progress)
     with atomic_file(folder.codes) as temporary:
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         save_file(contiguous, temporary, _key(folder, data.fingerprint))
-    return _encoded(arrays, _latents(folder))
+    return _encoded(arrays, model.model.latents)
 
 
 def already_encoded(folder: RunFolder, fingerprint: str) -> Encoded | None:
     """What an earlier call left for the same checkpoint and the data of this fingerprint, if anything."""
     arrays = _read_cache(folder.codes, _key(folder, fingerprint))
-    return None if arrays is None else _encoded(arrays, _latents(folder))
+    return None if arrays is None else _encoded(arrays, folder.read().model.latents)
 
 
 def encode(model: Representation, data: Dataset, progress: bool = True) -> Encoded:
@@ -89,17 +90,13 @@ def _encoded(arrays: Mapping[str, FloatArray], latents: LatentSpace) -> Encoded:
     return Encoded(codes_from(arrays), nll, kl, kl_dims, latents.deviations)
 
 
-def _latents(folder: RunFolder) -> LatentSpace:
-    return folder.read().model.latents
-
-
 def _key(folder: RunFolder, fingerprint: str) -> dict[str, str]:
     return {"step": str(trained_steps(folder)), "data": fingerprint}
 
 
 def trained_steps(folder: RunFolder) -> int:
     """The step of the run's newest good checkpoint."""
-    return int(find(folder.checkpoints, warn)[1].get("step", 0))
+    return find(folder.checkpoints, warn)[1].step
 
 
 def _read_cache(path: Path, key: Mapping[str, str]) -> dict[str, FloatArray] | None:

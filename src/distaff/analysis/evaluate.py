@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,8 @@ AUTOMATIC = "factor_vae_score"
 """What a run is scored by when nothing else is asked for."""
 
 
-def evaluate_path(
-    path: str | Path,
+def evaluate_run(
+    run: str | Path,
     *,
     metrics: str = "auto",
     factor_bins: int | None = None,
@@ -32,7 +33,7 @@ def evaluate_path(
     """Score a run over its whole data set, or the codes of a file from any framework.
 
     Args:
-        path: a run folder; an npz file with means, optional logvars and factors; or an npy file of means.
+        run: a run folder; an npz file with means, optional logvars and factors; or an npy file of means.
         metrics: default, all, or names such as mig,dci; auto is the FactorVAE score of a run and the default
             table of a file.
         factor_bins: bin real-valued factors into this many classes, for metrics that need classes.
@@ -41,41 +42,16 @@ def evaluate_path(
         out: where the scores go as JSON; by default scores.json in a run folder.
         progress: show what is going on.
     """
-    is_codes = Path(path).suffix.lower() in (".npz", ".npy")
-    if Path(path).is_file() and not is_codes:
-        raise DistaffError(f"{path} is neither a run folder nor a file of codes: those end in .npz or .npy.")
-    if is_codes and not Path(path).is_dir():
-        chosen = "default" if metrics == "auto" else metrics
-        return evaluate_file(
-            path, metrics=chosen, factor_bins=factor_bins, bootstrap=bootstrap, seed=seed, out=out
-        )
-    return evaluate_run(
-        path,
-        metrics=metrics,
-        factor_bins=factor_bins,
-        bootstrap=bootstrap,
-        seed=seed,
-        out=out,
-        progress=progress,
-    )
-
-
-def evaluate_run(
-    run: str | Path,
-    *,
-    metrics: str = "auto",
-    factor_bins: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-    out: str | Path | None = None,
-    progress: bool = True,
-) -> Evaluation:
-    """Score a run over its whole data set and write ``scores.json``; arguments as of ``evaluate_path``."""
     folder = RunFolder(Path(run))
+    how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "seed": seed}
+    if not folder.path.is_dir() and folder.path.suffix.lower() in (".npz", ".npy"):
+        chosen = "default" if metrics == "auto" else metrics
+        return evaluate_file(folder.path, metrics=chosen, out=out, **how)
+    if folder.path.is_file():
+        raise DistaffError(f"{run} is neither a run folder nor a file of codes: those end in .npz or .npy.")
     data = open_data(folder)
     began = time.monotonic()
-    encoded = encode_run(folder, data, progress)
-    evaluation = evaluate_encoded(encoded, data, metrics, factor_bins, bootstrap, seed)
+    evaluation = evaluate_encoded(encode_run(folder, data, progress), data, metrics, **how)
     step = trained_steps(folder)
     known = Scores.read(folder.scores).at(step) if out is None else Scores(step)
     known = known.plus(evaluation, Setup(seed=seed, factor_bins=factor_bins)).spent(time.monotonic() - began)
@@ -83,25 +59,19 @@ def evaluate_run(
     return evaluation
 
 
-def evaluate_encoded(
-    encoded: Encoded,
-    data: Dataset,
-    metrics: str = "auto",
-    factor_bins: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Evaluation:
-    """For a VAE reconstruction error and KL over the whole set; then metrics, with the factors that vary."""
+def evaluate_encoded(encoded: Encoded, data: Dataset, metrics: str = "auto", **how: Any) -> Evaluation:
+    """For a VAE reconstruction error and KL over the whole set; then metrics, with the factors that vary.
+
+    Args:
+        encoded: the codes.
+        data: what they are of.
+        metrics: as of ``evaluate_run``.
+        **how: ``factor_bins``, ``bootstrap`` and ``seed``, as of ``evaluate_run``.
+    """
     own, auto = elbo(encoded), metrics == "auto"
-    found = evaluate_scores(
-        encoded.standard_codes,
-        varied_factors(data),
-        metrics=AUTOMATIC if auto else metrics,
-        factor_bins=factor_bins,
-        bootstrap=bootstrap,
-        seed=seed,
-        strict=False if auto else None,
-    )
+    chosen, strict = (AUTOMATIC, False) if auto else (metrics, None)
+    factors = varied_factors(data)
+    found = evaluate_scores(encoded.standard_codes, factors, metrics=chosen, strict=strict, **how)
     return Evaluation(own.scores + found.scores, {**own.skipped, **found.skipped})
 
 

@@ -18,10 +18,9 @@ from distaff.foundation.files import write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder
+from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.latent_names import read_names, titled
 from distaff.runs.load import load, open_data
-from distaff.runs.log import read_log
 
 
 def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool = True) -> Path:

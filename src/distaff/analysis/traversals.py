@@ -44,11 +44,10 @@ def traversals(
     top: int | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Figure:
-    """One row a latent, sorted by KL if there is one, with some originals and reconstructions on top.
+    """One row per latent, sorted by KL if there is one, with some originals and reconstructions on top.
 
-    ``names`` are those that people gave to latents.
-
-    A discrete latent's row shows its classes, and what is left of it stays white.
+    ``names`` are those that people gave to latents. A discrete latent's row shows its classes, and
+    what is left of it stays white.
     """
     if len(data.shape) != 3:
         raise DistaffError(f"traversals are drawn of images, and {data.name} holds vectors.")
@@ -66,8 +65,7 @@ def traversals(
         drawable(model.traverse(start.numpy(), values=values)),
         kinds,
         values,
-        originals=some,
-        reconstructions=drawable(model.reconstruct(some)),
+        above=(some, drawable(model.reconstruct(some))),
         sort_by=kl,
         top=top,
     )

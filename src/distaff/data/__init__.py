@@ -1,7 +1,14 @@
 """Where observations come from: one file per data set, each with a ``load() -> Dataset``.
 
-To add a data set, write one file here with ``load()`` and ``ABOUT``: it is found by being there, its options
-are the arguments of ``load``, and ``distaff.data.NAME.load()`` opens it.
+- ``open_dataset`` opens any by name, file or folder; ``names`` lists those with names, and
+  ``distaff.data.NAME.load()`` opens one of them (its ``ABOUT`` says what it is).
+- ``from_array``, ``from_torch``, ``from_hugging_face`` make a ``Dataset`` of what you have.
+- ``BitImages``, ``ByteImages``, ``FloatImages`` are the ``Images`` that a ``Dataset`` can hold.
+- ``split``, ``some``, ``some_rows``, ``without`` take parts of one; ``measure_strokes`` measures drawn
+  characters.
+
+To add a data set, write one file here with ``load()`` and an ``ABOUT = About(...)``: it is found by being
+there, and the arguments of ``load`` are its options.
 
 >>> import distaff
 >>> distaff.data.pinwheel.load(count=80)
@@ -16,22 +23,27 @@ from types import ModuleType
 from typing import Any
 
 from distaff.data import arrays, folders
+from distaff.data.about import About
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
-from distaff.data.frameworks import from_torch
+from distaff.data.frameworks import from_hugging_face, from_torch
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
 from distaff.data.sizes import resized
 from distaff.data.splits import some, some_rows, split, without
+from distaff.data.strokes import measure_strokes
 from distaff.foundation.errors import DistaffError, unknown
 
 __all__ = [
+    "About",
     "BitImages",
     "ByteImages",
     "Dataset",
     "FloatImages",
     "Images",
     "from_array",
+    "from_hugging_face",
     "from_torch",
+    "measure_strokes",
     "names",
     "open_dataset",
     "some",
@@ -48,6 +60,10 @@ def __getattr__(name: str) -> ModuleType:
     raise AttributeError(f"module 'distaff.data' has no attribute {name!r}")
 
 
+def __dir__() -> list[str]:
+    return [*__all__, *names()]
+
+
 def names() -> tuple[str, ...]:
     """The data sets known by name: the files of this folder that describe themselves in an ``ABOUT``."""
     modules = (module.name for module in iter_modules(__path__))
@@ -62,6 +78,12 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
         file: for a known name, where the official file is, instead of the built-in images or the usual place.
         options: what that data set's ``load`` takes beside, such as ``part="test"``; ``resize=64`` scales the
             images of any.
+
+    Returns:
+        The data set.
+
+    >>> open_dataset("pinwheel", count=80)
+    pinwheel: 80 × (2,), arm 4
     """
     path = Path(spec)
     if str(spec) in names():

@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from distaff.data.reading import ROWS, whole
 from distaff.foundation.errors import DistaffError
 
 LARGEST = 16 << 30
@@ -46,7 +47,7 @@ class Archive:
     def __contains__(self, name: str) -> bool:
         return name in self.names
 
-    def blocks(self, name: str, rows: int = 4096) -> Iterator[NDArray[Any]]:
+    def blocks(self, name: str, rows: int = ROWS) -> Iterator[NDArray[Any]]:
         """The array ``name`` in blocks of ``rows`` rows, decompressed as they are asked for."""
         with self._member(name) as (file, header):
             if header.fortran and len(header.shape) > 1:
@@ -72,6 +73,11 @@ class Archive:
         """The shape of the array ``name``, from its header alone."""
         with self._member(name) as (_, header):
             return header.shape
+
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """The type of the array ``name``, from its header alone."""
+        with self._member(name) as (_, header):
+            return header.dtype
 
     @contextmanager
     def _member(self, name: str) -> Iterator[tuple[IO[bytes], "_Header"]]:
@@ -107,14 +113,5 @@ class Archive:
 @contextmanager
 def open_npz(path: Path) -> Iterator[Archive]:
     """Open an ``.npz``; whatever is wrong with its bytes comes out as one sentence."""
-    try:
-        with zipfile.ZipFile(path) as file:
-            yield Archive(path, file)
-    except FileNotFoundError as problem:
-        raise DistaffError(f"there is no file {path}.") from problem
-    except DistaffError:
-        raise
-    except Exception as problem:  # readers fed damaged bytes raise whatever they happen to meet
-        raise DistaffError(
-            f"{path} is not a whole .npz file ({problem}): fetch or save it again."
-        ) from problem
+    with whole(path, ".npz file"), zipfile.ZipFile(path) as file:
+        yield Archive(path, file)

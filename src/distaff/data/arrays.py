@@ -1,7 +1,6 @@
 """Data of your own: an array in memory, or in an ``.npz``, ``.npy`` or HDF5 file."""
 
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,14 +11,15 @@ from distaff.codes import as_array
 from distaff.data.archives import open_npz
 from distaff.data.cache import cached
 from distaff.data.dataset import Dataset
-from distaff.data.hdf5 import copy_rows, mapped, member, open_hdf5
+from distaff.data.hdf5 import mapped, member, open_hdf5
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
+from distaff.data.reading import copy_blocks, rows_of, short_hash, whole
 from distaff.data.sizes import resized
 from distaff.foundation.errors import DistaffError
 
 Channels = Literal["auto", "first", "last"]
 BLOCK = 1 << 24
-"""Values looked at a time when a large array is checked."""
+"""Values per block in which a large array is checked."""
 
 
 def from_array(
@@ -35,9 +35,15 @@ def from_array(
         images: (N, H, W), (N, H, W, C) or (N, C, H, W) with values 0–255, 0–1 or booleans; or vectors (N, D).
         factors: (N, K) or (N,). Whole numbers and strings are classes, numbered in order; other numbers are
             real-valued factors (size 0).
-        names: one name a factor.
+        names: one name per factor.
         channels: which axis holds the channels, where the shape leaves it open.
         name: what messages call it.
+
+    Returns:
+        N observations with K factors.
+
+    >>> from_array(np.zeros((4, 8, 8)), [7, 9, 7, 9], ["digit"], name="mine")
+    mine: 4 × (1, 8, 8), digit 2
     """
     data = Dataset(_observations(as_array(images), channels, name), name=name)
     if factors is None:
@@ -75,7 +81,7 @@ def load(
             or a ``.npy`` of images, which is memory-mapped.
         key: what the array of images is called.
         channels: which axis holds the channels, where the shape leaves it open.
-        resize: scale the images to this many pixels a side.
+        resize: scale the images to this many pixels per side.
     """
     path = Path(file)
     names: NDArray[Any] | None = None
@@ -111,24 +117,19 @@ def _from_hdf5(path: Path, key: str) -> tuple[NDArray[Any], NDArray[Any] | None,
         images = mapped(path, source)
         if images is None:
             stat = path.stat()
-            state = f"{path.resolve()} {key} {stat.st_size} {stat.st_mtime_ns}"
-            digest = hashlib.sha256(state.encode()).hexdigest()[:16]
+            state = short_hash(f"{path.resolve()} {key} {stat.st_size} {stat.st_mtime_ns}")
             images = cached(
-                f"hdf5-{digest}",
+                f"hdf5-{state}",
                 source.shape,
-                lambda array: copy_rows(source, array, f"reading {path.name}"),
+                lambda array: copy_blocks(rows_of(source), array, f"reading {path.name}"),
                 source.dtype,
             )
     return images, factors, names
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    try:
+    with whole(path, ".npy file of plain numbers"):
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError as problem:
-        raise DistaffError(f"there is no file {path}.") from problem
-    except Exception as problem:  # the reader fed damaged bytes raises whatever it happens to meet
-        raise DistaffError(f"{path} is not a whole .npy file of plain numbers ({problem}).") from problem
     return array
 
 
@@ -179,7 +180,9 @@ def _channels_last(shape: tuple[int, ...], channels: Channels) -> bool:
 def _extent(array: NDArray[Any], name: str) -> tuple[float, float, bool]:
     """The smallest and largest value, and whether all are whole numbers; not a number is an error."""
     low, high, whole = np.inf, -np.inf, True
-    for start, block in _blocks(array):
+    rows = max(1, BLOCK * len(array) // array.size)
+    for start in range(0, len(array), rows):
+        block = array[start : start + rows]
         if array.dtype.kind == "f":
             if not np.isfinite(block).all():
                 row = start + int(np.argwhere(~np.isfinite(block))[0][0])
@@ -189,12 +192,6 @@ def _extent(array: NDArray[Any], name: str) -> tuple[float, float, bool]:
             whole = whole and bool((block == np.floor(block)).all())
         low, high = min(low, float(block.min())), max(high, float(block.max()))
     return low, high, whole
-
-
-def _blocks(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    rows = max(1, BLOCK * len(array) // array.size)
-    for start in range(0, len(array), rows):
-        yield start, array[start : start + rows]
 
 
 def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:

@@ -1,6 +1,5 @@
 """Cars3D: 183 cars, each rendered from 24 azimuths and 4 elevations."""
 
-import hashlib
 import io
 import tarfile
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
 from distaff.data.locations import find, folder_of
+from distaff.data.reading import short_hash, whole
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress
 
@@ -50,11 +50,10 @@ def load(file: str | Path | None = None) -> Dataset:
     folder = sorted(place.rglob("car_*_mesh.mat")) if place.is_dir() else []
     if folder:
         facts = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in folder]
-        state = hashlib.sha256("\n".join([str(place.resolve()), *facts]).encode()).hexdigest()
-        meshes = _from_folder(folder)
+        state, meshes = short_hash(str(place.resolve()), *facts), _from_folder(folder)
     else:
         archive = find("cars3d", ABOUT, file, ABOUT.files[0].name)
-        state, meshes = hash_of(archive), _from_tar(archive)
+        state, meshes = hash_of(archive)[:16], _from_tar(archive)
     sizes = (4, 24, CARS)
 
     def build(images: NDArray[Any]) -> None:
@@ -67,29 +66,25 @@ def load(file: str | Path | None = None) -> Dataset:
         if count != CARS:
             raise DistaffError(f"{place} holds {count} files car_NNN_mesh.mat, not {CARS}: fetch it again.")
 
-    images = cached(f"cars3d-{state[:16]}", (4 * 24 * CARS, 64, 64, 3), build)
+    images = cached(f"cars3d-{state}", (4 * 24 * CARS, 64, 64, 3), build)
     return Dataset(ByteImages(images, channels_last=True), grid(sizes), NAMES, sizes, name="cars3d")
 
 
 def _from_folder(paths: list[Path]) -> Iterator[tuple[str, bytes]]:
     for path in paths:
-        try:
-            yield str(path), path.read_bytes()
-        except OSError as problem:
-            raise DistaffError(f"{path} cannot be read ({problem.strerror}).") from problem
+        with whole(path, "MATLAB file"):
+            content = path.read_bytes()
+        yield str(path), content
 
 
 def _from_tar(path: Path) -> Iterator[tuple[str, bytes]]:
-    try:
-        with tarfile.open(path) as archive:
-            found = {}
-            for info in archive:
-                name = info.name.rpartition("/")[2]
-                if info.isfile() and name.startswith("car_") and name.endswith("_mesh.mat"):
-                    file = archive.extractfile(info) if info.size < 1 << 28 else None
-                    found[name] = b"" if file is None else file.read()
-    except (tarfile.TarError, EOFError, OSError) as problem:
-        raise DistaffError(f"{path} is not a whole tar archive ({problem}): fetch it again.") from problem
+    found = {}
+    with whole(path, "tar archive"), tarfile.open(path) as archive:
+        for info in archive:
+            name = info.name.rpartition("/")[2]
+            if info.isfile() and name.startswith("car_") and name.endswith("_mesh.mat"):
+                file = archive.extractfile(info) if info.size < 1 << 28 else None
+                found[name] = b"" if file is None else file.read()
     yield from sorted(found.items())
 
 
@@ -98,14 +93,10 @@ def _views(label: str, data: bytes) -> NDArray[np.uint8]:
     from scipy.io import loadmat, whosmat
 
     stream: Any = io.BytesIO(data)
-    try:
+    with whole(label, "MATLAB file"):
         if ("im", MESH, "uint8") not in whosmat(stream):
             raise DistaffError(f"{label} has no array 'im' of bytes {MESH}: it is not a car of Cars3D.")
         mesh = loadmat(stream, variable_names=["im"])["im"]
-    except DistaffError:
-        raise
-    except Exception as problem:  # the reader fed damaged bytes raises whatever it happens to meet
-        raise DistaffError(f"{label} is not a whole MATLAB file ({problem}): fetch it again.") from problem
     views = np.ascontiguousarray(mesh.transpose(4, 3, 0, 1, 2)).reshape(-1, 128, 128, 3)
     small = [np.asarray(Image.fromarray(view).resize((64, 64), Image.Resampling.LANCZOS)) for view in views]
     return np.stack(small).reshape(4, 24, 64, 64, 3)

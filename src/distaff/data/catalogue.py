@@ -48,11 +48,11 @@ def info(name: str) -> str:
 
 
 def fetch(name: str, files: Sequence[str] = (), mirror: str | None = None) -> list[Path]:
-    """Download the official files of a data set into its folder, going on where an earlier try broke off.
+    """Download the official files of a data set into its folder, resuming where an earlier try broke off.
 
     Args:
         name: the data set.
-        files: which of its files; without it all but the extra ones.
+        files: which of its files; by default all but the extra ones.
         mirror: an address to get them from instead of the authors', ending in a slash.
     """
     facts = about(name)
@@ -76,12 +76,15 @@ def fetch(name: str, files: Sequence[str] = (), mirror: str | None = None) -> li
     return fetched
 
 
+State = Literal["whole", "damaged", "absent", "here", "unknown"]
+
+
 @dataclass(frozen=True)
 class FileState:
     """One official file on this machine: ``unknown`` is a file that is there but has no published hash."""
 
     path: Path
-    state: Literal["whole", "damaged", "absent", "here", "unknown"]
+    state: State
 
     def __str__(self) -> str:
         return f"{self.path}: {self.state}"
@@ -99,9 +102,7 @@ def _states(name: str, check: bool) -> list[FileState]:
     ]
 
 
-def _state(
-    path: Path, file: RemoteFile, check: bool
-) -> Literal["whole", "damaged", "absent", "here", "unknown"]:
+def _state(path: Path, file: RemoteFile, check: bool) -> State:
     if not path.is_file():
         return "absent"
     if not check:
@@ -121,6 +122,5 @@ def _availability(name: str) -> str:
     if about(name).built_in:
         return "built in"
     folder = folder_of(name)
-    return (
-        f"in {folder}" if folder.is_dir() and any(folder.iterdir()) else f"not here; looked for in {folder}"
-    )
+    here = folder.is_dir() and any(folder.iterdir())
+    return f"in {folder}" if here else f"not here; looked for in {folder}"

@@ -12,7 +12,7 @@ from distaff.data.decoding import decoded
 from distaff.data.images import ByteImages, IntArray
 from distaff.data.locations import find
 from distaff.data.pictures import Pictures, open_pictures
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, unknown
 
 ABOUT = About(
     summary="Faces of celebrities in colour, aligned, with 40 yes-or-no attributes and a partition.",
@@ -52,7 +52,7 @@ def load(
         skip_bad: leave out images that do not decode, instead of stopping at the first.
     """
     if part not in PARTS:
-        raise DistaffError(f"celeba has the parts {', '.join(PARTS)}, not {part!r}.")
+        raise unknown("part of celeba", part, PARTS)
     names, attributes, columns = _attributes(find("celeba", ABOUT, file, "list_attr_celeba.txt"))
     partition = _numbers(find("celeba", ABOUT, file, "list_eval_partition.txt"), names)
     if identity:

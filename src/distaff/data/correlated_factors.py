@@ -19,8 +19,11 @@ def from_joint(
         data: rows with known factors.
         names: M factors.
         joint: their joint probabilities (size₁, …, size_M), up to a constant.
-        count: how many rows, with replacement; as many as ``data`` has, if not given.
+        count: how many rows, with replacement; by default as many as ``data`` has.
         seed: of the random numbers.
+
+    Returns:
+        ``count`` rows of ``data``.
     """
     classes = tuple(data.column(name).astype(np.int64) for name in names)
     sizes = tuple(data.sizes[data.names.index(name)] for name in names)
@@ -48,6 +51,23 @@ def correlated(
     """Tie two factors together: p(a, b) ∝ exp(−(a − b)² / 2·width²), both factors running from 0 to 1.
 
     The smaller ``width``, the stronger the tie (Träuble et al. 2021, Eq. 1: widths of 0.1 to 0.7).
+
+    Args:
+        data: rows with known factors.
+        first: a factor.
+        second: another.
+        width: how far apart the two may lie.
+        count: how many rows, with replacement; by default as many as ``data`` has.
+        seed: of the random numbers.
+
+    Returns:
+        ``count`` rows of ``data``.
+
+    >>> from distaff.data import from_array
+    >>> square = from_array([[i, j] for i in range(5) for j in range(5)], np.indices((5, 5)).reshape(2, -1).T)
+    >>> tied = correlated(square, "factor0", "factor1", width=0.1, count=1000)
+    >>> bool(np.corrcoef(tied.factors.T)[0, 1] > 0.9)
+    True
     """
     for name in (first, second):
         data.column(name)

@@ -30,7 +30,7 @@ class Dataset:
     Args:
         images: the observations; ``images[indices]`` gives float32 (B, C, H, W) in [0, 1], or vectors (B, D).
         factors: (N, K) integer classes 0 … size-1, or real numbers in columns of size 0. ``None``: unknown.
-        names: one name a factor.
+        names: one name per factor.
         sizes: the number of classes of each factor; 0 for a real-valued one.
         factor_values: the real value of each class of each factor; ``None``: the classes themselves.
         name: what messages and run folders call it.
@@ -108,7 +108,19 @@ class Dataset:
 
         On a grid this is index arithmetic; elsewhere the rows are searched.
 
-        >>> data.sample(64, np.random.default_rng(0), fixed={"shape": 1})
+        Args:
+            count: how many indices.
+            rng: the random numbers.
+            fixed: the class of each factor that is held fixed.
+
+        Returns:
+            (count,) indices.
+
+        >>> from distaff.data import pinwheel
+        >>> data = pinwheel.load()
+        >>> rows = data.sample(64, np.random.default_rng(0), fixed={"arm": 1})
+        >>> set(data.column("arm")[rows].tolist())
+        {1}
         """
         fixed = dict(fixed or {})
         for name in fixed:
@@ -116,13 +128,15 @@ class Dataset:
         if not fixed:
             return rng.integers(0, len(self), count)
         if self.is_grid:
-            return np.ravel_multi_index(
-                tuple(
-                    self._classes(name, size, fixed, count, rng)
-                    for name, size in zip(self.names, self.sizes, strict=True)
-                ),
-                self.sizes,
+            for name, value in fixed.items():
+                size = self.sizes[self.names.index(name)]
+                if value not in range(size):
+                    raise DistaffError(f"factor {name!r} has classes 0 … {size - 1}, not {value}.")
+            classes = tuple(
+                np.full(count, fixed[name], np.int64) if name in fixed else rng.integers(0, size, count)
+                for name, size in zip(self.names, self.sizes, strict=True)
             )
+            return np.ravel_multi_index(classes, self.sizes)
         matching = np.flatnonzero(self.where(fixed))
         if not len(matching):
             raise DistaffError(f"no observation of {self.name} has {fixed}.")
@@ -131,7 +145,9 @@ class Dataset:
     def where(self, combination: Mapping[str, Condition]) -> NDArray[np.bool_]:
         """(N,) which observations meet all conditions: a class, several, or a function of the column.
 
-        >>> data.where({"digit": 7, "thickness": lambda t: t > 3})
+        >>> from distaff.data import toy_line
+        >>> toy_line.load(count=4).where({"point": lambda number: number > 1}).tolist()
+        [False, False, True, True]
         """
         matches = np.ones(len(self), bool)
         for name, condition in combination.items():
@@ -179,12 +195,3 @@ class Dataset:
     @property
     def _spread(self) -> Tensor:
         return self.images[np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))]
-
-    def _classes(
-        self, name: str, size: int, fixed: Mapping[str, float], count: int, rng: np.random.Generator
-    ) -> IntArray:
-        if name not in fixed:
-            return rng.integers(0, size, count)
-        if fixed[name] not in range(size):
-            raise DistaffError(f"factor {name!r} has classes 0 … {size - 1}, not {fixed[name]}.")
-        return np.full(count, fixed[name], dtype=np.int64)

@@ -1,6 +1,5 @@
 """Many image files decoded once into one memory-mapped array."""
 
-import hashlib
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from distaff.data.cache import cached
 from distaff.data.images import IntArray
 from distaff.data.pictures import Pictures, decode
+from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import cache_folder, write_json
 from distaff.foundation.progress import progress
@@ -31,11 +31,10 @@ def decoded(
         names: which of them, in this order.
         mode: ``"L"`` or ``"RGB"``.
         size: the (height, width) to scale to.
-        crop: first cut a square of this many pixels a side out of the middle.
+        crop: first cut a square of this many pixels per side out of the middle.
         skip_bad: leave files that do not decode black, and out of the rows, instead of stopping.
     """
-    choices = f"{pictures.state} {mode} {size} {crop} {skip_bad}"
-    key = hashlib.sha256("\n".join([choices, *names]).encode(errors="surrogateescape")).hexdigest()[:16]
+    key = short_hash(f"{pictures.state} {mode} {size} {crop} {skip_bad}", *names)
     memory = cache_folder() / f"pictures-{key}.json"
 
     def build(images: NDArray[Any]) -> None:

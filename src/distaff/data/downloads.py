@@ -1,4 +1,4 @@
-"""Downloads that are checked, and that go on where they broke off."""
+"""Downloads that are checked, and that resume where they broke off."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def download(url: str, target: Path, known_hash: str | None) -> Path:
     part = target.with_name(f"{target.name}.part")
 
     def fetch(address: str, output: str, _: Any) -> None:
-        _go_on(address, part)
+        _resume(address, part)
         part.replace(output)
 
     try:
@@ -39,7 +39,7 @@ def download(url: str, target: Path, known_hash: str | None) -> Path:
     return target
 
 
-def _go_on(url: str, part: Path) -> None:
+def _resume(url: str, part: Path) -> None:
     """Fetch what ``part`` lacks, from the start where the server cannot send the rest alone."""
     import requests
 
@@ -48,14 +48,14 @@ def _go_on(url: str, part: Path) -> None:
     with requests.get(url, headers=headers, stream=True, timeout=30) as answer:
         if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
             part.unlink()
-            return _go_on(url, part)
+            return _resume(url, part)
         answer.raise_for_status()
-        going_on = answer.status_code == requests.codes.partial_content
+        resumed = answer.status_code == requests.codes.partial_content
         length = int(answer.headers.get("Content-Length", 0))
         chunks = answer.iter_content(CHUNK)
-        with part.open("ab" if going_on else "wb") as file:
+        with part.open("ab" if resumed else "wb") as file:
             for chunk in progress(chunks, f"fetching {part.stem}", length // CHUNK + 1):
                 file.write(chunk)
-    if length and part.stat().st_size != length + (have if going_on else 0):
+    if length and part.stat().st_size != length + (have if resumed else 0):
         raise requests.ConnectionError("the connection broke off")
     return None

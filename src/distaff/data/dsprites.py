@@ -18,7 +18,7 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.hdf5 import member, open_hdf5
 from distaff.data.images import BitImages
-from distaff.foundation.errors import DistaffError
+from distaff.data.reading import copy_blocks, not_official, rows_of
 from distaff.foundation.progress import progress
 
 NAMES = ("shape", "scale", "orientation", "posX", "posY")
@@ -54,10 +54,8 @@ VALUES = (
     np.arange(32) / 31,
 )
 SIDE = 64
-ROWS = 8192
-"""Images read from a file at a time."""
 UNITS = 256
-"""Sub-pixel positions a pixel: vertices are snapped to multiples of 1/256."""
+"""Sub-pixel positions per pixel: vertices are snapped to multiples of 1/256."""
 
 
 def load(file: str | Path | None = None) -> Dataset:
@@ -144,29 +142,24 @@ def _read(file: Path, packed: NDArray[np.uint8]) -> None:
         with open_hdf5(file) as source:
             images, classes = member(source, "imgs"), member(source, "latents/classes")
             _check(file, images.shape, classes[:])
-            _pack(file, (images[start : start + ROWS] for start in range(0, COUNT, ROWS)), packed)
+            _pack(file, rows_of(images), packed)
     else:
         with open_npz(file) as archive:
             _check(file, archive.shape("imgs"), archive.array("latents_classes"))
-            _pack(file, archive.blocks("imgs", ROWS), packed)
+            _pack(file, archive.blocks("imgs"), packed)
 
 
 def _check(file: Path, shape: tuple[int, ...], classes: NDArray[Any]) -> None:
     if shape != (COUNT, SIDE, SIDE):
-        raise _not_official(file, f"its images are {shape}, not {(COUNT, SIDE, SIDE)}")
+        raise not_official(file, "dSprites", f"its images are {shape}, not {(COUNT, SIDE, SIDE)}")
     if not np.array_equal(classes, grid((1, *SIZES))):
-        raise _not_official(file, "its factors are not the full grid in order")
+        raise not_official(file, "dSprites", "its factors are not the full grid in order")
 
 
 def _pack(file: Path, blocks: Iterator[NDArray[Any]], packed: NDArray[np.uint8]) -> None:
-    starts = range(0, COUNT, ROWS)
-    for start, block in zip(starts, progress(blocks, "reading dSprites", len(starts)), strict=True):
+    def bits(block: NDArray[Any]) -> NDArray[np.uint8]:
         if block.dtype != np.uint8 or block.max() > 1:
-            raise _not_official(file, "a pixel is neither 0 nor 1")
-        packed[start : start + ROWS] = np.packbits(block.reshape(len(block), -1), axis=1)
+            raise not_official(file, "dSprites", "a pixel is neither 0 nor 1")
+        return np.packbits(block.reshape(len(block), -1), axis=1)
 
-
-def _not_official(file: Path, why: str) -> DistaffError:
-    return DistaffError(
-        f"{file} is not the official dSprites file: {why}; data of your own go into an .npz as 'images'."
-    )
+    copy_blocks(blocks, packed, "reading dSprites", bits)

@@ -11,6 +11,7 @@ from distaff.data.archives import open_npz
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
 from distaff.data.locations import find
+from distaff.data.reading import whole
 from distaff.foundation.errors import DistaffError
 
 NAMES = ("identity", "azimuth", "elevation", "lighting")
@@ -32,7 +33,7 @@ def load(file: str | Path | None = None, resize: int = 64) -> Dataset:
     Args:
         file: ``basel_face_renders.pth`` (a tensor of bytes (50, 21, 11, 11, 64, 64)), an ``.npz`` with such
             ``images`` or with (N, H, W) and perhaps ``factors``, or a folder of images.
-        resize: pixels a side to scale a folder's images to.
+        resize: pixels per side to scale a folder's images to.
     """
     place = Path(file) if file is not None else None
     if place is None or not place.is_dir():
@@ -57,11 +58,8 @@ def load(file: str | Path | None = None, resize: int = 64) -> Dataset:
 
 
 def _tensor(path: Path) -> torch.Tensor:
-    try:
+    with whole(path, "saved tensor"):
         tensor = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as problem:  # the reader fed damaged bytes raises whatever it happens to meet
-        reason = str(problem).partition("\n")[0]
-        raise DistaffError(f"{path} is not a saved tensor ({reason}): fetch it again.") from problem
     if not isinstance(tensor, torch.Tensor):
         raise DistaffError(f"{path} holds a {type(tensor).__name__}, not a tensor of images.")
     return tensor

@@ -2,17 +2,10 @@
 
 from pathlib import Path
 
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About
 from distaff.data.dataset import Dataset
-from distaff.data.idx import Part, load_idx
+from distaff.data.idx import Part, idx_files, load_idx
 
-_FOLDER = "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/"
-_HASHES = {
-    "train-images-idx3-ubyte.gz": "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-    "train-labels-idx1-ubyte.gz": "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-    "t10k-images-idx3-ubyte.gz": "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-    "t10k-labels-idx1-ubyte.gz": "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
-}
 ABOUT = About(
     summary="Garments in grey, 28×28: 60,000 to train on and 10,000 to test.",
     source="https://github.com/zalandoresearch/fashion-mnist",
@@ -21,7 +14,13 @@ ABOUT = About(
     count=60_000,
     shape=(1, 28, 28),
     factors={"garment": 10},
-    files=tuple(RemoteFile(name, _FOLDER, f"sha256:{digest}") for name, digest in _HASHES.items()),
+    files=idx_files(
+        "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
+        "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+        "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+        "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+        "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+    ),
 )
 
 

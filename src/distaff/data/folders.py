@@ -1,7 +1,6 @@
 """Images of your own in a folder, zip or tar, decoded once into a memory-mapped cache."""
 
 import csv
-import hashlib
 import json
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,6 +13,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded, or_skip
 from distaff.data.images import ByteImages
 from distaff.data.pictures import SUFFIXES, Pictures, kind_of, open_pictures
+from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import cache_folder, write_json
 from distaff.foundation.progress import progress
@@ -31,7 +31,7 @@ def load(
         folder: where to look, sub-folders included; a zip or tar of images will do.
         labels: ``"folders"`` makes the sub-folder's name a factor; a CSV file, with a heading, gives the
             images' names in its first column and a factor in each other.
-        resize: scale every image to this many pixels a side; without it all must have one size.
+        resize: scale every image to this many pixels per side; without it all must have one size.
         skip_bad: leave out files that do not decode, instead of stopping at the first.
     """
     place = Path(folder)
@@ -50,8 +50,7 @@ def load(
 
 def _scan(pictures: Pictures, resize: int | None, skip_bad: bool) -> tuple[list[str], str, tuple[int, int]]:
     """The files to use, their mode and their size; remembered, because looking into each takes a while."""
-    choices = hashlib.sha256(f"{pictures.state} {resize} {skip_bad}".encode()).hexdigest()[:16]
-    memory = cache_folder() / f"scan-{choices}.json"
+    memory = cache_folder() / f"scan-{short_hash(f'{pictures.state} {resize} {skip_bad}')}.json"
     try:
         names, mode, (height, width) = json.loads(memory.read_text())
         return names, mode, (height, width)

@@ -26,7 +26,7 @@ def from_torch(dataset: Any, names: Sequence[str] | None = None, channels: Chann
 
     Args:
         dataset: its items are images (tensors, arrays or PIL), or pairs of an image and a label or labels.
-        names: one name a label.
+        names: one name per label.
         channels: which axis holds the channels, where the shape leaves it open.
     """
     name = type(dataset).__name__

@@ -11,8 +11,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from distaff.data.reading import whole
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.progress import progress
 
 TIGHTEST = 1100
 """Times that compressed numbers may grow when they are unpacked: deflate reaches 1,032."""
@@ -21,17 +21,8 @@ TIGHTEST = 1100
 @contextmanager
 def open_hdf5(path: Path) -> Iterator[h5py.File]:
     """Open an HDF5 file; whatever is wrong with its bytes comes out as one sentence."""
-    try:
-        with h5py.File(path, "r") as file:
-            yield file
-    except FileNotFoundError as problem:
-        raise DistaffError(f"there is no file {path}.") from problem
-    except DistaffError:
-        raise
-    except Exception as problem:  # the library fed damaged bytes raises whatever it happens to meet
-        raise DistaffError(
-            f"{path} is not a whole HDF5 file ({problem}): fetch or save it again."
-        ) from problem
+    with whole(path, "HDF5 file"), h5py.File(path, "r") as file:
+        yield file
 
 
 def member(file: h5py.File, key: str) -> h5py.Dataset:
@@ -73,12 +64,6 @@ def _little_memory(room: int = 1 << 29) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def copy_rows(source: h5py.Dataset, target: NDArray[Any], title: str, rows: int = 4096) -> None:
-    """Fill ``target`` with the rows of ``source``, a block at a time."""
-    for start in progress(range(0, len(target), rows), title):
-        target[start : start + rows] = source[start : start + rows]
 
 
 def mapped(path: Path, array: h5py.Dataset) -> NDArray[Any] | None:

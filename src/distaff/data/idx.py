@@ -1,19 +1,18 @@
 """The idx format of MNIST and its relatives, and the data sets that come as four idx files."""
 
-import gzip
 import math
-import zlib
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.data.about import About
+from distaff.data.about import About, RemoteFile
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages
 from distaff.data.locations import find
-from distaff.foundation.errors import DistaffError
+from distaff.data.reading import open_unzipped, whole
+from distaff.foundation.errors import DistaffError, unknown
 
 Part = Literal["train", "test", "all"]
 BYTES = 0x08
@@ -27,35 +26,37 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     The format: two zero bytes, one for the type (8: bytes), one for the number of dimensions, each
     dimension as a big-endian 32-bit number, then the values.
     """
-    try:
-        with path.open("rb") as raw:
-            zipped = raw.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if zipped else path.open("rb") as file:
-            magic = file.read(4)
-            if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] != BYTES or not 1 <= magic[3] <= 4:
-                raise DistaffError(f"{path} is not an idx file of bytes: it begins with {magic.hex(' ')}.")
-            header = file.read(4 * magic[3])
-            if len(header) < 4 * magic[3]:
-                raise DistaffError(f"{path} ends in its header: fetch it again.")
-            shape = tuple(int(size) for size in np.frombuffer(header, ">u4"))
-            size = math.prod(shape)
-            if size > LARGEST:
-                raise DistaffError(f"{path} claims {size:,} bytes, more than is accepted of an idx file.")
-            data = file.read(size + 1)
-    except DistaffError:
-        raise
-    except (OSError, EOFError, zlib.error) as problem:
-        raise DistaffError(f"{path} is not a whole idx file ({problem}): fetch it again.") from problem
+    with whole(path, "idx file"), open_unzipped(path) as file:
+        magic = file.read(4)
+        if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] != BYTES or not 1 <= magic[3] <= 4:
+            raise DistaffError(f"{path} is not an idx file of bytes: it begins with {magic.hex(' ')}.")
+        header = file.read(4 * magic[3])
+        if len(header) < 4 * magic[3]:
+            raise DistaffError(f"{path} ends in its header: fetch it again.")
+        shape = tuple(int(size) for size in np.frombuffer(header, ">u4"))
+        size = math.prod(shape)
+        if size > LARGEST:
+            raise DistaffError(f"{path} claims {size:,} bytes, more than is accepted of an idx file.")
+        data = file.read(size + 1)
     if len(data) != size:
         raise DistaffError(f"{path} holds {len(data):,} values or more where its header says {size:,}.")
     return np.frombuffer(data, np.uint8).reshape(shape)
+
+
+def idx_files(folder: str, *digests: str) -> tuple[RemoteFile, ...]:
+    """The four files under an address, with the SHA-256 of the images and labels to train on and to test."""
+    names = (
+        f"{part}-{kind}-ubyte.gz" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
+    )
+    pairs = zip(names, digests, strict=True)
+    return tuple(RemoteFile(name, folder, f"sha256:{digest}") for name, digest in pairs)
 
 
 def load_idx(name: str, about: About, factor: str, folder: str | Path | None, part: Part) -> Dataset:
     """A data set of the four files ``{train,t10k}-{images-idx3,labels-idx1}-ubyte(.gz)``."""
     prefixes = {"train": ("train",), "test": ("t10k",), "all": ("train", "t10k")}
     if part not in prefixes:
-        raise DistaffError(f"{name} has the parts train, test and all, not {part!r}.")
+        raise unknown(f"part of {name}", part, prefixes)
     images, labels = zip(*(_pair(name, about, folder, prefix) for prefix in prefixes[part]), strict=True)
     pixels = images[0] if len(images) == 1 else np.concatenate(images)
     classes = np.concatenate(labels).astype(np.int64)

@@ -63,17 +63,27 @@ def is_single(indices: Indices) -> bool:
 
 
 class _Stored:
-    """What the stores share: N rows of one array, and turning indices into a batch."""
+    """What the stores share: N rows of one array, and turning indices into a batch.
 
-    def __init__(self, rows: NDArray[Any], shape: Shape) -> None:
+    Args:
+        rows: (N, ...) as they are kept.
+        shape: of one observation; that of a row by default.
+        channels_last: whether rows are (H, W, C), which a batch brings to (C, H, W).
+    """
+
+    def __init__(self, rows: NDArray[Any], shape: Shape | None = None, channels_last: bool = False) -> None:
         self.rows = np.asarray(rows)
-        self.shape = shape
+        own = self.rows.shape[1:]
+        self.shape = shape or ((own[2], *own[:2]) if channels_last else own)
+        self.channels_last = channels_last
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, indices: Indices) -> Tensor:
         batch = self._floats(self.rows.take(as_rows(indices, len(self)), axis=0))
+        if self.channels_last:
+            batch = batch.permute(0, 3, 1, 2)
         return batch[0] if is_single(indices) else batch
 
     def _floats(self, rows: NDArray[Any]) -> Tensor:
@@ -81,7 +91,7 @@ class _Stored:
 
 
 class BitImages(_Stored):
-    """Black-and-white images, eight pixels a byte: ``packed`` is ``np.packbits`` of each (C, H, W), flat."""
+    """Black-and-white images, eight pixels per byte: ``packed`` is ``np.packbits`` of each flat (C, H, W)."""
 
     def __init__(self, packed: NDArray[np.uint8], shape: Shape) -> None:
         if packed.ndim != 2 or packed.shape[1] != (math.prod(shape) + 7) // 8:
@@ -109,29 +119,23 @@ class ByteImages(_Stored):
     def __init__(self, images: NDArray[np.uint8], channels_last: bool = False, white: int = 255) -> None:
         if images.ndim != 4 or images.dtype != np.uint8:
             raise DistaffError(f"byte images must be uint8 (N, C, H, W), not {images.dtype} {images.shape}.")
-        _, *shape = images.shape
-        super().__init__(images, (shape[2], *shape[:2]) if channels_last else tuple(shape))
-        self.channels_last = channels_last
+        super().__init__(images, channels_last=channels_last)
         self.white = white
 
     def _floats(self, rows: NDArray[Any]) -> Tensor:
         values = rows.astype(np.float32)
         values /= self.white
-        batch = torch.from_numpy(values)
-        return batch.permute(0, 3, 1, 2) if self.channels_last else batch
+        return torch.from_numpy(values)
 
 
 class FloatImages(_Stored):
     """Float observations as they are: images (N, C, H, W) in [0, 1], or vectors (N, D)."""
 
     def __init__(self, values: NDArray[np.floating[Any]], channels_last: bool = False) -> None:
-        _, *shape = values.shape
-        super().__init__(values, (shape[2], *shape[:2]) if channels_last else tuple(shape))
-        self.channels_last = channels_last
+        super().__init__(values, channels_last=channels_last)
 
     def _floats(self, rows: NDArray[Any]) -> Tensor:
-        batch = torch.from_numpy(rows.astype(np.float32, copy=False))
-        return batch.permute(0, 3, 1, 2) if self.channels_last else batch
+        return torch.from_numpy(rows.astype(np.float32, copy=False))
 
 
 class Chosen:

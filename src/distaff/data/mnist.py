@@ -4,18 +4,11 @@ from pathlib import Path
 from typing import Literal
 
 from distaff.data import strokes
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About
 from distaff.data.dataset import Dataset
-from distaff.data.idx import Part, load_idx
+from distaff.data.idx import Part, idx_files, load_idx
 from distaff.foundation.errors import unknown
 
-_FOLDER = "https://ossci-datasets.s3.amazonaws.com/mnist/"
-_HASHES = {
-    "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-    "train-labels-idx1-ubyte.gz": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-    "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-    "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-}
 ABOUT = About(
     summary="Handwritten digits in grey, 28×28: 60,000 to train on and 10,000 to test.",
     source="https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -24,7 +17,13 @@ ABOUT = About(
     count=60_000,
     shape=(1, 28, 28),
     factors={"digit": 10},
-    files=tuple(RemoteFile(name, _FOLDER, f"sha256:{digest}") for name, digest in _HASHES.items()),
+    files=idx_files(
+        "https://ossci-datasets.s3.amazonaws.com/mnist/",
+        "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+        "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+        "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+        "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+    ),
 )
 
 

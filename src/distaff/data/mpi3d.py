@@ -12,8 +12,8 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
 from distaff.data.locations import find
-from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.progress import progress
+from distaff.data.reading import copy_blocks, not_official
+from distaff.foundation.errors import unknown
 
 _FOLDER = "https://storage.googleapis.com/mpi3d_disentanglement_dataset/"
 NAMES = (
@@ -27,6 +27,7 @@ NAMES = (
 )
 SIZES = (6, 6, 2, 3, 3, 40, 40)
 COUNT = 1_036_800
+VARIANTS = ("toy", "realistic", "real")
 ABOUT = About(
     summary="A robot arm with an object, 64×64 RGB, as toy, realistic or real images: seven factors.",
     source="https://github.com/rr-learning/disentanglement_dataset",
@@ -50,24 +51,16 @@ def load(file: str | Path | None = None, variant: Literal["toy", "realistic", "r
         file: the official ``.npz``, or the folder that holds it.
         variant: which of the three to look for where ``file`` does not name it.
     """
-    known = ("toy", "realistic", "real")
-    if variant not in known:
-        raise unknown("variant of mpi3d", variant, known)
+    if variant not in VARIANTS:
+        raise unknown("variant of mpi3d", variant, VARIANTS)
     path = find("mpi3d", ABOUT, file, f"mpi3d_{variant}.npz")
 
     def build(images: NDArray[Any]) -> None:
         with open_npz(path) as archive:
-            if archive.shape("images") != images.shape:
-                raise DistaffError(
-                    f"{path} is not an official MPI3D file: its images are {archive.shape('images')},"
-                    f" not {images.shape}."
-                )
-            starts = range(0, COUNT, 4096)
-            blocks = progress(archive.blocks("images", 4096), "reading MPI3D", len(starts))
-            for start, block in zip(starts, blocks, strict=True):
-                if block.dtype != np.uint8:
-                    raise DistaffError(f"{path} is not an official MPI3D file: its images are {block.dtype}.")
-                images[start : start + 4096] = block
+            shape, dtype = archive.shape("images"), archive.dtype("images")
+            if shape != images.shape or dtype != np.uint8:
+                raise not_official(path, "MPI3D", f"its images are {dtype} {shape}, not uint8 {images.shape}")
+            copy_blocks(archive.blocks("images"), images, "reading MPI3D")
 
     images = cached(f"mpi3d-{hash_of(path)[:16]}", (COUNT, 64, 64, 3), build)
     return Dataset(ByteImages(images, channels_last=True), grid(SIZES), NAMES, SIZES, name=path.stem)

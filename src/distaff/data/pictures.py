@@ -1,6 +1,5 @@
 """Image files in a folder, a zip or a tar: listed, read without unpacking the archive, and decoded."""
 
-import hashlib
 import io
 import tarfile
 import zipfile
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
@@ -69,7 +69,7 @@ def decode(
         label: what a message calls it.
         mode: ``"L"`` (grey) or ``"RGB"``.
         size: scale to this (height, width).
-        crop: first cut a square of this many pixels a side out of the middle.
+        crop: first cut a square of this many pixels per side out of the middle.
     """
     with _opened(data, label) as image:
         picture = image.convert(mode)
@@ -112,45 +112,41 @@ def _folder(place: Path) -> Pictures:
         for path in place.rglob("*")
         if path.suffix.lower() in SUFFIXES and path.is_file()
     }
-    facts = [f"{name} {files[name].st_size} {files[name].st_mtime_ns}" for name in sorted(files)]
-
-    def read(name: str) -> bytes:
-        _check_size(name, files[name].st_size)
-        try:
-            return (place / name).read_bytes()
-        except OSError as problem:
-            raise DistaffError(f"{place / name} cannot be read ({problem.strerror}).") from problem
-
-    return Pictures(place, tuple(sorted(files)), _state(place, facts), read)
+    facts = {name: (stat.st_size, f"{stat.st_size} {stat.st_mtime_ns}") for name, stat in files.items()}
+    return _pictures(place, facts, lambda name: (place / name).read_bytes())
 
 
 def _zip(place: Path, archive: zipfile.ZipFile) -> Pictures:
     members = {info.filename: info for info in archive.infolist() if _is_picture(place, info.filename)}
-
-    def read(name: str) -> bytes:
-        _check_size(name, members[name].file_size)
-        try:
-            return archive.read(members[name])
-        except Exception as problem:  # a damaged member fails in zlib, in its checksum or in its header
-            raise DistaffError(f"{name} in {place} cannot be unpacked ({problem}).") from problem
-
-    facts = [f"{name} {members[name].CRC} {members[name].file_size}" for name in sorted(members)]
-    return Pictures(place, tuple(sorted(members)), _state(place, facts), read)
+    facts = {name: (info.file_size, f"{info.CRC} {info.file_size}") for name, info in members.items()}
+    return _pictures(place, facts, lambda name: archive.read(members[name]))
 
 
 def _tar(place: Path, bundle: tarfile.TarFile) -> Pictures:
     members = {info.name: info for info in bundle if info.isfile() and _is_picture(place, info.name)}
+    facts = {name: (info.size, f"{info.size} {info.mtime}") for name, info in members.items()}
 
     def read(name: str) -> bytes:
-        _check_size(name, members[name].size)
-        try:
-            file = bundle.extractfile(members[name])
-            return b"" if file is None else file.read()
-        except Exception as problem:  # a damaged member fails in zlib or in its header
-            raise DistaffError(f"{name} in {place} cannot be unpacked ({problem}).") from problem
+        file = bundle.extractfile(members[name])
+        return b"" if file is None else file.read()
 
-    facts = [f"{name} {members[name].size} {members[name].mtime}" for name in sorted(members)]
-    return Pictures(place, tuple(sorted(members)), _state(place, facts), read)
+    return _pictures(place, facts, read)
+
+
+def _pictures(place: Path, facts: dict[str, tuple[int, str]], read: Callable[[str], bytes]) -> Pictures:
+    """Files by name, each with its size and what changes when it is written again."""
+
+    def checked(name: str) -> bytes:
+        if facts[name][0] > LARGEST_FILE:
+            raise DistaffError(f"{name} has {facts[name][0]:,} bytes, too many to accept of one image.")
+        try:
+            return read(name)
+        except Exception as problem:  # a damaged member fails in zlib, in its checksum or in its header
+            raise DistaffError(f"{name} in {place} cannot be read ({problem}).") from problem
+
+    names = sorted(facts)
+    state = short_hash(str(place.resolve()), *(f"{name} {facts[name][1]}" for name in names))
+    return Pictures(place, tuple(names), state, checked)
 
 
 def _is_picture(place: Path, name: str) -> bool:
@@ -159,14 +155,3 @@ def _is_picture(place: Path, name: str) -> bool:
     if path.is_absolute() or ".." in path.parts or (path.parts and path.parts[0].endswith(":")):
         raise DistaffError(f"{place} holds the entry {name!r}, which points outside of it: it is not opened.")
     return path.suffix.lower() in SUFFIXES and not path.name.startswith("._")
-
-
-def _check_size(name: str, size: int) -> None:
-    if size > LARGEST_FILE:
-        raise DistaffError(f"{name} has {size:,} bytes, too many to accept of one image.")
-
-
-def _state(place: Path, facts: list[str]) -> str:
-    return hashlib.sha256(
-        "\n".join([str(place.resolve()), *facts]).encode(errors="surrogateescape")
-    ).hexdigest()[:16]

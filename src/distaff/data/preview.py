@@ -11,7 +11,7 @@ from distaff.foundation.errors import DistaffError
 
 
 def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
-    """One row of images a factor; random images where no factor is known; a scatter plot for vectors.
+    """One row of images per factor; random images where no factor is known; a scatter plot for vectors.
 
     On a grid a row varies its factor from the first class to the last around one random combination;
     elsewhere it shows a random observation of each class (or, of a real factor, in rising order).

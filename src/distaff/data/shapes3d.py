@@ -18,9 +18,9 @@ from distaff.data import shapes3d_renderer as scene
 from distaff.data.about import About, RemoteFile
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
-from distaff.data.hdf5 import copy_rows, member, open_hdf5
+from distaff.data.hdf5 import member, open_hdf5
 from distaff.data.images import ByteImages, Indices, as_rows, is_single
-from distaff.foundation.errors import DistaffError
+from distaff.data.reading import copy_blocks, not_official, rows_of
 from distaff.foundation.progress import progress
 
 NAMES = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")
@@ -96,18 +96,14 @@ def _read(file: Path) -> Dataset:
         with open_hdf5(file) as source:
             pixels, labels = member(source, "images"), member(source, "labels")
             if pixels.shape != images.shape or pixels.dtype != np.uint8:
-                raise _not_official(file, f"its images are {pixels.dtype} {pixels.shape}")
+                raise not_official(file, "3D Shapes", f"its images are {pixels.dtype} {pixels.shape}")
             expected = np.stack([table[k] for table, k in zip(VALUES, grid(SIZES).T, strict=True)], axis=1)
             if labels.shape != expected.shape or not np.allclose(labels[:], expected, atol=1e-6):
-                raise _not_official(file, "its labels are not the full grid in order")
-            copy_rows(pixels, images, "reading 3D Shapes")
+                raise not_official(file, "3D Shapes", "its labels are not the full grid in order")
+            copy_blocks(rows_of(pixels), images, "reading 3D Shapes")
 
     pixels = cached(f"shapes3d-{hash_of(file)[:16]}", (math.prod(SIZES), SIDE, SIDE, 3), copy)
     return Dataset(ByteImages(pixels, channels_last=True), grid(SIZES), NAMES, SIZES, VALUES, "shapes3d")
-
-
-def _not_official(file: Path, why: str) -> DistaffError:
-    return DistaffError(f"{file} is not the official 3D Shapes file: {why}; fetch it again.")
 
 
 def _render_all(layers: NDArray[np.float32]) -> None:

@@ -13,7 +13,7 @@ Floats = NDArray[np.floating[Any]]
 
 LAYERS = 4
 RAYS = 4
-"""Rays a pixel, in each direction."""
+"""Rays per pixel, in each direction."""
 HALF_ROOM, WALL_HEIGHT = 6.0, 2.6
 CAMERA_DISTANCE, CAMERA_HEIGHT, LOOK_AT_HEIGHT, FIELD_OF_VIEW = 7.0, 3.8, 1.05, 45.0
 LIGHT, LIGHT_RADIUS = np.array([-3.0, -4.5, 9.0], np.float32), 1.2

@@ -1,13 +1,10 @@
 """smallNORB: 50 toys of five kinds, photographed from 162 sides in six lights."""
 
-import gzip
 import hashlib
 import math
 import struct
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages, IntArray
 from distaff.data.locations import find
+from distaff.data.reading import ByteFile, open_unzipped, whole
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress
 
@@ -49,7 +47,7 @@ def load(file: str | Path | None = None, side: int = 64) -> Dataset:
 
     Args:
         file: the folder that holds the six ``smallnorb-*.mat`` files, gzipped or not.
-        side: pixels a side to scale the 96×96 photographs to.
+        side: pixels per side to scale the 96×96 photographs to.
     """
     paths = {
         (part, kind): find("smallnorb", ABOUT, file, f"{part}-{kind}.mat.gz", f"{part}-{kind}.mat")
@@ -95,11 +93,7 @@ def _classes(categories: Path, details: Path) -> IntArray:
 
 def _matrix(path: Path) -> NDArray[Any]:
     with _opened(path) as (file, shape, dtype):
-        size = math.prod(shape) * dtype.itemsize
-        data = file.read(size)
-        if len(data) != size:
-            raise DistaffError(f"{path} is shorter than its header says: fetch it again.")
-    return np.frombuffer(data, dtype).reshape(shape)
+        return _read(path, file, shape, dtype)
 
 
 def _pairs(path: Path) -> Iterator[NDArray[np.uint8]]:
@@ -108,27 +102,26 @@ def _pairs(path: Path) -> Iterator[NDArray[np.uint8]]:
         if len(shape) != 4 or shape[1:] != (2, 96, 96) or dtype != np.uint8:
             raise DistaffError(f"{path} holds {shape}, not pairs of 96×96 photographs.")
         for _ in range(shape[0]):
-            data = file.read(2 * 96 * 96)
-            if len(data) != 2 * 96 * 96:
-                raise DistaffError(f"{path} is shorter than its header says: fetch it again.")
-            yield np.frombuffer(data, np.uint8).reshape(2, 96, 96)
+            yield _read(path, file, shape[1:], dtype)
+
+
+def _read(path: Path, file: ByteFile, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    data = file.read(math.prod(shape) * dtype.itemsize)
+    if len(data) != math.prod(shape) * dtype.itemsize:
+        raise DistaffError(f"{path} is shorter than its header says: fetch it again.")
+    return np.frombuffer(data, dtype).reshape(shape)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[gzip.GzipFile | BufferedReader, tuple[int, ...], np.dtype[Any]]]:
+def _opened(path: Path) -> Iterator[tuple[ByteFile, tuple[int, ...], np.dtype[Any]]]:
     """The file after its header: the type's number, the number of dimensions, and at least three of them."""
-    try:
-        with path.open("rb") as raw:
-            zipped = raw.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if zipped else path.open("rb") as file:
-            header = file.read(8)
-            kind, dimensions = struct.unpack("<ii", header) if len(header) == 8 else (0, 0)
-            if kind not in DTYPES or not 1 <= dimensions <= 4:
-                raise DistaffError(f"{path} is not a smallNORB matrix: its header is unknown.")
-            sizes = file.read(4 * max(3, dimensions))
-            shape = struct.unpack(f"<{dimensions}i", sizes[: 4 * dimensions].ljust(4 * dimensions, b"\0"))
-            if min(shape) < 1 or math.prod(shape) > LARGEST:
-                raise DistaffError(f"{path} claims the shape {shape}, which cannot be.")
-            yield file, shape, DTYPES[kind]
-    except (OSError, EOFError, zlib.error) as problem:
-        raise DistaffError(f"{path} is not a whole smallNORB file ({problem}): fetch it again.") from problem
+    with whole(path, "smallNORB file"), open_unzipped(path) as file:
+        header = file.read(8)
+        kind, dimensions = struct.unpack("<ii", header) if len(header) == 8 else (0, 0)
+        if kind not in DTYPES or not 1 <= dimensions <= 4:
+            raise DistaffError(f"{path} is not a smallNORB matrix: its header is unknown.")
+        sizes = file.read(4 * max(3, dimensions))
+        shape = struct.unpack(f"<{dimensions}i", sizes[: 4 * dimensions].ljust(4 * dimensions, b"\0"))
+        if min(shape) < 1 or math.prod(shape) > LARGEST:
+            raise DistaffError(f"{path} claims the shape {shape}, which cannot be.")
+        yield file, shape, DTYPES[kind]

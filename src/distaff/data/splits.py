@@ -10,7 +10,20 @@ from distaff.foundation.errors import DistaffError
 
 
 def split(data: Dataset, test: float = 0.1, seed: int = 0) -> tuple[Dataset, Dataset]:
-    """Two parts without common rows: one to train on and a random share ``test`` to test on."""
+    """Two parts without common rows: one to train on and a random share to test on.
+
+    Args:
+        data: N observations.
+        test: the share of them to test on, between 0 and 1.
+        seed: of the random choice.
+
+    Returns:
+        The part to train on and the part to test on, each in the order of ``data``.
+
+    >>> from distaff.data import pinwheel
+    >>> [len(part) for part in split(pinwheel.load(), test=0.25)]
+    [300, 100]
+    """
     count = round(len(data) * test)
     if not 0 < count < len(data):
         raise DistaffError(f"a test share of {test} leaves nothing on one side of {len(data)} observations.")
@@ -20,19 +33,47 @@ def split(data: Dataset, test: float = 0.1, seed: int = 0) -> tuple[Dataset, Dat
 
 
 def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:
-    """``count`` random observations of a data set, always the same ones; all of them if that is None."""
+    """Random observations of a data set, always the same ones.
+
+    Args:
+        data: N observations.
+        count: how many; all of them if None or above N.
+        seed: of the random choice.
+
+    Returns:
+        min(count, N) observations in the order of ``data``.
+    """
     return data if count is None or count >= len(data) else data.subset(some_rows(len(data), count, seed))
 
 
 def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
-    """The numbers of ``count`` random observations out of ``size``, always the same ones, in order."""
+    """The numbers of random observations, always the same ones, in order.
+
+    Args:
+        size: how many observations there are.
+        count: how many of them to choose, at most ``size``.
+        seed: of the random choice.
+
+    Returns:
+        (count,) numbers from 0 to size − 1.
+
+    >>> some_rows(100, 3).tolist() == some_rows(100, 3).tolist()
+    True
+    """
     return np.sort(np.random.default_rng(seed).choice(size, min(count, size), replace=False))
 
 
 def without(data: Dataset, *combinations: Mapping[str, Condition]) -> tuple[Dataset, Dataset]:
     """The rows that meet none of the combinations, and those that meet at least one of them.
 
-    >>> kept, removed = without(data, {"shape": 2, "scale": [4, 5]}, {"posX": lambda x: x > 20})
+    Args:
+        data: rows with known factors.
+        combinations: each gives factors a class, several, or a function of their column.
+
+    >>> from distaff.data import pinwheel
+    >>> kept, removed = without(pinwheel.load(count=80), {"arm": [0, 1]}, {"arm": lambda arm: arm > 2})
+    >>> len(kept), len(removed)
+    (20, 60)
     """
     if not combinations or not all(combinations):
         raise DistaffError("say which combination of factors to remove, such as {'shape': 2}.")

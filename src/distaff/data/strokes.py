@@ -13,32 +13,25 @@ FINER = 4
 """Times finer than the pixels in which strokes are measured."""
 
 
-def measure(images: Images, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-    """(N, 2) the stroke thickness and the character width of each image, in pixels.
+def measure_strokes(images: Images, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """The stroke thickness and the character width of each image, in pixels.
 
     Thickness is twice the mean distance to the background along the middle of the stroke, in a four times
     finer image cut at half of its brightest value (as in Castro et al. 2019). Width is the stretch of
     columns that holds the middle 95% of the ink.
+
+    Args:
+        images: grey (1, H, W).
+        rows: (N,) which of them; all by default.
+
+    Returns:
+        (N, 2) thickness and width.
     """
     if len(images.shape) != 3 or images.shape[0] != 1:
         raise DistaffError(f"strokes are measured on grey images (1, H, W), not on {images.shape}.")
     numbers = range(len(images)) if rows is None else rows.tolist()
     pairs = [_measure(images[number][0].numpy()) for number in progress(numbers, "measuring strokes")]
     return np.array(pairs)
-
-
-def measured(data: Dataset) -> Dataset:
-    """``data`` with the real-valued factors ``thickness`` and ``width`` beside its own."""
-    factors = np.empty((len(data), 0)) if data.factors is None else data.factors
-    tables = data.factor_values or tuple(np.arange(size, dtype=np.float64) for size in data.sizes)
-    return Dataset(
-        data.images,
-        np.column_stack([factors, measure(data.images)]),
-        (*data.names, "thickness", "width"),
-        (*data.sizes, 0, 0),
-        (*tables, np.empty(0), np.empty(0)),
-        data.name,
-    )
 
 
 def zero_shot(data: Dataset, thick: float = 0.75, narrow: float = 0.25) -> tuple[Dataset, Dataset]:
@@ -55,7 +48,7 @@ def zero_shot(data: Dataset, thick: float = 0.75, narrow: float = 0.25) -> tuple
         rows = np.flatnonzero(digit == wanted)
         if not len(rows):
             raise DistaffError(f"{data.name} has no {wanted}s to remove.")
-        sizes[rows] = measure(data.images, rows)
+        sizes[rows] = measure_strokes(data.images, rows)
     thickness, width = sizes.T
     limit_thick = np.quantile(thickness[digit == 7], thick)
     limit_narrow = np.quantile(width[digit == 0], narrow)

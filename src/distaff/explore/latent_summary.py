@@ -9,9 +9,8 @@ import torch
 
 from distaff.codes import Codes, FloatArray
 from distaff.metrics import Factors
-from distaff.metrics.entropies import entropy
 from distaff.metrics.inputs import Float64Array, quantize_factors
-from distaff.metrics.labels import read_labels
+from distaff.metrics.labels import entropy, read_labels
 from distaff.metrics.quantized import Bins, posterior_tables
 from distaff.models.latents import Variable
 from distaff.models.representation import Representation
@@ -52,7 +51,7 @@ class Latent:
         return np.linspace(-2 / 3, 2 / 3, count) * self.reach
 
 
-def look(model: Representation, codes: Codes) -> tuple[Latent, ...]:
+def latent_summaries(model: Representation, codes: Codes) -> tuple[Latent, ...]:
     """The latents in the order of ``Codes.names``, as codes of some observations show them."""
     variables = model.model.latents.coded
     draws = _prior_draws(model)

@@ -17,8 +17,8 @@ from distaff.codes import Codes, FloatArray
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.images import IntArray
-from distaff.explore.latent_summary import Latent, factor_information, look
-from distaff.explore.render import Painter, Pixels, painter_for
+from distaff.explore.latent_summary import Latent, factor_information, latent_summaries
+from distaff.explore.render import Pixels, Renderer, renderer_for
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
@@ -36,10 +36,10 @@ DRAWN_NAME = "draws of the prior"
 
 
 @dataclass(frozen=True, eq=False)
-class Explored:
+class LoadedRun:
     """A run whose latents can be moved.
 
-    Values are one number a latent in the order of ``Codes.names``: z_j, or the class of a discrete one.
+    Values are one number per latent in the order of ``Codes.names``: z_j, or the class of a discrete one.
 
     Args:
         folder: the run folder.
@@ -49,7 +49,7 @@ class Explored:
         rows: of the data that ``codes`` describe; None if the data are not here.
         codes: of some observations.
         latents: what these show of each latent.
-        paint: draws observations.
+        render: draws observations.
         notices: what a person should know before she looks.
     """
 
@@ -60,11 +60,11 @@ class Explored:
     rows: IntArray | None
     codes: Codes
     latents: tuple[Latent, ...]
-    paint: Painter
+    render: Renderer
     notices: tuple[str, ...]
 
     @classmethod
-    def open(cls, path: str | Path) -> "Explored":
+    def open(cls, path: str | Path) -> "LoadedRun":
         """Load a run's model and data; where the data are gone, draws of the prior stand for them."""
         folder = RunFolder(Path(path))
         config = folder.read()
@@ -78,10 +78,12 @@ class Explored:
             notices.append(f"The data are not here: {problem} Pictures start from {DRAWN_NAME}.")
         rows, codes = _codes(folder, config, model, data, here)
         some = data.images[np.linspace(0, len(data) - 1, min(len(data), 1000)).astype(np.int64)].numpy()
-        paint = painter_for(model.shape, some)
-        if paint.explains:
-            notices.append(paint.explains)
-        return cls(folder, config, model, data, rows, codes, look(model, codes), paint, tuple(notices))
+        render = renderer_for(model.shape, some)
+        if render.explains:
+            notices.append(render.explains)
+        return cls(
+            folder, config, model, data, rows, codes, latent_summaries(model, codes), render, tuple(notices)
+        )
 
     @property
     def title(self) -> str:
@@ -117,7 +119,7 @@ class Explored:
 
     def decode(self, values: Sequence[Sequence[float]]) -> Pixels:
         """Pictures (N, height, width, channels) of E[x|z] at N lists of values."""
-        return self.paint(self.model.decode(self._z(values)))
+        return self.render(self.model.decode(self._z(values)))
 
     def traverse(self, values: Sequence[float], steps: int) -> Pixels:
         """Pictures of each latent moved through its steps, the others held: all rows one after another."""
@@ -129,9 +131,9 @@ class Explored:
         return self.decode(moved)
 
     def check(self, values: Any) -> list[float]:
-        """``values`` from outside, if they are one number a latent and classes that exist."""
+        """``values`` from outside, if they are one number per latent and classes that exist."""
         if not isinstance(values, list) or len(values) != len(self.latents):
-            raise DistaffError(f"values must be a list of {len(self.latents)} numbers, one a latent.")
+            raise DistaffError(f"values must be a list of {len(self.latents)} numbers, one per latent.")
         for value, latent in zip(values, self.latents, strict=True):
             name, classes = latent.variable.name, latent.variable.classes
             if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e6:

@@ -16,7 +16,7 @@ DOT = 4
 """Radius of the point that stands for a vector of two numbers."""
 
 
-class Painter(Protocol):
+class Renderer(Protocol):
     """Draws N observations."""
 
     @property
@@ -31,8 +31,8 @@ class Painter(Protocol):
         """(N, height, width, channels) of observations (N, *shape)."""
 
 
-def painter_for(shape: tuple[int, ...], some: FloatArray) -> Painter:
-    """The painter of observations of a shape, of which ``some`` (n, *shape) show how far they reach."""
+def renderer_for(shape: tuple[int, ...], some: FloatArray) -> Renderer:
+    """The renderer of observations of a shape, of which ``some`` (n, *shape) show how far they reach."""
     if len(shape) == 3:
         return Images(shape)
     return Points(some) if shape == (2,) else Bars(some)
@@ -84,7 +84,7 @@ class Points:
 
 
 class Bars:
-    """Longer vectors: one bar a number, up or down from zero."""
+    """Longer vectors: one bar per number, up or down from zero."""
 
     shape = (SIDE, SIDE, 3)
 

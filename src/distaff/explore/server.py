@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from distaff.explore.auth import Guard
-from distaff.explore.loaded_run import Explored
+from distaff.explore.loaded_run import LoadedRun
 from distaff.explore.session import STEPS, Json, Session
 from distaff.explore.uploads import LARGEST_UPLOAD
 from distaff.foundation.errors import DistaffError
@@ -117,14 +117,14 @@ class Answers:
         future = self._factors[self._session.runs.index(self._run(request))]
         return Answer(await asyncio.wrap_future(future))
 
-    def _run(self, request: Request) -> Explored:
+    def _run(self, request: Request) -> LoadedRun:
         runs = {str(i): run for i, run in enumerate(self._session.runs)}
         number = request.query_params.get("run", "0")
         if number not in runs:
             raise DistaffError(f"there is no run {number}.")
         return runs[number]
 
-    async def _values(self, request: Request) -> tuple[Explored, list[float]]:
+    async def _values(self, request: Request) -> tuple[LoadedRun, list[float]]:
         run, question = self._run(request), await _question(request)
         return run, run.check(question.get("values"))
 

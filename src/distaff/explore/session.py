@@ -10,7 +10,7 @@ import numpy as np
 
 from distaff.codes import FloatArray
 from distaff.explore.latent_summary import UNUSED, Latent
-from distaff.explore.loaded_run import Explored
+from distaff.explore.loaded_run import LoadedRun
 from distaff.explore.uploads import read_upload
 from distaff.foundation.errors import DistaffError
 from distaff.runs.latent_names import read_names
@@ -25,14 +25,14 @@ Json = dict[str, Any]
 class Session:
     """One or two runs; the first one's data give the observations."""
 
-    runs: tuple[Explored, ...]
+    runs: tuple[LoadedRun, ...]
 
     @classmethod
     def open(cls, paths: Sequence[str | Path]) -> "Session":
         """Load the runs, whose observations must have one shape."""
         if not 1 <= len(paths) <= 2:
             raise DistaffError(f"explore one run, or two side by side, not {len(paths)}.")
-        runs = tuple(Explored.open(path) for path in paths)
+        runs = tuple(LoadedRun.open(path) for path in paths)
         first, last = runs[0], runs[-1]
         if first.model.shape != last.model.shape:
             raise DistaffError(
@@ -69,11 +69,11 @@ class Session:
         return {"label": "the prior's centre", "picture": None, "facts": [], "values": values}
 
     def _start(self, label: str, observation: FloatArray) -> Json:
-        picture = self.runs[0].paint(observation[None])
+        picture = self.runs[0].render(observation[None])
         values = [run.values(observation) for run in self.runs]
         return {"label": label, "picture": text(picture.tobytes()), "facts": [], "values": values}
 
-    def _run(self, run: Explored, steps: int) -> Json:
+    def _run(self, run: LoadedRun, steps: int) -> Json:
         names = read_names(run.folder)
         order = np.argsort([-latent.information for latent in run.latents], kind="stable").tolist()
         notices = list(run.notices)
@@ -85,7 +85,7 @@ class Session:
             "path": str(run.folder.path),
             "facts": run.facts,
             "notices": notices,
-            "shape": run.paint.shape,
+            "shape": run.render.shape,
             "observations": len(run.codes),
             "unused": UNUSED,
             "latents": [_latent(run.latents[j], j, names, steps) for j in order],

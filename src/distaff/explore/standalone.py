@@ -1,7 +1,5 @@
 """The page as one file: traversals computed beforehand, for whoever has neither Python nor the run."""
 
-import base64
-import hashlib
 import io
 from pathlib import Path
 
@@ -9,10 +7,11 @@ import numpy as np
 from PIL import Image
 
 from distaff._version import __version__
-from distaff.explore.loaded_run import Explored
+from distaff.explore.loaded_run import LoadedRun
 from distaff.explore.render import Pixels
 from distaff.explore.server import asset
 from distaff.explore.session import Json, Session, text
+from distaff.figures.html import content_policy
 from distaff.foundation.files import json_text, write_text
 
 STARTS = 6
@@ -22,7 +21,7 @@ STEPS = 13
 """Places that a slider can stop at."""
 
 COLUMNS = 16
-"""Pictures a row of a sheet."""
+"""Pictures per row of a sheet."""
 
 
 def export_page(session: Session, path: Path) -> Path:
@@ -51,7 +50,7 @@ def frozen(session: Session) -> Json:
     }
 
 
-def _sheet(run: Explored, values: list[float]) -> str:
+def _sheet(run: LoadedRun, values: list[float]) -> str:
     """A PNG as a data address: every latent's steps one after another, then the reconstruction."""
     cells = np.concatenate([run.traverse(values, STEPS), run.decode([values])])
     return f"data:image/png;base64,{text(_png(tiled(cells, COLUMNS)))}"
@@ -76,10 +75,7 @@ def _png(pixels: Pixels) -> bytes:
 def _inlined(content: str) -> str:
     """The page with its style, scripts and content inside, and a policy that lets in nothing else."""
     style, script = asset("explorer.css"), asset("charts.js") + asset("frozen.js") + asset("explorer.js")
-    policy = (
-        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    policy = content_policy(style, script)
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>'
     # "</script>" inside a name would end the element early; JSON may write "<" as an escape.
     data = content.replace("<", "\\u003c")
@@ -91,7 +87,3 @@ def _between(page: str, mark: str, content: str) -> str:
     """The page with what stands between two comments replaced."""
     before, _, rest = page.partition(f"<!-- {mark} -->")
     return before + content + rest.partition(f"<!-- /{mark} -->")[2]
-
-
-def _hash(source: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"

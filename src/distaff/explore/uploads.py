@@ -43,7 +43,7 @@ def read_upload(data: bytes, shape: tuple[int, ...]) -> NDArray[np.float32]:
 
 
 def _flat(image: Image.Image) -> Image.Image:
-    """The image with 8 bits a channel and nothing transparent."""
+    """The image with 8 bits per channel and nothing transparent."""
     if image.mode.startswith(("I", "F")):  # 16 or 32 bits: from its darkest to its brightest
         values = np.asarray(image, np.float64)
         low, high = float(values.min()), float(values.max())

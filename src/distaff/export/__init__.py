@@ -1,4 +1,8 @@
-"""A trained run for other programs: ONNX, ``torch.export``, and folders for the Hugging Face hub."""
+"""A trained run for other programs: ONNX, ``torch.export``, and folders for the Hugging Face hub.
+
+Exports ``export_run`` and ``Written``, what it says of each file. Another format of graphs is one more
+``Format`` in ``formats.py`` and one argument of ``export_run``.
+"""
 
 from pathlib import Path
 
@@ -9,6 +13,10 @@ from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
 
 __all__ = ["Written", "export_run"]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def export_run(

@@ -1,9 +1,32 @@
-"""Figures: arrays in, a matplotlib ``Figure`` out; nothing here needs a model or a run."""
+"""Figures: arrays in, a matplotlib ``Figure`` out; nothing here needs a model or a run.
 
+- functions that make a whole figure, such as ``traversals``, ``trade_off`` or ``information_matrix``;
+- ``save`` and ``render``: any figure as a PNG, PDF or SVG file, or as its bytes;
+- ``style`` and the strokes ``band``, ``histogram`` and ``show`` (a grid of images): what figures of one's
+  own are drawn with, so that they look alike.
+
+To add a figure, write one function here that checks its arrays (``checked_arrays.py``), draws with
+``style`` and returns a ``Figure``: it is found by being there, as ``distaff.figures.NAME``. The imports below
+serve editors and type checkers. A drawing that serves one paper lives beside that paper's study.
+
+>>> from distaff import figures
+>>> figure = figures.kl_bars([2.3, 0.01, 1.1])
+>>> [axes.get_ylabel() for axes in figure.axes]
+['KL to the prior (nats)']
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from inspect import getmembers, isfunction
+from pkgutil import iter_modules
+
+from matplotlib.figure import Figure
+
+from distaff.figures import style
 from distaff.figures.bars import informativeness_bars, kl_bars, scores_by_factor
 from distaff.figures.comparison import agreement, scores_by_setting, trade_off
-from distaff.figures.curves import curves_by_setting, training_curves
-from distaff.figures.histograms import marginals
+from distaff.figures.curves import band, curves_by_setting, training_curves
+from distaff.figures.histograms import histogram, marginals
 from distaff.figures.image_rows import image_grid, reconstructions, samples
 from distaff.figures.matrices import (
     correlation_matrices,
@@ -12,6 +35,7 @@ from distaff.figures.matrices import (
     matched_latents,
     misjed_map,
 )
+from distaff.figures.montage import show
 from distaff.figures.plane import plane
 from distaff.figures.sensitivity import metric_sensitivity
 from distaff.figures.style import render, save
@@ -19,8 +43,10 @@ from distaff.figures.traversal import side_by_side, top_latents, traversals
 
 __all__ = [
     "agreement",
+    "band",
     "correlation_matrices",
     "curves_by_setting",
+    "histogram",
     "image_grid",
     "information_matrix",
     "informativeness_bars",
@@ -37,9 +63,43 @@ __all__ = [
     "save",
     "scores_by_factor",
     "scores_by_setting",
+    "show",
     "side_by_side",
+    "style",
     "top_latents",
     "trade_off",
     "training_curves",
     "traversals",
 ]
+
+
+def names() -> tuple[str, ...]:
+    """The figures by name: the public functions in the files of this folder that return a ``Figure``."""
+    return tuple(sorted(_found()))
+
+
+def __getattr__(name: str) -> Callable[..., Figure]:
+    """A figure that is in this folder but not among the imports above."""
+    found = {} if name.startswith("_") else _found()
+    if name not in found:
+        raise AttributeError(f"module 'distaff.figures' has no attribute {name!r}")
+    return found[name]
+
+
+def _found() -> dict[str, Callable[..., Figure]]:
+    files = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    found: dict[str, Callable[..., Figure]] = {
+        name: function
+        for file in files
+        for name, function in getmembers(file, isfunction)
+        if function.__module__ == file.__name__
+        and function.__annotations__.get("return") is Figure
+        and not name.startswith("_")
+    }
+    # Importing a file has set the file itself under its name, where the figure of that name belongs.
+    globals().update(found)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -15,8 +15,7 @@ from distaff.figures.style import label, panels, small_multiples
 Points = tuple[Any, Any]
 """Two vectors of one length: the horizontal and the vertical value of each run."""
 
-
-LETTERS_A_COLUMN = 32
+LETTERS_PER_COLUMN = 32
 """How many letters of tick labels fit beside each other in a figure of a column's width."""
 
 
@@ -37,6 +36,14 @@ def trade_off(
         x: what the errors are, with their unit.
         y: what the scores are.
         title: written above.
+
+    Returns:
+        A figure with one line per objective.
+
+    See also: ``scores_by_setting``, the scores alone; ``agreement``, one score against another.
+
+    >>> runs = {"β-VAE": {1: ([28, 30], [0.60, 0.63]), 4: ([45, 47], [0.71, 0.74])}}
+    >>> figure = trade_off(runs)
     """
     filled("runs", runs)
     figure, axes = panels(height=2.5)
@@ -88,6 +95,13 @@ def scores_by_setting(
         score: what is drawn, with its unit.
         setting: what the settings are, such as "γ (FactorVAE), β (β-VAE)".
         title: written above.
+
+    Returns:
+        A figure with one column of points per setting.
+
+    See also: ``trade_off``, with what the score costs; ``scores_by_factor``, the score's parts.
+
+    >>> figure = scores_by_setting({"FactorVAE": {10: [0.70, 0.74], 40: [0.81, 0.85]}}, score="MIG")
     """
     filled("scores", scores)
     settings = [(objective, value) for objective, values in scores.items() for value in values]
@@ -114,7 +128,7 @@ def scores_by_setting(
         )
     names = [str(value) for _, value in settings]
     one.set_xticks(range(len(settings)), names)
-    if sum(map(len, names)) > LETTERS_A_COLUMN * figure.get_figwidth() / style.COLUMN:
+    if sum(map(len, names)) > LETTERS_PER_COLUMN * figure.get_figwidth() / style.COLUMN:
         one.tick_params("x", rotation=30)
     one.set_ylim(_frame(one.get_ylim(), np.concatenate(everything)))
     label(one, x=setting, y=score, title=title)
@@ -133,6 +147,14 @@ def agreement(
     Args:
         scores: (horizontal score, vertical score) → objective → (values (M,), values (M,)); a panel per pair.
         offsets: pair → c, to draw the line y = x + c in its panel.
+
+    Returns:
+        A figure with one panel per pair of scores.
+
+    See also: ``trade_off``; ``correlation_matrices``, which shows many scores at once.
+
+    >>> points = {"FactorVAE": ([0.2, 0.5, 0.9], [0.3, 0.4, 0.8])}
+    >>> figure = agreement({("MIG", "DCI disentanglement"): points})
     """
     filled("scores", scores)
     figure, axes = small_multiples(len(scores), 2, height=2.6)

@@ -37,6 +37,13 @@ def training_curves(
         units: name → unit; by default the terms of ``NATS`` are in nats and others have none.
         columns: panels in a row.
         title: written above.
+
+    Returns:
+        A figure with one panel per term.
+
+    See also: ``curves_by_setting``, many runs in one panel.
+
+    >>> figure = training_curves([0, 500, 1000], {"nll": [450, 80, 45], "kl": [0.5, 12, 22]})
     """
     steps = numbers("steps", steps, "T")
     filled("terms", terms)
@@ -69,6 +76,14 @@ def curves_by_setting(
         curves: quantity with its unit → objective → value of the setting → (S, T) values, a row per seed;
             mean and 95% interval are drawn.
         setting: what the colours stand for, such as "β or γ".
+
+    Returns:
+        A figure of quantities × objectives.
+
+    See also: ``training_curves``, one run's terms; ``trade_off``, where the curves end.
+
+    >>> scores = {1: [[0.2, 0.5, 0.6]], 4: [[0.2, 0.6, 0.7]]}
+    >>> figure = curves_by_setting([0, 500, 1000], {"FactorVAE score": {"β-VAE": scores}}, setting="β")
     """
     steps = numbers("steps", steps, "T")
     filled("curves", curves)

@@ -33,6 +33,13 @@ def marginals(
         names: D names; z0 … by default.
         bins: bars in [−span, span].
         span: the half-width of the horizontal axis.
+
+    Returns:
+        A figure with one row of D histograms per model.
+
+    See also: ``kl_bars``, one number for each of them; ``plane``, two latents together.
+
+    >>> figure = marginals({"γ = 10": np.random.default_rng(0).normal(size=(500, 3))})
     """
     filled("samples", samples)
     models = {model: numbers(model, values, "N D", finite=True) for model, values in samples.items()}
@@ -74,12 +81,10 @@ def histogram(
     colour: str,
     name: str | None = None,
     *,
-    density: bool = True,
     fill: bool = True,
 ) -> None:
-    """A histogram as one artist, filled or as an outline; a density has unit area over all ``values``."""
-    counts = np.histogram(values, edges)[0].astype(np.float64)
-    heights = counts / (len(values) * np.diff(edges)) if density else counts
+    """A histogram as one artist, filled or as an outline, of unit area over all ``values``."""
+    heights = np.histogram(values, edges)[0] / (len(values) * np.diff(edges))
     axes.stairs(heights, edges, fill=fill, color=colour, linewidth=1.4, label=name)
 
 

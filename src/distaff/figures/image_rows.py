@@ -4,12 +4,13 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from distaff.codes import as_array
 from distaff.figures.checked_arrays import Array, named, pictures
-from distaff.figures.montage import bare_figure, fitting_size, show
-from distaff.figures.style import SMALL, dress, heading
+from distaff.figures.montage import fitting_size, show
+from distaff.figures.style import SMALL, bare_figure, dress, heading
 from distaff.foundation.errors import DistaffError
 
 
@@ -31,6 +32,13 @@ def image_grid(
         column_labels: one text per column, below it.
         breaks: rows above which the gap is wider.
         title: written above.
+
+    Returns:
+        A figure of R × C images.
+
+    See also: ``samples``, ``reconstructions`` and ``traversals``, grids with a meaning of their own.
+
+    >>> figure = image_grid(np.random.default_rng(0).random((2, 5, 3, 16, 16)), row_labels=["a", "b"])
     """
     if as_array(images).ndim == 4:
         images = wrap(pictures("images", images, "N"), columns)
@@ -41,32 +49,70 @@ def image_grid(
         row_labels = named("row_labels", row_labels, grid.shape[0])
     if column_labels is not None:
         column_labels = named("column_labels", column_labels, grid.shape[1])
-    width, height = fitting_size(grid, label_width(row_labels or ()), len(breaks))
-    figure = bare_figure(width, height + 0.22 * (title is not None) + 0.2 * (column_labels is not None))
-    axes = figure.subplots()
-    dress(axes)
-    show(axes, grid, row_labels, column_labels, breaks)
+    margin = 0.22 * (title is not None) + 0.2 * (column_labels is not None)
+    figure, _ = grid_axes(grid, row_labels, column_labels, breaks, margin)
     heading(figure, title)
     return figure
 
 
 def samples(images: Any, *, columns: int | None = None, title: str | None = None) -> Figure:
-    """Images (N, C, H, W) decoded from the prior's samples, as in the FactorVAE paper's Fig. 19 to 22."""
+    """Images decoded from the prior's samples, as in the FactorVAE paper's Fig. 19 to 22.
+
+    Args:
+        images: (N, C, H, W) in [0, 1].
+        columns: images per row; by default the grid is about square.
+        title: written above.
+
+    Returns:
+        A figure of N images.
+
+    See also: ``reconstructions``, images decoded from data.
+
+    >>> figure = samples(np.random.default_rng(0).random((12, 1, 16, 16)))
+    """
     return image_grid(pictures("samples", images, "N"), columns=columns, title=title)
 
 
 def reconstructions(
     originals: Any, reconstructions: Any, *, columns: int = 10, title: str | None = None
 ) -> Figure:
-    """Originals (n, C, H, W) with their reconstructions beneath, ``columns`` pairs per row.
+    """Originals with their reconstructions beneath: the first two rows of the FactorVAE paper's Fig. 3 and 6.
 
-    The first two rows of the FactorVAE paper's Fig. 3 and 6.
+    Args:
+        originals: (n, C, H, W) in [0, 1].
+        reconstructions: (n, C, H, W), theirs.
+        columns: pairs per row.
+        title: written above.
+
+    Returns:
+        A figure of n pairs.
+
+    See also: ``traversals``, which shows them above the latents' rows.
+
+    >>> images = np.random.default_rng(0).random((4, 1, 16, 16))
+    >>> figure = reconstructions(images, images / 2)
     """
     above, below = paired(originals, reconstructions)
     above, below = wrap(above, min(columns, len(above))), wrap(below, min(columns, len(below)))
     rows = np.stack([above, below], axis=1).reshape(-1, *above.shape[1:])
     labels = ["original", "reconstruction"] * len(above)
     return image_grid(rows, row_labels=labels, breaks=range(2, len(rows), 2), title=title)
+
+
+def grid_axes(
+    images: Array,
+    row_labels: Sequence[str] | None = None,
+    column_labels: Sequence[str] | None = None,
+    breaks: Collection[int] = (),
+    margin: float = 0.0,
+) -> tuple[Figure, Axes]:
+    """A figure with images (R, C, channels, H, W) and their labels, and ``margin`` inches for other texts."""
+    width, height = fitting_size(images, label_width(row_labels or ()), len(breaks))
+    figure = bare_figure((width, height + margin))
+    axes = figure.subplots()
+    dress(axes)
+    show(axes, images, row_labels, column_labels, breaks)
+    return figure, axes
 
 
 def paired(originals: Any, reconstructions: Any) -> tuple[Array, Array]:

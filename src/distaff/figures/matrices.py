@@ -37,6 +37,13 @@ def information_matrix(
         factors: K names.
         latents: D names; z0 … by default.
         unit: what the colours stand for.
+
+    Returns:
+        A figure with one panel of D × K cells per version.
+
+    See also: ``misjed_map``, latents against latents; ``top_latents``, the pictures behind the numbers.
+
+    >>> figure = information_matrix({"": [[1.5, 0.1], [0.0, 2.6]]}, ["scale", "x position"])
     """
     arrays = {title: numbers(title or "matrix", matrix, "D K") for title, matrix in matrices.items()}
     return _maps(arrays, latents, factors, unit, limits=(0, None))
@@ -51,6 +58,13 @@ def misjed_map(
         misjed: model → (D, D) normalised scores; low for separated and informative pairs.
         names: D names; z0 … by default.
         informativeness: model → (D,), to order the latents from the most informative down.
+
+    Returns:
+        A figure with one panel of D × D cells per model.
+
+    See also: ``correlation_matrices``; ``distaff.metrics.misjed``, which gives the numbers.
+
+    >>> figure = misjed_map({"AAE": [[0.1, 0.4], [0.4, 0.2]]}, informativeness={"AAE": [0.5, 0.9]})
     """
     arrays = {model: _square(model, matrix) for model, matrix in misjed.items()}
     if informativeness is None:
@@ -76,13 +90,30 @@ def correlation_matrices(correlations: Mapping[str, Any], names: Sequence[str] |
     Args:
         correlations: title → (D, D) in [−1, 1].
         names: D names, such as latents or metrics; z0 … by default.
+
+    Returns:
+        A figure with one panel of D × D cells per matrix.
+
+    See also: ``agreement``, the points behind one cell; ``matched_latents``, two runs' latents.
+
+    >>> figure = correlation_matrices({"of means": [[1.0, -0.2], [-0.2, 1.0]]})
     """
     arrays = {title: _square(title, matrix) for title, matrix in correlations.items()}
     return _maps(arrays, names, names, "correlation", limits=(-1, 1))
 
 
 def match_latents(similarity: Any) -> list[tuple[int, int]]:
-    """The one-to-one pairs (row, column) of latents with the largest total |similarity|, best first."""
+    """The one-to-one pairs (row, column) of latents with the largest total |similarity|, best first.
+
+    Args:
+        similarity: (D, E) of two runs' latents.
+
+    Returns:
+        min(D, E) pairs.
+
+    >>> match_latents([[0.1, -0.9], [0.8, 0.3]])
+    [(0, 1), (1, 0)]
+    """
     strength = np.abs(numbers("similarity", similarity, "D E", finite=True))
     rows, columns = linear_sum_assignment(strength, maximize=True)
     pairs = [(int(i), int(j)) for i, j in zip(rows, columns, strict=True)]
@@ -103,6 +134,13 @@ def matched_latents(
         runs: the runs' names.
         names: the latents' names in each run.
         unit: what the colours stand for; signed values lie in [−1, 1].
+
+    Returns:
+        A figure of D × E cells.
+
+    See also: ``match_latents``, the pairs as numbers; ``side_by_side``, their traversals.
+
+    >>> figure = matched_latents([[0.1, -0.9], [0.8, 0.3]], runs=("seed 0", "seed 1"))
     """
     matrix = numbers("similarity", similarity, "D E")
     pairs = match_latents(matrix)

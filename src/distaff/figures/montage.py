@@ -1,13 +1,12 @@
-"""Many small images as one picture: far fewer artists than one axes an image, and even gaps."""
+"""Many small images as one picture: far fewer artists than one axes per image, and even gaps."""
 
 from collections.abc import Collection, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from distaff.figures.checked_arrays import Array
-from distaff.figures.style import COLUMN, DPI, INK, PAGE, SMALL
+from distaff.figures.style import COLUMN, INK, PAGE, SMALL
 
 GAP = 0.06
 """White space between images, as a part of an image's side."""
@@ -55,11 +54,6 @@ def _offsets(count: int, side: int, wide: int, breaks: Collection[int] = ()) -> 
     """Where each of ``count`` images of length ``side`` starts, in pixels."""
     gap = max(1, round(GAP * wide))
     return [i * (side + gap) + 2 * gap * sum(at <= i for at in breaks) for i in range(count)]
-
-
-def bare_figure(width: float, height: float) -> Figure:
-    """An empty figure with the shared resolution and layout."""
-    return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
 
 
 def fitting_size(images: Array, beside: float = 0.0, breaks: int = 0) -> tuple[float, float]:

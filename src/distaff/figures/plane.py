@@ -18,6 +18,15 @@ def plane(points: Any, classes: Any = None, *, names: tuple[str, str] = ("x₀",
         points: (N, 2).
         classes: (N,) labels.
         names: the axes' names.
+
+    Returns:
+        A figure with one marker per class.
+
+    See also: ``marginals``, one latent at a time.
+
+    >>> from distaff.data import pinwheel
+    >>> data = pinwheel.load(count=80)
+    >>> figure = plane(data.images[:], data.column("arm"))
     """
     points = numbers("points", points, "N 2")
     if points.shape[1] != 2:

@@ -30,6 +30,13 @@ def metric_sensitivity(
         x_label: what the setting is.
         series: what the lines stand for, such as "L" or "model".
         logarithmic: whether the setting's axis is; it then has a tick at each value.
+
+    Returns:
+        A figure with one panel per metric.
+
+    See also: ``curves_by_setting``, quantities over training.
+
+    >>> figure = metric_sensitivity([100, 200], {"MIG": {"AAE": [[0.3, 0.2], [0.4, 0.3]]}}, x_label="bins")
     """
     x = numbers("x", x, "P")
     filled("scores", scores)

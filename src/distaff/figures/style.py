@@ -6,9 +6,10 @@ so figures can be drawn in several threads and nothing stays behind.
 
 import threading
 from collections.abc import Iterable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -44,6 +45,10 @@ FORMATS = ("png", "pdf", "svg")
 _saving = threading.Lock()
 
 
+bare_figure = partial(Figure, dpi=DPI, layout="constrained", facecolor="white")
+"""An empty figure of a (width, height) in inches, with the shared resolution and layout."""
+
+
 def panels(
     rows: int = 1,
     columns: int = 1,
@@ -54,7 +59,7 @@ def panels(
     share_y: bool | Literal["row", "col"] = False,
 ) -> tuple[Figure, list[list[Axes]]]:
     """A figure ``width`` inches wide with rows × columns of styled axes, each row ``height`` inches high."""
-    figure = Figure(figsize=(width, height * rows), dpi=DPI, layout="constrained", facecolor="white")
+    figure = bare_figure((width, height * rows))
     axes = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
     for one in axes.flat:
         dress(one)
@@ -64,7 +69,7 @@ def panels(
 def small_multiples(
     count: int, columns: int, *, width: float | None = None, height: float
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with ``count`` styled axes, at most ``columns`` a row; one alone is a column wide."""
+    """A figure with ``count`` styled axes, at most ``columns`` per row; one alone is a column wide."""
     columns = max(1, min(columns, count))
     width = width or (COLUMN if columns == 1 else PAGE)
     figure, grid = panels(-(-count // columns), columns, width=width, height=height)
@@ -100,40 +105,30 @@ def heading(figure: Figure, title: str | None) -> None:
         figure.suptitle(title, fontsize=TITLE, color=INK)
 
 
+LEGEND: dict[str, Any] = {
+    "title_fontsize": SMALL,
+    "fontsize": SMALL,
+    "labelcolor": INK,
+    "facecolor": "white",
+    "edgecolor": "none",
+    "handlelength": 1.4,
+    "columnspacing": 1.0,
+    "borderaxespad": 0.2,
+}
+"""The look of every legend."""
+
+
 def legend(axes: Axes, title: str | None = None, columns: int = 1) -> None:
     """A legend of the labelled artists, where it hides least."""
-    drawn = axes.legend(
-        title=title,
-        title_fontsize=SMALL,
-        fontsize=SMALL,
-        ncols=columns,
-        labelcolor=INK,
-        facecolor="white",
-        edgecolor="none",
-        framealpha=0.8,
-        handlelength=1.4,
-        columnspacing=1.0,
-        borderaxespad=0.2,
-    )
+    drawn = axes.legend(title=title, ncols=columns, framealpha=0.8, **LEGEND)
     drawn.get_title().set_color(INK)
 
 
 def legend_beside(figure: Figure, *axes: Axes, title: str | None = None, columns: int = 1) -> None:
     """A legend of some panels' artists for the whole figure, outside the panels: below, ``columns`` wide."""
     labelled = [pair for one in axes for pair in zip(*one.get_legend_handles_labels(), strict=True)]
-    drawn = figure.legend(
-        [handle for handle, _ in labelled],
-        [name for _, name in labelled],
-        loc="outside lower center",
-        title=title,
-        title_fontsize=SMALL,
-        fontsize=SMALL,
-        ncols=columns,
-        labelcolor=INK,
-        frameon=False,
-        handlelength=1.4,
-        columnspacing=1.2,
-    )
+    handles, names = zip(*labelled, strict=True)
+    drawn = figure.legend(handles, names, loc="outside lower center", title=title, ncols=columns, **LEGEND)
     drawn.get_title().set_color(INK)
 
 
@@ -159,7 +154,15 @@ def colours_for(values: Iterable[object]) -> dict[object, Colour]:
 
 
 def render(figure: Figure, kind: str) -> bytes:
-    """The figure as the bytes of a ``"png"``, ``"pdf"`` or ``"svg"`` file, the same bytes every time."""
+    """The figure as the bytes of a file, the same bytes every time.
+
+    Args:
+        figure: any of matplotlib's.
+        kind: ``"png"``, ``"pdf"`` or ``"svg"``.
+
+    Returns:
+        The file's content.
+    """
     if kind not in FORMATS:
         raise unknown("figure format", kind, FORMATS)
     dates = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
@@ -170,7 +173,15 @@ def render(figure: Figure, kind: str) -> bytes:
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write the figure to ``path``, whole or not at all, in the format its suffix names (png, pdf, svg)."""
+    """Write the figure to a file, whole or not at all.
+
+    Args:
+        figure: any of matplotlib's.
+        path: ending in .png, .pdf or .svg; its folder is made if need be.
+
+    Returns:
+        The path.
+    """
     path = Path(path)
     content = render(figure, path.suffix.removeprefix(".").lower())
     with atomic_file(path) as temporary:

@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff.figures.checked_arrays import Array, filled, named, numbers, pictures, short
-from distaff.figures.image_rows import label_width, paired
-from distaff.figures.montage import bare_figure, fitting_size, show
-from distaff.figures.style import PAGE, dress, heading, label
+from distaff.figures.image_rows import grid_axes, label_width, paired
+from distaff.figures.montage import show
+from distaff.figures.style import PAGE, bare_figure, dress, label
 from distaff.foundation.errors import DistaffError
 
 SPACE = 0.12
@@ -20,12 +20,10 @@ def traversals(
     images: Any,
     labels: Sequence[str],
     values: Sequence[float] | None = None,
-    originals: Any = None,
-    reconstructions: Any = None,
+    above: tuple[Any, Any] | None = None,
     *,
     sort_by: Any = None,
     top: int | None = None,
-    title: str | None = None,
 ) -> Figure:
     """One row per latent, originals and reconstructions on top: the FactorVAE paper's Fig. 3, 6, 9, 11, 13.
 
@@ -33,11 +31,17 @@ def traversals(
         images: (D, steps, C, H, W), the decoded images of each latent's traversal.
         labels: D texts at the rows' left, such as ``"z3 · KL 2.31"``.
         values: the ``steps`` values the latent takes, written below.
-        originals: (n, C, H, W), shown above; as many as fit in the columns.
-        reconstructions: (n, C, H, W), theirs.
+        above: originals (n, C, H, W) and their reconstructions, of which as many are shown as fit.
         sort_by: (D,) numbers (KL, informativeness, MI with a factor): rows go from the largest down.
         top: how many rows to keep after sorting.
-        title: written above.
+
+    Returns:
+        A figure of D rows, or ``top``, and two more above them if originals are given.
+
+    See also: ``top_latents``, rows by factor; ``side_by_side``, several runs.
+
+    >>> rows = np.random.default_rng(0).random((3, 9, 1, 16, 16))  # three latents, nine steps
+    >>> figure = traversals(rows, ["z0", "z1", "z2"], np.linspace(-2, 2, 9), sort_by=[0.1, 2.3, 1.7], top=2)
     """
     rows = pictures("traversal images", images, "D steps")
     labels = named("labels", labels, len(rows))
@@ -49,21 +53,19 @@ def traversals(
     rows, labels = rows[:top], labels[:top]
     ticks = None if values is None else value_labels(values, rows.shape[1])
 
-    if originals is None and reconstructions is None:
-        return _figure(rows, labels, ticks, (), title)
-    if originals is None or reconstructions is None:
-        raise DistaffError("give originals and reconstructions together, or neither.")
-    above = np.stack(paired(originals, reconstructions))[:, : rows.shape[1]]
-    both = np.concatenate([_stretched(above, rows), _stretched(rows, rows)])
-    return _figure(both, ["original", "reconstruction", *labels], ticks, [len(above)], title)
+    if above is None:
+        return _figure(rows, labels, ticks)
+    if not isinstance(above, tuple) or len(above) != 2:
+        raise DistaffError("above is a pair of originals and their reconstructions, or None.")
+    pairs = np.stack(paired(*above))[:, : rows.shape[1]]
+    both = np.concatenate([_stretched(pairs, rows), _stretched(rows, rows)])
+    return _figure(both, ["original", "reconstruction", *labels], ticks, [len(pairs)])
 
 
 def top_latents(
     images: Mapping[str, Any],
     labels: Mapping[str, Sequence[str]],
     values: Sequence[float] | None = None,
-    *,
-    title: str | None = None,
 ) -> Figure:
     """For each factor the traversals of the latents that know most about it: Do & Tran's Fig. 12 and 16.
 
@@ -71,7 +73,14 @@ def top_latents(
         images: factor → (k, steps, C, H, W), best latent first.
         labels: factor → k texts such as ``"z3 · 1.21 nats"``.
         values: the ``steps`` values the latents take.
-        title: written above.
+
+    Returns:
+        A figure of k rows per factor, the factors apart.
+
+    See also: ``traversals``, all latents once; ``information_matrix``, what the choice of latents rests on.
+
+    >>> rows = np.random.default_rng(0).random((2, 9, 1, 16, 16))
+    >>> figure = top_latents({"scale": rows}, {"scale": ["z3 · 1.21 nats", "z1 · 0.08 nats"]})
     """
     filled("images", images)
     if images.keys() != labels.keys():
@@ -84,29 +93,32 @@ def top_latents(
     widest = max(blocks, key=lambda block: block.shape[1])
     ticks = None if values is None else value_labels(values, widest.shape[1])
     breaks = np.cumsum([len(block) for block in blocks])[:-1].tolist()
-    return _figure(
-        np.concatenate([_stretched(block, widest) for block in blocks]), texts, ticks, breaks, title
-    )
+    return _figure(np.concatenate([_stretched(block, widest) for block in blocks]), texts, ticks, breaks)
 
 
 def side_by_side(
     images: Mapping[str, Any],
     labels: Sequence[str] | Mapping[str, Sequence[str]],
     values: Sequence[float] | None = None,
-    *,
-    title: str | None = None,
 ) -> Figure:
     """The same traversal rows for several models or runs, one panel each.
 
     With rows put in matching order it shows latents found again across runs (Do & Tran's A.18, Fig. 27, 28);
-    with one observation a row and the same latent moved in all, whether the rest is kept, such as a digit's
+    with one observation per row and the same latent moved in all, whether the rest is kept, such as a digit's
     identity while its thickness changes (HFVAE Fig. 7).
 
     Args:
         images: panel's title → (R, steps, C, H, W).
         labels: R texts for all panels, written once, or title → R texts.
         values: the ``steps`` values the latent takes.
-        title: written above.
+
+    Returns:
+        A figure with one panel of R rows per model.
+
+    See also: ``traversals``, one model with its reconstructions; ``matched_latents``, what belongs together.
+
+    >>> rows = np.random.default_rng(0).random((2, 5, 1, 16, 16))
+    >>> figure = side_by_side({"seed 0": rows, "seed 1": rows}, ["x position", "scale"])
     """
     filled("images", images)
     grids = {name: pictures(f"images of {name!r}", rows, "R steps") for name, rows in images.items()}
@@ -119,16 +131,14 @@ def side_by_side(
     beside = sum(label_width(text) for text in texts.values()) / (len(grids) if shared else 1)
     side = min((PAGE - beside - SPACE * len(grids)) / (len(grids) * steps), 0.6)
     shape = next(iter(grids.values())).shape
-    figure = bare_figure(
-        side * steps * len(grids) + beside + SPACE * len(grids), side * rows * shape[-2] / shape[-1] + 0.4
-    )
+    width = side * steps * len(grids) + beside + SPACE * len(grids)
+    figure = bare_figure((width, side * rows * shape[-2] / shape[-1] + 0.5))
     axes = figure.subplots(1, len(grids), squeeze=False)[0]
     for i, (one, (name, grid)) in enumerate(zip(axes, grids.items(), strict=True)):
         dress(one)
         ticks = None if values is None else value_labels(values, grid.shape[1])
         show(one, grid, None if shared and i else texts[name], ticks)
         label(one, title=name)
-    heading(figure, title)
     return figure
 
 
@@ -162,18 +172,9 @@ def _stretched(rows: Array, like: Array) -> Array:
 
 
 def _figure(
-    rows: Array,
-    labels: Sequence[str],
-    ticks: Sequence[str] | None,
-    breaks: Sequence[int],
-    title: str | None,
+    rows: Array, labels: Sequence[str], ticks: Sequence[str] | None, breaks: Sequence[int] = ()
 ) -> Figure:
-    width, height = fitting_size(rows, label_width(labels), len(breaks))
-    figure = bare_figure(width, height + 0.22 * (title is not None) + 0.36 * (ticks is not None))
-    axes = figure.subplots()
-    dress(axes)
-    show(axes, rows, labels, ticks, breaks)
+    figure, axes = grid_axes(rows, labels, ticks, breaks, margin=0.36 * (ticks is not None))
     if ticks is not None:
         label(axes, x="value of the latent")
-    heading(figure, title)
     return figure

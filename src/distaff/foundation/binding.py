@@ -2,6 +2,7 @@
 
 A call that stands in a file or on a command line is a name and plain values. ``bind`` makes the arguments
 that the function asks for out of them: by its type hints, with one sentence for whatever does not fit.
+``parse_flags`` reads a command line: parameters are flags, and docstrings their help.
 """
 
 import dataclasses
@@ -40,11 +41,13 @@ def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
     }
 
 
-def find_function(kind: str, name: str, module: types.ModuleType) -> Callable[..., Any]:
-    """A function of ``module`` by its name, or any other by ``package.module:function``."""
+def find_function(
+    kind: str, name: str, home: types.ModuleType | Mapping[str, Callable[..., Any]]
+) -> Callable[..., Any]:
+    """A function of a module, or of those given, by its name; any other by ``package.module:function``."""
     place, colon, attribute = name.partition(":")
     if not colon:
-        known = public_functions(module)
+        known = public_functions(home) if isinstance(home, types.ModuleType) else home
         if name not in known:
             raise unknown(kind, name, known)
         return known[name]
@@ -129,6 +132,60 @@ def options_of(hint: Any) -> tuple[Any, ...]:
 def takes_list(hint: Any) -> bool:
     """Whether a hint asks for a list."""
     return any(typing.get_origin(option) in (tuple, list, Sequence) for option in options_of(hint))
+
+
+def parse_flags(
+    prog: str,
+    arguments: Sequence[str],
+    *functions: Callable[..., Any],
+    leave_out: Sequence[str] = (),
+    pairs: bool = False,
+) -> dict[str, Any]:
+    """Read ``arguments`` as keyword arguments of the functions together; wrong ones end the program with 2.
+
+    Args:
+        prog: how the command is called.
+        arguments: what was typed after it.
+        *functions: whose parameters become flags (positional without a default).
+        leave_out: parameters that have no form as a flag.
+        pairs: give a switch that is on by default its ``--name`` beside its ``--no-name``.
+    """
+    import docstring_parser
+    import tyro
+
+    parameters = []
+    for function in functions:
+        hints = typing.get_type_hints(function)
+        helps = {
+            p.arg_name: p.description or "" for p in docstring_parser.parse(function.__doc__ or "").params
+        }
+        for parameter in inspect.signature(function).parameters.values():
+            if parameter.name in leave_out or parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                continue
+            hint: Any = _readable(hints[parameter.name])
+            hint = Annotated[hint, tyro.conf.arg(help=helps.get(parameter.name, ""))]
+            if parameter.default is inspect.Parameter.empty:
+                hint = Annotated[hint, tyro.conf.Positional]
+            if hasattr(parameter.default, "parse"):
+                parameter = parameter.replace(default=str(parameter.default))
+            parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
+
+    def collect(**call: Any) -> dict[str, Any]:
+        return call
+
+    collect.__annotations__ = {p.name: p.annotation for p in parameters}
+    vars(collect)["__signature__"] = inspect.Signature(parameters)
+    summary = docstring_parser.parse(functions[0].__doc__ or "").short_description
+    config = () if pairs else (tyro.conf.FlagCreatePairsOff,)
+    return tyro.cli(collect, args=list(arguments), prog=prog, description=summary, config=config)
+
+
+def _readable(hint: Any) -> Any:
+    """The type a flag is read as: what can be written as text, and parses it by itself, is read as text."""
+    options = options_of(hint)
+    if str in options or any(hasattr(option, "parse") for option in options):
+        return str | None if type(None) in options else str
+    return hint
 
 
 def _is_dataclass(option: Any) -> bool:

@@ -1,70 +1,54 @@
-"""Metrics: arrays in, a ``Score`` out; nothing here needs a model or a framework."""
+"""Metrics: arrays in, a ``Score`` out; nothing here needs a model or a framework.
 
-from distaff.metrics.catalogue import metrics_table
+- one function per metric; ``evaluate`` calls several on the same codes, ``metrics_table`` describes them
+  all;
+- ``read_codes``, ``write_codes``, ``evaluate_file``, ``write_scores``: codes and scores as files;
+- ``Factors``, ``as_factors``, ``quantize_factors``: labels; ``Evaluator``: scores within a training loop;
+- ``metric`` and ``Result``: what a metric of one's own is declared with.
+
+To add a metric, write one file of this room: a dataclass of settings and a formula under ``@metric``. It is
+public by its being there. ``__init__.pyi`` has the signatures for type checkers and editors:
+``python -m tests.metrics.stub`` writes it, and a test keeps it in step.
+
+>>> import numpy as np
+>>> from distaff.metrics import mig
+>>> y = np.random.default_rng(0).integers(0, 4, (1000, 2))
+>>> round(mig(y.astype(float), y).value, 1)  # each factor in a latent of its own
+1.0
+"""
+
+from distaff.metrics.catalogue import all_metrics, metrics_table
 from distaff.metrics.codes_file import evaluate_file, read_codes, write_codes
 from distaff.metrics.correlations import correlation_matrix
-from distaff.metrics.dci import DCI, dci
-from distaff.metrics.dci_es import DCIES, dci_es
 from distaff.metrics.evaluation import Evaluation, evaluate, evaluate_scores
 from distaff.metrics.evaluator import Evaluator
-from distaff.metrics.explicitness import explicitness
-from distaff.metrics.factor_vae import factor_vae_score
-from distaff.metrics.hoyer import hoyer
-from distaff.metrics.infomec import InfoMEC, infomec
-from distaff.metrics.informativeness import informativeness
 from distaff.metrics.inputs import Factors, as_factors, quantize_factors
-from distaff.metrics.irs import irs
-from distaff.metrics.mig import mig
-from distaff.metrics.misjed import misjed
-from distaff.metrics.modularity import modularity
-from distaff.metrics.rmig_jemmig import jemmig, rmig
-from distaff.metrics.sap import sap
-from distaff.metrics.score import Score
+from distaff.metrics.metric import card_of, metric
+from distaff.metrics.score import Result, Score
 from distaff.metrics.scores_file import write_scores
-from distaff.metrics.separability import separability, total_correlation, total_information
-from distaff.metrics.sepin import indin, sepin, windin, wsepin
-from distaff.metrics.udr import udr
-from distaff.metrics.z_diff import z_diff
 
 __all__ = [
-    "DCI",
-    "DCIES",
     "Evaluation",
     "Evaluator",
     "Factors",
-    "InfoMEC",
+    "Result",
     "Score",
     "as_factors",
     "correlation_matrix",
-    "dci",
-    "dci_es",
     "evaluate",
     "evaluate_file",
     "evaluate_scores",
-    "explicitness",
-    "factor_vae_score",
-    "hoyer",
-    "indin",
-    "infomec",
-    "informativeness",
-    "irs",
-    "jemmig",
+    "metric",
     "metrics_table",
-    "mig",
-    "misjed",
-    "modularity",
     "quantize_factors",
     "read_codes",
-    "rmig",
-    "sap",
-    "separability",
-    "sepin",
-    "total_correlation",
-    "total_information",
-    "udr",
-    "windin",
     "write_codes",
     "write_scores",
-    "wsepin",
-    "z_diff",
 ]
+
+for _name, _metric in all_metrics().items():
+    globals()[_name] = _metric  # in place of the module of the same name
+    __all__ += [_name]
+    if (_returned := card_of(_metric).returns) not in (Score, dict):
+        globals()[_returned.__name__] = _returned
+        __all__ += [_returned.__name__]

@@ -1,21 +1,28 @@
-"""All metrics there are, found among the public names of ``distaff.metrics``."""
+"""All metrics there are, found in the modules of ``distaff.metrics``."""
 
-from collections.abc import Callable
+import pkgutil
+from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import pandas as pd
 
-from distaff.metrics.declare import Card, card_of, metrics_in
+from distaff.metrics.metric import Card, card_of
 
 
-def all_metrics() -> dict[str, Callable[..., Any]]:
-    """Every metric by name."""
-    return metrics_in(import_module("distaff.metrics"))
+@cache
+def all_metrics() -> Mapping[str, Callable[..., Any]]:
+    """Every metric by name: what the modules of this room make with ``@metric``."""
+    entries = pkgutil.iter_modules(import_module("distaff.metrics").__path__, "distaff.metrics.")
+    named = [item for entry in entries for item in vars(import_module(entry.name)).items()]
+    return dict(
+        sorted((name, value) for name, value in named if isinstance(getattr(value, "card", None), Card))
+    )
 
 
 def metrics_table() -> pd.DataFrame:
-    """One row a metric: what it needs, its range, which way is better, its protocols and its paper."""
+    """One row per metric: what it needs, its range, which way is better, its protocols and its paper."""
     cards = [card_of(function) for function in all_metrics().values()]
     return pd.DataFrame(
         {
@@ -32,10 +39,8 @@ def metrics_table() -> pd.DataFrame:
 
 
 def _posterior(card: Card) -> str:
-    """Whether q(z|x) is needed: always, by some protocols, or never but used where it is known."""
-    if card.posterior_protocols:
-        return f"for {', '.join(card.posterior_protocols)}"
-    return "used if given" if card.posterior == "optional" else card.posterior
+    """Whether q(z|x) is needed: always, never, never but used where it is known, or by some protocols."""
+    return card.posterior if isinstance(card.posterior, str) else f"for {', '.join(card.posterior)}"
 
 
 def _bound(value: float) -> str:

@@ -1,22 +1,15 @@
 """DCI: disentanglement, completeness and informativeness from the importances of trained predictors."""
 
-from dataclasses import asdict
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.importances import Predictor, Probing, probe
-from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, labelled
-from distaff.metrics.score import Basis, Score
+from distaff.codes import Codes
+from distaff.metrics.importances import Probing, probe
+from distaff.metrics.inputs import Factors, Float64Array
+from distaff.metrics.metric import metric
+from distaff.metrics.score import Result, Score
 
-PROTOCOLS = {
-    "esmaeili18": Probing("forest", "regression"),
-    "eastwood18": Probing("lasso", "regression"),
-    "eastwood18-code": Probing("lasso", "regression", alpha=0.02),
-    "locatello19": Probing("boosting", "classification", weighted=True),
-    "locatello19-histogram": Probing("histogram", "classification", weighted=True),
-}
 _IDLE = {
     "lasso": ("task", "trees"),
     "forest": ("alpha",),
@@ -33,22 +26,20 @@ class DCI(NamedTuple):
     informativeness: Score
 
 
-@metric(paper="Eastwood & Williams 2018", protocols=PROTOCOLS, bounds=(0, 1))
-def dci(
-    codes: CodesLike,
-    factors: FactorsLike,
-    *,
-    protocol: str = "esmaeili18",
-    predictor: Predictor | None = None,
-    task: Literal["regression", "classification"] | None = None,
-    weighted: bool | None = None,
-    train: int | None = None,
-    test: int | None = None,
-    alpha: float | None = None,
-    trees: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> DCI:
+@metric(
+    paper="Eastwood & Williams 2018",
+    protocols={
+        "esmaeili18": Probing("forest", "regression"),
+        "eastwood18": Probing("lasso", "regression"),
+        "eastwood18-code": Probing("lasso", "regression", alpha=0.02),
+        "locatello19": Probing("boosting", "classification", weighted=True),
+        "locatello19-histogram": Probing("histogram", "classification", weighted=True),
+    },
+    bounds=(0, 1),
+    returns=DCI,
+    idle=lambda settings, _: _IDLE[settings.predictor],
+)
+def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[str, Result]:
     """Whether each latent matters for one factor, each factor needs one latent, and all are predicted.
 
     One predictor a factor gives importances R_ik (|weights| or impurity decrease). With P_i· = R_i·/Σ_k R_ik
@@ -66,58 +57,42 @@ def dci(
             ``"locatello19"`` (scikit-learn's gradient boosting of classes, minutes for a hundred of them, and
             weighted completeness) or ``"locatello19-histogram"`` (boosting on histograms, quicker; other
             trees and other numbers).
-        predictor: ``"lasso"``, ``"forest"``, ``"boosting"`` or ``"histogram"``.
-        task: whether classes are regressed as numbers or predicted as classes; real factors are regressed.
-        weighted: whether factors weigh as their importances in completeness; those by trees are equal.
-        train: rows that train; with fewer rows in all, two thirds of them.
-        test: rows that test.
-        alpha: lasso penalty, for standardised latents and factors.
-        trees: trees in a forest.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the split, the trees and the halves.
+        seed: of the split and the trees.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import dci
+        >>> factors = np.indices((2, 3)).reshape(2, -1).T.repeat(10, axis=0)
+        >>> [round(score.value, 6) for score in dci(factors, factors)]  # one latent per factor
+        [1.0, 1.0, 1.0]
+
+    See Also:
+        ``dci_es``, explicitness and size; ``infomec``; ``modularity``.
     """
-    settings, protocol = settle(
-        PROTOCOLS,
-        protocol,
-        idle=lambda s: _IDLE.get(s.predictor, ()),
-        predictor=predictor,
-        task=task,
-        weighted=weighted,
-        train=train,
-        test=test,
-        alpha=alpha,
-        trees=trees,
-    )
-    codes, factors = labelled(codes, factors)
     found = probe(codes, factors, settings, seed)
 
     by_latent = 1 - entropy_share(found.importances, axis=1)
     by_factor = 1 - entropy_share(found.importances, axis=0)
     factor_weights = found.importances.sum(axis=0) if settings.weighted else np.ones_like(by_factor)
-    values = {
-        "dci_disentanglement": _weighted(by_latent, found.importances.sum(axis=1)),
-        "dci_completeness": _weighted(by_factor, factor_weights),
-        "dci_informativeness": float(found.informativeness.mean()),
+    details = {"importances": found.importances}
+    return {
+        "dci_disentanglement": Result(
+            _weighted(by_latent, found.importances.sum(axis=1)),
+            per_latent=by_latent,
+            details=details,
+            rows=found.trained,
+        ),
+        "dci_completeness": Result(
+            _weighted(by_factor, factor_weights), per_factor=by_factor, details=details, rows=found.trained
+        ),
+        "dci_informativeness": Result(
+            found.informativeness.mean(),
+            per_factor=found.informativeness,
+            details=details,
+            rows=found.tested,
+            trials=None if found.regressed.any() else found.tested,
+        ),
     }
-    trained = Basis(rows=found.trained)
-    tested = Basis(rows=found.tested, trials=None if found.regressed.any() else found.tested)
-    scores = [
-        Score(
-            name=name,
-            value=value,
-            protocol=protocol,
-            settings={**asdict(settings), "seed": seed},
-            per_latent=_named(codes.names, by_latent) if name == "dci_disentanglement" else None,
-            per_factor=None
-            if name == "dci_disentanglement"
-            else _named(factors.names, by_factor if name == "dci_completeness" else found.informativeness),
-            details={"importances": found.importances},
-            notes=factors.notes,
-            basis=basis,
-        )
-        for (name, value), basis in zip(values.items(), (trained, trained, tested), strict=True)
-    ]
-    return DCI(*scores)
 
 
 def entropy_share(importances: Float64Array, axis: int) -> Float64Array:
@@ -135,7 +110,3 @@ def _weighted(values: Float64Array, weights: Float64Array) -> float:
     """The mean; 0 where nothing has weight."""
     total = weights.sum()
     return float((values * weights).sum() / total) if total > 0 else 0.0
-
-
-def _named(names: tuple[str, ...], values: Float64Array) -> dict[str, float]:
-    return dict(zip(names, values.tolist(), strict=True))

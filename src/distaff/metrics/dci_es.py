@@ -1,36 +1,41 @@
 """DCI-ES: how simple a predictor can be and still read the factors, and how small the code is."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
+from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import standardised
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
-from distaff.metrics.options import Count, at_least, at_most
-from distaff.metrics.score import Basis, Score
+from distaff.metrics.inputs import Factors, Float64Array, IntArray
+from distaff.metrics.metric import metric
+from distaff.metrics.options import Count
+from distaff.metrics.score import Result, Score
 from distaff.metrics.train_test import columns, split_rows
 
 _RIDGE = 1e-4
 _PREDICTED = 0.99  # a factor counts as predicted once a probe explains a hundredth of its variance
 
-
-Power = Annotated[int, at_least(0), at_most(14)]
+Power = Annotated[int, Ge(0), Le(14)]
 
 
 @dataclass(frozen=True)
 class Capacities:
-    """Probes of 0, 2^first, …, 2^last random Fourier features, trained and tested on so many rows."""
+    """Probes of 0, 2^first, …, 2^last random Fourier features.
+
+    Args:
+        first: log2 of the fewest features after none.
+        last: log2 of the most features.
+        train: rows that train.
+        test: rows that test.
+    """
 
     first: Power
     last: Power
     train: Count = 10_000
     test: Count = 5_000
-
-
-PROTOCOLS = {"eastwood23": Capacities(first=3, last=9)}
 
 
 class DCIES(NamedTuple):
@@ -40,19 +45,13 @@ class DCIES(NamedTuple):
     size: Score
 
 
-@metric(paper="Eastwood et al. 2023", protocols=PROTOCOLS, bounds=(-1, np.inf))
-def dci_es(
-    codes: CodesLike,
-    factors: FactorsLike,
-    *,
-    protocol: str = "eastwood23",
-    first: int | None = None,
-    last: int | None = None,
-    train: int | None = None,
-    test: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> DCIES:
+@metric(
+    paper="Eastwood et al. 2023",
+    protocols={"eastwood23": Capacities(first=3, last=9)},
+    bounds=(-1, np.inf),
+    returns=DCIES,
+)
+def dci_es(codes: Codes, factors: Factors, settings: Capacities, seed: int) -> dict[str, Result]:
     """How little capacity a probe needs for its best prediction of each factor, and factors per latent.
 
     Ridge regressions on the latents and 0, 2^first, …, 2^last random Fourier features of them give losses
@@ -62,20 +61,23 @@ def dci_es(
     Size is K/D. The paper's other three are those of ``distaff.metrics.dci``.
 
     Args:
-        codes: (N, D) means, or ``Codes``.
         factors: (N, K) classes, regressed as numbers, or real values.
         protocol: ``"eastwood23"`` (the random Fourier feature probes of the paper).
-        first: log2 of the fewest features after none.
-        last: log2 of the most features.
-        train: rows that train.
-        test: rows that test.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the features, the split and the halves.
+        seed: of the features and the split.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import dci_es
+        >>> factors = np.indices((4, 5)).reshape(2, -1).T.repeat(3, axis=0)
+        >>> explicitness, size = dci_es(np.hstack([factors, factors]), factors)
+        >>> round(explicitness.value, 2), size.value  # a linear probe reads all; two latents per factor
+        (1.0, 0.5)
+
+    See Also:
+        ``dci``, the paper's other three; ``explicitness``; ``infomec``.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, first=first, last=last, train=train, test=test)
     if settings.first > settings.last:
         raise DistaffError(f"first={settings.first} is above last={settings.last}: no probe is left.")
-    codes, factors = labelled(codes, factors)
     rng = np.random.default_rng(seed)
     x, _ = columns(codes)
     training, testing = split_rows(len(x), settings.train, settings.test, rng)
@@ -84,26 +86,16 @@ def dci_es(
     y = standardised(factors.values)
     losses = _losses(x, y, training, testing, sizes, rng)
     explicit = explicitness_of(np.minimum(losses, 1.0))
-    shared = {**asdict(settings), "seed": seed}
-    return DCIES(
-        Score(
-            name="dci_explicitness",
-            value=float(explicit.mean()),
-            protocol=protocol,
-            settings=shared,
-            per_factor=dict(zip(factors.names, explicit.tolist(), strict=True)),
+    return {
+        "dci_explicitness": Result(
+            explicit.mean(),
+            per_factor=explicit,
             details={"features": sizes, "losses": losses},
-            notes=factors.notes,
-            basis=Basis(rows=len(testing), bounds=(-1.0, 1.0)),
+            rows=len(testing),
+            bounds=(-1.0, 1.0),
         ),
-        Score(
-            name="dci_size",
-            value=len(factors.names) / len(codes.names),
-            protocol=protocol,
-            settings=shared,
-            notes=factors.notes,
-        ),
-    )
+        "dci_size": Result(len(factors.names) / len(codes.names)),
+    }
 
 
 def explicitness_of(curves: Float64Array) -> Float64Array:

@@ -10,19 +10,20 @@ from numpy.typing import ArrayLike
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.declare import card_of
 from distaff.metrics.inputs import (
     CodesLike,
     Factors,
     FactorsLike,
     as_codes,
     as_factors,
+    check,
     check_index,
     labelled,
     quantize_factors,
 )
 from distaff.metrics.intervals import checked_draws
-from distaff.metrics.options import DRAWING, BinCount, check
+from distaff.metrics.metric import card_of
+from distaff.metrics.options import DRAWING, BinCount
 from distaff.metrics.score import Score
 
 Selection = Literal["default", "all"] | Sequence[str]
@@ -41,7 +42,7 @@ class Evaluation:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
     def table(self) -> pd.DataFrame:
-        """One row a score: metric, value, protocol, interval, direction, notes."""
+        """One row per score: metric, value, protocol, interval, direction, notes."""
         rows = [
             (s.name, s.value, s.protocol, s.interval, s.direction, "; ".join(s.notes)) for s in self.scores
         ]
@@ -139,7 +140,8 @@ def requested(
     check("factor_bins", factor_bins, BinCount | None)
     check("bootstrap", bootstrap, DRAWING["bootstrap"])
     check("seed", seed, DRAWING["seed"])
-    checked_draws(bootstrap)
+    if bootstrap:
+        checked_draws(bootstrap)
     return selected(metrics)
 
 
@@ -148,7 +150,7 @@ def selected(metrics: Selection) -> list[tuple[str, str | None]]:
     known = all_metrics()
     single = {name: f for name, f in known.items() if card_of(f).inputs != "several codes"}
     if metrics == "default":
-        return [(name, None) for name, f in single.items() if card_of(f).default]
+        return [(name, None) for name in single]
     if metrics == "all":
         return [(name, protocol) for name, f in single.items() for protocol in card_of(f).protocols]
     if isinstance(metrics, str):
@@ -182,7 +184,7 @@ def _missing(
     if card.inputs == "codes and factors" and paired is None:
         return "it needs factors."
     bare = codes.logvars is None and codes.means.shape[1] > 0
-    if bare and (card.posterior == "yes" or protocol in card.posterior_protocols):
+    if bare and (card.posterior == "yes" or (protocol in card.protocols and protocol in card.posterior)):
         return "it needs log-variances."
     return None
 

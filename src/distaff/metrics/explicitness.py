@@ -1,40 +1,37 @@
 """Explicitness: how well linear classifiers of all latents tell each class of a factor from the rest."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
-from distaff.codes import FloatArray
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.inputs import CodesLike, FactorsLike, labelled
+from distaff.codes import Codes, FloatArray
+from distaff.metrics.inputs import Factors
 from distaff.metrics.logistic import one_versus_rest
+from distaff.metrics.metric import metric
 from distaff.metrics.options import Positive
-from distaff.metrics.score import Score
+from distaff.metrics.score import Result
 from distaff.metrics.train_test import columns
 
 
 @dataclass(frozen=True)
 class Separation:
-    """The L2 ``penalty`` of the classifiers, and whether areas of 0.5 to 1 are stretched to 0 to 1."""
+    """How classes are told apart, and how that is counted.
+
+    Args:
+        penalty: of the squared weights, for standardised latents.
+        normalize: give 2·AUC − 1, so that chance is 0.
+    """
 
     penalty: Positive
     normalize: bool
 
 
-PROTOCOLS = {"ridgeway18": Separation(penalty=1.0, normalize=False)}
-
-
-@metric(paper="Ridgeway & Mozer 2018", protocols=PROTOCOLS, bounds=(0, 1))
-def explicitness(
-    codes: CodesLike,
-    factors: FactorsLike,
-    *,
-    protocol: str = "ridgeway18",
-    penalty: float | None = None,
-    normalize: bool | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+@metric(
+    paper="Ridgeway & Mozer 2018",
+    protocols={"ridgeway18": Separation(penalty=1.0, normalize=False)},
+    bounds=(0, 1),
+)
+def explicitness(codes: Codes, factors: Factors, settings: Separation) -> Result:
     """Area under the ROC curve of one-versus-rest logistic regressions, averaged over classes and factors.
 
     The classifiers read all latents and are scored on the rows they learn from. Noise scores 0.5 and slightly
@@ -42,15 +39,17 @@ def explicitness(
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
-        factors: (N, K) classes.
-        protocol: ``"ridgeway18"``.
-        penalty: of the squared weights, for standardised latents.
-        normalize: give 2·AUC − 1, so that chance is 0.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the halves.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import explicitness
+        >>> factors = np.indices((2, 2)).reshape(2, -1).T.repeat(10, axis=0)
+        >>> explicitness(factors @ [[1, 1], [1, -1]], factors).value  # mixed, but a linear map reads them
+        1.0
+
+    See Also:
+        ``modularity``, its companion in the paper; ``infomec``; ``dci_es``.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, penalty=penalty, normalize=normalize)
-    codes, factors = labelled(codes, factors)
     classes = factors.classes
     x, _ = columns(codes)
     weights = one_versus_rest(x, classes, factors.sizes, settings.penalty)
@@ -69,14 +68,7 @@ def explicitness(
         offset += size
     if settings.normalize:
         areas = 2 * areas - 1
-    return Score(
-        name="explicitness",
-        value=float(areas.mean()),
-        protocol=protocol,
-        settings=asdict(settings),
-        per_factor=dict(zip(factors.names, areas.tolist(), strict=True)),
-        notes=factors.notes,
-    )
+    return Result(areas.mean(), per_factor=areas)
 
 
 def area_under_roc(positives: FloatArray, negatives: FloatArray) -> float:

@@ -1,9 +1,10 @@
 """The FactorVAE score: which latent varies least when a factor is held fixed."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge
 
 from distaff.codes import Codes
 from distaff.metrics.active_latents import (
@@ -14,44 +15,48 @@ from distaff.metrics.active_latents import (
     pruning,
     standardised,
 )
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.fixed_factor_sampling import Groups, blocks, fixed_factor_rows, group_rows
-from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
-from distaff.metrics.options import Count, NotNegative, at_least
-from distaff.metrics.score import Basis, Score
+from distaff.metrics.fixed_factor_sampling import Groups, blocks, fixed_factor_rows, group_rows, share_right
+from distaff.metrics.inputs import Factors, Float64Array, IntArray
+from distaff.metrics.metric import metric
+from distaff.metrics.options import Count, NotNegative
+from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)
 class Voting:
-    """``votes`` train the majority vote, ``fresh`` ones (0: the same votes) test it; ``size`` rows a vote."""
+    """How votes are taken, and which latents take part.
+
+    Args:
+        votes: number of votes that make the classifier.
+        size: observations in a vote.
+        fresh: number of further votes that test it; 0 tests it on the first ones.
+        prune: which latents may vote, see ``distaff.metrics.active_latents.active_latents``.
+        threshold: of the pruning.
+    """
 
     votes: Count
-    size: Annotated[int, at_least(2)]
-    fresh: Annotated[int, at_least(0)]
+    size: Annotated[int, Ge(2)]
+    fresh: Annotated[int, Ge(0)]
     prune: Prune = "auto"
     threshold: NotNegative | None = None
 
 
-PROTOCOLS = {
-    "kim18": Voting(votes=800, size=100, fresh=0),
-    "locatello19": Voting(votes=10_000, size=64, fresh=5_000, prune="means"),
-}
+def _idle(settings: Voting, codes: Codes) -> tuple[str, ...]:
+    usual = THRESHOLDS.get(pruning(codes, settings.prune), settings.threshold)
+    return ("threshold",) if settings.threshold == usual else ()
 
 
-@metric(paper="Kim & Mnih 2018", protocols=PROTOCOLS, bounds=(0, 1), posterior="optional")
-def factor_vae_score(
-    codes: CodesLike,
-    factors: FactorsLike,
-    *,
-    protocol: str = "kim18",
-    votes: int | None = None,
-    size: int | None = None,
-    fresh: int | None = None,
-    prune: Prune | None = None,
-    threshold: float | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+@metric(
+    paper="Kim & Mnih 2018",
+    protocols={
+        "kim18": Voting(votes=800, size=100, fresh=0),
+        "locatello19": Voting(votes=10_000, size=64, fresh=5_000, prune="means"),
+    },
+    bounds=(0, 1),
+    posterior="used if given",
+    idle=_idle,
+)
+def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int) -> Result:
     """Accuracy of guessing the fixed factor from the latent that varies least.
 
     A vote fixes a random factor k at a random value, draws ``size`` observations, divides the variance of
@@ -62,27 +67,20 @@ def factor_vae_score(
 
     Args:
         codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to N(0, 1) do not vote.
-        factors: (N, K) classes.
         protocol: ``"kim18"`` (800 votes of 100, tested on themselves) or ``"locatello19"`` (10,000 votes of
             64, tested on 5,000 fresh ones; latents whose means have a standard deviation below 0.05 do not
             vote, so that it depends on their scale).
-        votes: number of votes that make the classifier.
-        size: observations in a vote.
-        fresh: number of further votes that test it; 0 tests it on the first ones.
-        prune: which latents may vote, see ``distaff.metrics.active_latents.active_latents``.
-        threshold: of the pruning.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import factor_vae_score
+        >>> factors = np.indices((4, 5)).reshape(2, -1).T
+        >>> factor_vae_score(factors, factors).value  # one latent per factor
+        1.0
+
+    See Also:
+        ``z_diff``, which it mends; ``irs``, which also holds factors fixed.
     """
-    codes, factors = labelled(codes, factors)
-
-    def idle(given: Voting) -> tuple[str, ...]:
-        usual = THRESHOLDS.get(pruning(codes, given.prune), given.threshold)
-        return ("threshold",) if given.threshold == usual else ()
-
-    settings, protocol = settle(
-        PROTOCOLS, protocol, idle=idle, votes=votes, size=size, fresh=fresh, prune=prune, threshold=threshold
-    )
     groups = group_rows(factors)
     active, criterion, notes = active_latents(codes, settings.prune, settings.threshold)
     rng = np.random.default_rng(seed)
@@ -100,19 +98,13 @@ def factor_vae_score(
         right = np.zeros(len(fixed[tested]), dtype=bool)
         notes += ("no latent is active: the score is 0",)
 
-    value = float(right.mean())
-    return Score(
-        name="factor_vae_score",
-        value=value,
-        protocol=protocol,
-        settings={**asdict(settings), **criterion, "seed": seed},
-        per_factor={
-            name: float(right[fixed[tested] == k].mean()) if (fixed[tested] == k).any() else float("nan")
-            for k, name in enumerate(factors.names)
-        },
+    return Result(
+        right.mean(),
+        per_factor=share_right(right, fixed[tested], factors.names),
         details={"votes": table, "active": [n for n, a in zip(codes.names, active, strict=True) if a]},
-        notes=factors.notes + notes,
-        basis=Basis(trials=len(right)),
+        notes=notes,
+        settings=criterion,
+        trials=len(right),
     )
 
 

@@ -1,5 +1,6 @@
 """Observations that share a factor: the sampling behind the FactorVAE score, Z-diff and IRS."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,3 +81,11 @@ def fixed_factor_rows(groups: list[Groups], fixed: IntArray, size: int, rng: np.
 def blocks(count: int, cost: int, budget: int = 8_000_000) -> list[NDArray[np.int64]]:
     """``range(count)`` cut into pieces of at most ``budget`` numbers when one item takes ``cost``."""
     return np.array_split(np.arange(count), max(1, -(-count * cost // budget)))
+
+
+def share_right(right: NDArray[np.bool_], fixed: IntArray, names: Sequence[str]) -> dict[str, float]:
+    """How often guesses of the fixed factor were right, by factor; NaN for one that was never fixed."""
+    return {
+        name: float(right[fixed == k].mean()) if (fixed == k).any() else float("nan")
+        for k, name in enumerate(names)
+    }

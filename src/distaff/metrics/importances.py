@@ -24,17 +24,22 @@ from distaff.metrics.lasso import lasso_weights
 from distaff.metrics.options import Count, NotNegative
 from distaff.metrics.train_test import by_latent, columns, split_rows
 
-Predictor = Literal["lasso", "forest", "boosting", "histogram"]
-
 
 @dataclass(frozen=True)
 class Probing:
-    """Which predictor, whether classes are predicted as classes, and how many rows it sees.
+    """How factors are predicted, and from how many rows.
 
-    ``weighted`` says whether the completeness of all factors is their mean weighted by importance.
+    Args:
+        predictor: ``"lasso"``, ``"forest"``, ``"boosting"`` or ``"histogram"``.
+        task: whether classes are regressed as numbers or predicted as classes; real factors are regressed.
+        weighted: whether factors weigh as their importances in completeness; those by trees are equal.
+        train: rows that train; with fewer rows in all, two thirds of them.
+        test: rows that test.
+        alpha: lasso penalty, for standardised latents and factors.
+        trees: trees in a forest.
     """
 
-    predictor: Predictor
+    predictor: Literal["lasso", "forest", "boosting", "histogram"]
     task: Literal["regression", "classification"]
     weighted: bool = False
     train: Count = 10_000

@@ -1,10 +1,11 @@
 """InfoM, InfoC and InfoE: modularity, compactness and explicitness in terms of information."""
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -13,24 +14,27 @@ from threadpoolctl import threadpool_limits
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import constant_latents, standardised
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, Float64Array, IntArray, labelled
+from distaff.metrics.inputs import Factors, Float64Array, IntArray
+from distaff.metrics.metric import metric
 from distaff.metrics.neighbours import neighbour_information
-from distaff.metrics.options import Count, at_least, at_most
-from distaff.metrics.score import Basis, Score
+from distaff.metrics.options import Count
+from distaff.metrics.score import Result, Score
 from distaff.metrics.train_test import columns
 
 
 @dataclass(frozen=True)
 class Information:
-    """Neighbours of the MI estimate, the range below which a latent is inactive, rows of the classifiers."""
+    """How information is estimated, and which latents take part.
+
+    Args:
+        neighbours: of the MI estimate.
+        inactive: share of the widest range below which a latent is left out of InfoM and InfoC.
+        rows: at most this many random rows train the classifiers.
+    """
 
     neighbours: Count
-    inactive: Annotated[float, at_least(0), at_most(1)]
-    rows: Annotated[int, at_least(2)]
-
-
-PROTOCOLS = {"hsu23": Information(neighbours=10, inactive=0.05, rows=10_000)}
+    inactive: Annotated[float, Ge(0), Le(1)]
+    rows: Annotated[int, Ge(2)]
 
 
 class InfoMEC(NamedTuple):
@@ -41,18 +45,13 @@ class InfoMEC(NamedTuple):
     explicitness: Score
 
 
-@metric(paper="Hsu et al. 2023", protocols=PROTOCOLS, bounds=(0, 1))
-def infomec(
-    codes: CodesLike,
-    factors: FactorsLike,
-    *,
-    protocol: str = "hsu23",
-    neighbours: int | None = None,
-    inactive: float | None = None,
-    rows: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> InfoMEC:
+@metric(
+    paper="Hsu et al. 2023",
+    protocols={"hsu23": Information(neighbours=10, inactive=0.05, rows=10_000)},
+    bounds=(0, 1),
+    returns=InfoMEC,
+)
+def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) -> dict[str, Result]:
     """Whether each latent informs about one factor, each factor about one latent, and all are readable.
 
     With NMI_ki = I(z_i; y_k)/H(y_k): InfoM is the mean over active latents of max_k NMI_ki / Σ_k NMI_ki and
@@ -65,14 +64,18 @@ def infomec(
         factors: (N, K) classes with K of at least 2.
         protocol: ``"hsu23"`` (MI from 10 nearest neighbours; latents with less than 1/20 of the widest range
             are inactive).
-        neighbours: of the MI estimate.
-        inactive: share of the widest range below which a latent is left out of InfoM and InfoC.
-        rows: at most this many random rows train the classifiers.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the rows and the halves.
+        seed: of the rows and of what breaks ties.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import infomec
+        >>> factors = np.indices((2, 2)).reshape(2, -1).T.repeat(50, axis=0)
+        >>> [round(score.value, 1) for score in infomec(factors, factors)]  # one latent per factor
+        [1.0, 1.0, 1.0]
+
+    See Also:
+        ``dci``, of predictors' importances; ``modularity``; ``explicitness``.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, neighbours=neighbours, inactive=inactive, rows=rows)
-    codes, factors = labelled(codes, factors)
     if len(factors.names) < 2:
         raise DistaffError("InfoM compares factors: it needs at least two of them.")
     classes = factors.classes
@@ -91,29 +94,21 @@ def infomec(
     by_latent, by_factor = _stretched(nmi, axis=0), _stretched(nmi, axis=1)
     names = tuple(name for name, a in zip(codes.names, active, strict=True) if a)
     left_out = tuple(name for name, a in zip(codes.names, active, strict=True) if not a)
-    notes = factors.notes + ((f"inactive latents left out: {', '.join(left_out)}",) if left_out else ())
-    parts = (
-        ("infom", by_latent, names, None),
-        ("infoc", by_factor, None, factors.names),
-        ("infoe", explained, None, factors.names),
-    )
-    scores = []
-    for name, values, latents, of_factors in parts:
-        breakdown = values.tolist()
-        scores.append(
-            Score(
-                name=name,
-                value=float(np.clip(values.mean(), 0, 1)),
-                protocol=protocol,
-                settings={**asdict(settings), "seed": seed},
-                per_latent=dict(zip(latents, breakdown, strict=True)) if latents else None,
-                per_factor=dict(zip(of_factors, breakdown, strict=True)) if of_factors else None,
-                details={"nmi": nmi, "active": names},
-                notes=notes,
-                basis=Basis(rows=len(losses) if name == "infoe" else None),
-            )
-        )
-    return InfoMEC(*scores)
+    notes = (f"inactive latents left out: {', '.join(left_out)}",) if left_out else ()
+    details = {"nmi": nmi, "active": names}
+    per_latent = dict(zip(names, by_latent.tolist(), strict=True))
+    return {
+        "infom": Result(_mean(by_latent), per_latent=per_latent, details=details, notes=notes),
+        "infoc": Result(_mean(by_factor), per_factor=by_factor, details=details, notes=notes),
+        "infoe": Result(
+            _mean(explained), per_factor=explained, details=details, notes=notes, rows=len(losses)
+        ),
+    }
+
+
+def _mean(values: Float64Array) -> float:
+    """The mean, which an estimate's error may have put out of its range, moved back into it."""
+    return float(np.clip(values.mean(), 0, 1))
 
 
 def _active(codes: Codes, share: float) -> NDArray[np.bool_]:

@@ -1,17 +1,21 @@
-"""From what users have (arrays, tensors, frames) to what metrics read: ``Codes`` and ``Factors``."""
+"""From what users give to what metrics read: arrays, tensors and frames, and the values of options."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from numbers import Integral, Real
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pandas as pd
+from annotated_types import Ge, Gt, Le
 from numpy.typing import ArrayLike, NDArray
 
 from distaff.codes import Codes, as_array
+from distaff.foundation.binding import UNIONS
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.factor_columns import Column, numbered, parse_column, split_columns
-from distaff.metrics.options import BinCount, check
+from distaff.metrics.options import BinCount
 
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
@@ -166,10 +170,62 @@ def labelled(
         dropped = f"{int((~present).sum())} of {len(present)} rows dropped: a label is missing"
         codes, factors = codes[present], factors.select(present)
         factors = replace(factors, notes=(*factors.notes, dropped))
-    constant = [name for name, size in zip(factors.names, factors.sizes, strict=True) if size == 1]
+    refuse_constant(factors.names, factors.sizes)
+    return codes, factors
+
+
+def refuse_constant(names: Sequence[str], sizes: Sequence[int]) -> None:
+    """An error for factors with a single class."""
+    constant = [name for name, size in zip(names, sizes, strict=True) if size == 1]
     if constant:
         raise DistaffError(f"{_listed(constant)} has one value only: leave it out, it cannot be scored.")
-    return codes, factors
+
+
+def check(name: str, value: Any, allowed: Any) -> None:
+    """A ``DistaffError`` that names the option if its value is not what the annotation ``allowed`` allows."""
+    if get_origin(allowed) in UNIONS:
+        (allowed,) = (option for option in get_args(allowed) if option is not type(None))
+        if value is None:
+            return
+    if get_origin(allowed) is Literal:
+        if not isinstance(value, str) or value not in get_args(allowed):
+            raise unknown(name, str(value), get_args(allowed))
+        return
+    kind, *limits = get_args(allowed) or (allowed,)
+    if not _is(value, kind) or not all(_keeps(value, limit) for limit in limits):
+        bounds = " and ".join(map(_words, limits))
+        raise DistaffError(f"{name}={value!r}: it must be {_KINDS[kind]}{bounds and f' {bounds}'}.")
+
+
+_KINDS = {int: "a whole number", float: "a finite number", bool: "True or False"}
+
+
+def _is(value: Any, kind: type) -> bool:
+    if isinstance(value, bool | np.bool_):
+        return kind is bool
+    if kind is int:
+        return isinstance(value, Integral)
+    return kind is float and isinstance(value, Real) and math.isfinite(value)
+
+
+def _keeps(value: float, limit: Ge | Gt | Le) -> bool:
+    match limit:
+        case Ge(bound):
+            return bool(value >= bound)
+        case Gt(bound):
+            return bool(value > bound)
+        case Le(bound):
+            return bool(value <= bound)
+
+
+def _words(limit: Ge | Gt | Le) -> str:
+    match limit:
+        case Ge(bound):
+            return f"of at least {bound:,g}"
+        case Gt(bound):
+            return f"above {bound:,g}"
+        case Le(bound):
+            return f"of at most {bound:,g}"
 
 
 def check_index(codes: Any, factors: Any) -> None:

@@ -18,81 +18,53 @@ Cost. ``bootstrap=20`` scores twenty halves, about ten times the work of the sco
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import wraps
-from inspect import signature
-from typing import Any, Literal
+from dataclasses import replace
 
 import numpy as np
 from scipy.stats import t
 
-from distaff.codes import as_array
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.inputs import Float64Array, IntArray, as_codes, labelled
-from distaff.metrics.score import Score
+from distaff.metrics.inputs import Float64Array, IntArray
+from distaff.metrics.score import Error, Result
 
 LEVEL = 0.95
 FEWEST = 10
 HALF = (1 / 2,)
 
-Inputs = Literal["codes", "codes and factors", "several codes"]
-Again = Callable[[IntArray, int], Sequence[Score]]
-"""The scores of some rows with a seed."""
-
-
-@dataclass(frozen=True)
-class Error:
-    """The variance of a score, with the degrees of freedom it was estimated with."""
-
-    variance: float
-    freedom: float
-
-    def __add__(self, other: "Error") -> "Error":
-        """Of the sum of two independent errors (Welch and Satterthwaite)."""
-        variance = self.variance + other.variance
-        squares = self.variance**2 / self.freedom + other.variance**2 / other.freedom
-        return Error(variance, variance**2 / squares) if squares > 0 else self
+Again = Callable[[IntArray, int], Mapping[str, Result]]
+"""The results of some rows with a seed."""
 
 
 def with_intervals(
-    function: Callable[..., Any], inputs: Inputs, bounds: tuple[float, float], shares: Sequence[float] = HALF
-) -> Callable[..., Any]:
-    """The metric ``function`` of one model, whose scores have intervals where ``bootstrap=`` asks for them.
+    results: Mapping[str, Result],
+    again: Again,
+    *,
+    count: int,
+    draws: int,
+    seed: int,
+    bounds: tuple[float, float],
+    shares: Sequence[float] = HALF,
+) -> dict[str, Result]:
+    """The results of a metric with their intervals, or with a note that says why there are none.
 
     Args:
-        function: gives a ``Score`` or a named tuple of them.
-        inputs: what it reads.
-        bounds: of its values, for scores that do not tell their own.
-        shares: the parts of the rows to score, see ``errors``.
+        results: of all rows.
+        again: scores some of the rows.
+        count: how many rows there are.
+        draws: how many parts of them to score.
+        seed: of the parts.
+        bounds: of values, for results that do not tell their own.
+        shares: the sizes of the parts, see ``errors``.
     """
-    parameters = signature(function)
-
-    @wraps(function)
-    def measured(*given: Any, bootstrap: int = 0, **options: Any) -> Any:
-        draws = checked_draws(bootstrap)
-        found = function(*given, **options)
-        if not draws:
-            return found
-        count, part = _observed(parameters.bind(*given, **options).arguments, inputs)
-
-        def again(rows: IntArray, seed: int) -> Sequence[Score]:
-            fresh = {"seed": seed} if "seed" in parameters.parameters else {}
-            return _listed(function(**{**part(rows), **fresh}))
-
-        scores = _listed(found)
-        try:
-            found_errors = errors(scores, again, count, draws, options.get("seed", 0), shares)
-        except DistaffError as failure:
-            note = f"no interval: halves of the rows give no score ({failure})"
-            finished = [replace(score, notes=(*score.notes, note)) for score in scores]
-        else:
-            finished = [
-                replace(score, interval=interval(score, error, bounds, count))
-                for score, error in zip(scores, found_errors, strict=True)
-            ]
-        return finished[0] if isinstance(found, Score) else type(found)(*finished)
-
-    return measured
+    try:
+        found = errors(list(results.values()), again, count, draws, seed, shares)
+    except DistaffError as failure:
+        note = f"no interval: halves of the rows give no score ({failure})"
+        return {name: replace(result, notes=(*result.notes, note)) for name, result in results.items()}
+    return {
+        name: replace(result, interval=interval(result, error, bounds, count))
+        for (name, result), error in zip(results.items(), found, strict=True)
+    }
 
 
 def checked_draws(bootstrap: int) -> int:
@@ -103,9 +75,9 @@ def checked_draws(bootstrap: int) -> int:
 
 
 def errors(
-    scores: Sequence[Score], again: Again, count: int, draws: int, seed: int, shares: Sequence[float] = HALF
+    results: Sequence[Result], again: Again, count: int, draws: int, seed: int, shares: Sequence[float] = HALF
 ) -> list[Error]:
-    """The error of each score, from scores of random parts of the ``count`` rows.
+    """The error of each result, from results of random parts of the ``count`` rows.
 
     Of a score that reads n of N rows, and m of a part's, the spread over parts is (1/m − 1/N)σ² and becomes
     σ²/n. Where the variance does not fall as 1/N (that of a maximum hardly falls), parts of several sizes
@@ -116,7 +88,7 @@ def errors(
         DistaffError: the last reason, if most parts cannot be scored.
     """
     rng = np.random.default_rng([seed, 1])
-    read = np.array([score.basis.rows or count for score in scores])
+    read = np.array([result.rows or count for result in results])
     variances = []
     for share in shares:
         values, rows = _scored_parts(again, count, share, draws, rng)
@@ -129,26 +101,32 @@ def errors(
     return [Error(float(variance), (draws - 1) / float(weights @ weights)) for variance in whole]
 
 
-def interval(score: Score, error: Error, bounds: tuple[float, float], count: int) -> tuple[float, float]:
-    """The 95% interval of a score of ``count`` rows: Student's, or Wilson's for a share of right guesses.
+def interval(
+    result: Result, error: Error, bounds: tuple[float, float], count: int
+) -> tuple[float, float] | None:
+    """The 95% interval of a result of ``count`` rows: Student's, or Wilson's for a share of right guesses.
 
     A share p of T independent guesses has variance p(1 − p)/T. The error found, of rows and guesses, says how
     many independent guesses ours are worth; the guesses limit that number where all of them are right, which
     is not yet certainty. A score that is the same for all parts is taken as a share of the rows, if it has
-    two bounds.
+    two bounds. Where an error has no estimate (an infinite one), there is no interval.
     """
-    low, high = score.basis.bounds or bounds
-    width, trials = high - low, score.basis.trials
+    if result.error is not None:
+        error = error + result.error
+    if not np.isfinite(error.variance):
+        return None
+    low, high = result.bounds or bounds
+    value, width, trials = float(result.value), high - low, result.trials
     quantile = float(t.ppf((1 + LEVEL) / 2, error.freedom))
     if trials is None and np.isfinite(width) and error.variance <= (1e-9 * width) ** 2:
-        trials = score.basis.rows or count
+        trials = result.rows or count
     if trials is None:
         half = quantile * np.sqrt(error.variance)
-        first, last = score.value - half, score.value + half
+        first, last = value - half, value + half
     else:
-        ends = _wilson((score.value - low) / width, error.variance / width**2, trials, quantile)
+        ends = _wilson((value - low) / width, error.variance / width**2, trials, quantile)
         first, last = low + width * ends
-    return float(min(score.value, max(first, low))), float(max(score.value, min(last, high)))
+    return float(min(value, max(first, low))), float(max(value, min(last, high)))
 
 
 def _wilson(share: float, variance: float, trials: int, quantile: float) -> Float64Array:
@@ -168,7 +146,7 @@ def _wilson(share: float, variance: float, trials: int, quantile: float) -> Floa
 def _scored_parts(
     again: Again, count: int, share: float, draws: int, rng: np.random.Generator
 ) -> tuple[Float64Array, Float64Array]:
-    """(draws, scores) values of random parts of the rows, and (scores,) how many rows of a part they read."""
+    """(draws, results) values of random parts of the rows, and (results,) how many rows of one they read."""
     size = round(share * count)
     values: list[list[float]] = []
     rows: list[list[int]] = []
@@ -176,14 +154,14 @@ def _scored_parts(
     while len(values) < draws:
         chosen = np.sort(rng.permutation(count)[:size])
         try:
-            scores = again(chosen, int(rng.integers(1 << 31)))
+            results = again(chosen, int(rng.integers(1 << 31))).values()
         except DistaffError:
             failures += 1
             if failures > draws:
                 raise
             continue
-        values.append([score.value for score in scores])
-        rows.append([score.basis.rows or size for score in scores])
+        values.append([float(result.value) for result in results])
+        rows.append([result.rows or size for result in results])
     return np.array(values), np.mean(rows, axis=0)
 
 
@@ -191,28 +169,3 @@ def _extrapolation(places: Float64Array) -> Float64Array:
     """The weights whose sum with values at ``places`` is the value at 0 of the straight line through them."""
     from_mean = places - places.mean()
     return np.asarray(1 / len(places) - from_mean * places.mean() / (from_mean @ from_mean))
-
-
-def _observed(
-    arguments: Mapping[str, Any], inputs: Inputs
-) -> tuple[int, Callable[[IntArray], dict[str, Any]]]:
-    """How many observations a metric is given, and its arguments for some of them."""
-    given = dict(arguments)
-    if inputs == "codes":
-        codes = as_codes(given["codes"], given.pop("logvar", None))
-        return len(codes), lambda rows: {**given, "codes": codes[rows]}
-    soft = given.get("probabilities")
-    if soft is None:
-        codes, factors = labelled(given["codes"], given["factors"])
-        return len(codes), lambda rows: {**given, "codes": codes[rows], "factors": factors.select(rows)}
-    codes, tables = as_codes(given["codes"]), {name: as_array(values) for name, values in soft.items()}
-    return len(codes), lambda rows: {
-        **given,
-        "codes": codes[rows],
-        "probabilities": {name: values[rows] for name, values in tables.items()},
-    }
-
-
-def _listed(found: Any) -> Sequence[Score]:
-    """The scores that a metric gave, of which there may be one."""
-    return [found] if isinstance(found, Score) else list(found)

@@ -1,42 +1,41 @@
 """IRS: whether a latent stays put when its factor is held fixed and all others change."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from annotated_types import Gt, Le
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.declare import metric, settle
 from distaff.metrics.fixed_factor_sampling import Groups, group_rows
-from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, labelled
-from distaff.metrics.options import above, at_most
-from distaff.metrics.score import Score
+from distaff.metrics.inputs import Factors, Float64Array
+from distaff.metrics.metric import metric
+from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)
 class Robustness:
-    """The ``quantile`` of deviations that stands for their maximum."""
+    """What stands for the largest deviation.
 
-    quantile: Annotated[float, above(0), at_most(1)]
+    Args:
+        quantile: of the deviations in a group.
+    """
+
+    quantile: Annotated[float, Gt(0), Le(1)]
 
 
 SHARES = (1 / 2, 1 / 4, 1 / 16)
 """The largest deviation is a maximum, whose variance hardly falls with more rows; these parts tell how."""
 
-PROTOCOLS = {"suter19": Robustness(quantile=0.99)}
 
-
-@metric(paper="Suter et al. 2019", protocols=PROTOCOLS, bounds=(0, 1), shares=SHARES)
-def irs(
-    codes: CodesLike,
-    factors: FactorsLike,
-    *,
-    protocol: str = "suter19",
-    quantile: float | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+@metric(
+    paper="Suter et al. 2019",
+    protocols={"suter19": Robustness(quantile=0.99)},
+    bounds=(0, 1),
+    shares=SHARES,
+)
+def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     """One minus how far a latent strays while its factor is fixed, over how far it ever strays.
 
     For latent i and factor k, D_ik is the mean over the factor's values of the 0.99 quantile of
@@ -46,14 +45,18 @@ def irs(
 
     Args:
         codes: (N, D) means; categorical latents take no part.
-        factors: (N, K) classes.
-        protocol: ``"suter19"``.
-        quantile: of the deviations in a group.
         bootstrap: parts of the rows of each of three sizes to score for the interval, 0 for none.
-        seed: of the parts.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import irs
+        >>> factors = np.indices((4, 5)).reshape(2, -1).T
+        >>> irs(factors, factors).value  # a latent does not move while its factor is fixed
+        1.0
+
+    See Also:
+        ``factor_vae_score``, which also holds factors fixed; ``modularity``.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, quantile=quantile)
-    codes, factors = labelled(codes, factors)
     if not codes.means.shape[1]:
         raise DistaffError("IRS needs Gaussian latents: these codes are all categorical.")
     largest = np.abs(codes.means - codes.means.mean(axis=0, dtype=np.float64)).max(axis=0)
@@ -66,14 +69,10 @@ def irs(
     if not largest.any():
         raise DistaffError("all latents are constant: IRS is not defined.")
     gaussian = codes.names[: codes.means.shape[1]]
-    return Score(
-        name="irs",
-        value=float(best @ largest / largest.sum()),
-        protocol=protocol,
-        settings=asdict(settings),
+    return Result(
+        best @ largest / largest.sum(),
         per_latent=dict(zip(gaussian, best.tolist(), strict=True)),
         details={"robustness": table},
-        notes=factors.notes,
     )
 
 

@@ -1,7 +1,7 @@
-"""What information metrics ask of labels: p(y_k|x_n) for every observation, hard or soft."""
+"""Labels as information metrics read them, hard or soft: p(y_k|x_n); entropies of tables with them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from distaff.codes import Codes, FloatArray, as_array
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.entropies import entropy
 from distaff.metrics.inputs import (
     CodesLike,
     Factors,
@@ -18,8 +17,8 @@ from distaff.metrics.inputs import (
     IntArray,
     as_codes,
     labelled,
+    refuse_constant,
 )
-from distaff.metrics.shared import remember
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +47,16 @@ class Labels:
         table = np.zeros((len(rows), sum(self.sizes)), dtype=np.float32)
         np.put_along_axis(table, self.classes[rows] + starts, 1, axis=1)
         return table
+
+    def select(self, rows: IntArray) -> "Labels":
+        """The labels of some observations; a factor with one value among them is an error."""
+        if self.classes is None:
+            soft = [_soft(name, p[rows], len(rows)) for name, p in zip(self.names, self.soft, strict=True)]
+            return replace(self, soft=tuple(soft))
+        numbered = [np.unique(y, return_inverse=True)[1] for y in self.classes[rows].T]
+        sizes = [int(y.max()) + 1 for y in numbered]
+        refuse_constant(self.names, sizes)
+        return replace(self, classes=np.stack(numbered, axis=1), sizes=tuple(sizes))
 
     def members(self, factor: int, value: int) -> tuple[IntArray, Float64Array]:
         """The observations that may have y_k = value, and p(y_k = value|x_n) of each."""
@@ -102,10 +111,8 @@ def read_labels(
 
 
 def hard_labels(factors: Factors) -> Labels:
-    """The same ``Labels`` for the same ``Factors``, so that a table of metrics counts their classes once."""
-    return remember(
-        factors, "labels", lambda: Labels(factors.names, factors.sizes, factors.classes, notes=factors.notes)
-    )
+    """The labels that factors of classes are."""
+    return Labels(factors.names, factors.sizes, factors.classes, notes=factors.notes)
 
 
 def _soft(name: str, values: ArrayLike, count: int) -> Float64Array:
@@ -124,3 +131,46 @@ def pick(probabilities: FloatArray, rng: np.random.Generator) -> IntArray:
     cumulative = probabilities.cumsum(axis=1, dtype=np.float64)
     level = rng.random(len(probabilities)) * cumulative[:, -1]
     return np.asarray((cumulative <= level[:, None]).sum(axis=1))
+
+
+def entropy(probabilities: FloatArray, axes: int = 1) -> Float64Array:
+    """−Σ p log p over the last ``axes`` axes, in nats, with 0 log 0 = 0."""
+    terms = probabilities * np.log(np.where(probabilities > 0, probabilities, 1))
+    return np.asarray(-terms.sum(axis=tuple(range(-axes, 0)), dtype=np.float64))
+
+
+def mutual_information(joint: FloatArray) -> Float64Array:
+    """I(a; b) of joint tables (..., A, B); never below 0, as rounding would have it.
+
+    A table made in float32 sums to 1 but for its rounding, which would look like information.
+    """
+    joint = joint / joint.sum(axis=(-2, -1), keepdims=True)
+    separate = entropy(joint.sum(axis=-1)) + entropy(joint.sum(axis=-2))
+    return np.maximum(separate - entropy(joint, axes=2), 0)
+
+
+def highest_two(information: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """The highest I* and second highest I° of (..., latents, K) over latents: two arrays (..., K).
+
+    With one latent there is no second one and I° is 0.
+    """
+    ordered: Float64Array = np.sort(information, axis=-2)
+    best = ordered[..., -1, :]
+    second = ordered[..., -2, :] if information.shape[-2] > 1 else np.zeros_like(best)
+    return best, second
+
+
+def one_latent_note(codes: Codes) -> tuple[str, ...]:
+    """The note that explains a gap over a single latent."""
+    return ("there is one latent: the second highest information counts as 0",) * (len(codes.names) == 1)
+
+
+def gap_details(codes: Codes, labels: Labels, information: Float64Array) -> dict[str, object]:
+    """What lies behind a gap: the matrix I(z_i; y_k) (L, K), and which latent is the best for each factor."""
+    star = information.argmax(axis=0)
+    return {
+        "mutual_information": information,
+        "latents": codes.names,
+        "best_latent": {name: codes.names[i] for name, i in zip(labels.names, star, strict=True)},
+        "factor_entropies": labels.entropies,
+    }

@@ -1,23 +1,30 @@
 """Modularity: whether each latent knows of one factor only."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
+from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.binned_means import mean_tables
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.inputs import CodesLike, FactorsLike
-from distaff.metrics.labels import read_labels
+from distaff.metrics.inputs import Factors
+from distaff.metrics.labels import hard_labels
+from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import Bins, posterior_tables
+from distaff.metrics.quantized import Bins, mean_tables, posterior_tables
 from distaff.metrics.sampled import means_only_note
-from distaff.metrics.score import Score
+from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)
 class Source:
-    """Means in ``bins`` over each latent's own range, or q(z|x) in ``bins`` over [low, high]."""
+    """Where the information comes from.
+
+    Args:
+        bins: number of bins.
+        posterior: whether q(z|x) is put into bins over [low, high], or means over each latent's own range.
+        low: lower end of the range of q(z|x).
+        high: upper end of the range of q(z|x).
+    """
 
     bins: BinCount
     posterior: bool
@@ -28,56 +35,42 @@ class Source:
 _TOLD = 1e-6
 """Nats: the masses of q(z|x) are in float32, and what their rounding leaves of a dead latent lies below."""
 
-PROTOCOLS = {"original": Source(bins=20, posterior=False), "correct": Source(bins=100, posterior=True)}
-
 
 @metric(
     paper="Ridgeway & Mozer 2018",
-    protocols=PROTOCOLS,
+    protocols={"original": Source(bins=20, posterior=False), "correct": Source(bins=100, posterior=True)},
     bounds=(0, 1),
-    posterior="optional",
-    posterior_protocols=("correct",),
+    posterior=("correct",),
+    idle=lambda settings, _: () if settings.posterior else ("low", "high"),
 )
-def modularity(
-    codes: CodesLike,
-    factors: FactorsLike,
-    *,
-    protocol: str = "original",
-    bins: int | None = None,
-    low: float | None = None,
-    high: float | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
     """Mean over latents of 1 − Σ_{k≠k*} I(z_i; y_k)² / (I(z_i; y_k*)² (K − 1)).
 
     k* is the factor the latent knows most of. A latent with no information about any factor counts 0;
     information below a millionth of a nat, which float32 cannot tell from rounding, is none.
 
     Args:
-        codes: (N, D) means, or ``Codes``.
         factors: (N, K) classes, K of at least 2.
         protocol: ``"original"``: information from means in 20 bins, as its authors do; ``"correct"``: from
             q(z|x) in 100 bins over [−4, 4] (Do & Tran 2020, A.8, Fig. 8).
-        bins: number of bins.
-        low: lower end of the range of ``"correct"``.
-        high: upper end of the range of ``"correct"``.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the halves.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import modularity
+        >>> factors = np.indices((4, 5)).reshape(2, -1).T
+        >>> modularity(factors, factors).value  # one latent per factor
+        1.0
+        >>> modularity(factors @ [[1, 0, 0], [0, 5, 0]], factors).per_latent  # the last latent is dead
+        {'z0': 1.0, 'z1': 1.0, 'z2': 0.0}
+
+    See Also:
+        ``explicitness``, its companion in the paper; ``infomec``; ``dci``.
     """
-    settings, protocol = settle(
-        PROTOCOLS,
-        protocol,
-        idle=lambda s: () if s.posterior else ("low", "high"),
-        bins=bins,
-        low=low,
-        high=high,
-    )
-    codes, labels = read_labels(codes, factors, None)
+    labels = hard_labels(factors)
     count = len(labels.names)
     if count < 2:
         raise DistaffError("modularity compares factors: give at least 2 of them.")
-    notes = labels.notes
+    notes: tuple[str, ...] = ()
     if settings.posterior:
         grid = Bins(settings.bins, settings.low, settings.high)
         tables = posterior_tables(codes, grid, labels)
@@ -93,12 +86,4 @@ def modularity(
     empty = [name for name, score in zip(codes.names, each, strict=True) if score == 0]
     if empty:
         notes += (f"latents that know no factor count 0: {', '.join(empty)}",)
-    return Score(
-        name="modularity",
-        value=float(each.mean()),
-        protocol=protocol,
-        settings={**asdict(settings), "seed": seed},
-        per_latent=dict(zip(codes.names, each.tolist(), strict=True)),
-        details={"mutual_information": information},
-        notes=notes,
-    )
+    return Result(each.mean(), per_latent=each, details={"mutual_information": information}, notes=notes)

@@ -7,6 +7,7 @@ range. Categorical latents take part with their classes as bins, which is exact.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 import torch
@@ -15,9 +16,8 @@ from torch import Tensor
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
-from distaff.metrics.entropies import mutual_information
 from distaff.metrics.inputs import Float64Array, IntArray
-from distaff.metrics.labels import Labels
+from distaff.metrics.labels import Labels, mutual_information
 from distaff.metrics.resolution import hidden_note, hidden_shares
 from distaff.metrics.shared import digest, remember
 
@@ -120,6 +120,20 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None) -> 
     return remember(codes, key, lambda: _posterior_tables(codes, bins, labels))
 
 
+def mean_tables(codes: Codes, bins: int, labels: Labels) -> Tables:
+    """``Tables`` of the means in ``bins`` between each latent's extremes.
+
+    The edges are those of ``numpy.histogram``, in the precision of the means, as in Locatello et al. 2019.
+    A categorical latent stands with its likeliest class. A constant latent lies in one bin and knows nothing.
+    """
+    indices = chain(
+        (_own_bins(np.ascontiguousarray(means), bins) for means in codes.means.T),
+        (p.argmax(axis=1) for p in codes.categories.values()),
+    )
+    sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
+    return index_tables(indices, len(codes), sizes, labels)
+
+
 def index_tables(
     indices: Iterable[IntArray],
     count: int,
@@ -158,6 +172,13 @@ def index_tables(
         outside=np.zeros(latents) if outside is None else outside,
         log_bins=np.log(sizes),
     )
+
+
+def _own_bins(means: FloatArray, bins: int) -> IntArray:
+    low, high = means.min(), means.max()
+    if not low < high:
+        return np.zeros(len(means), np.int64)
+    return bin_numbers(means, np.linspace(low, high, bins + 1, dtype=means.dtype))
 
 
 def _bundles(

@@ -14,7 +14,8 @@ from distaff.codes import Codes
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, pick
 from distaff.metrics.shared import remember
-from distaff.mixtures.gaussians import Mixture, blur, log_density, log_marginal
+from distaff.mixtures.gaussians import Classes, Mixture, blur
+from distaff.mixtures.pairs import log_density
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,11 +79,7 @@ class Samples:
     @cached_property
     def log_qz_dims(self) -> Float64Array:
         """(M, L): log q(z_i) of each latent."""
-        mu, logvar = self.posterior
-        parts = [log_marginal(self.z[:, i], mu[:, i], logvar[:, i]).numpy() for i in range(mu.shape[1])]
-        for p, chosen in zip(self.codes.categories.values(), self.classes, strict=True):
-            parts.append(np.log(p.mean(axis=0, dtype=np.float64)[chosen.numpy()]))
-        return np.stack(parts, axis=1)
+        return np.asarray(self._mixture().log_density_of_each(self.z, self.classes).numpy())
 
     @cached_property
     def log_qz(self) -> Float64Array:
@@ -127,17 +124,15 @@ class Samples:
 
     def _log_qz_among(self, mine: IntArray, members: IntArray, shares: Float64Array) -> Float64Array:
         """(len(mine), L): log-densities of some samples in the mixture of some observations."""
-        mu, logvar = (array[members] for array in self.posterior)
-        weights, z = torch.from_numpy(shares), self.z[mine]
-        parts = [log_marginal(z[:, i], mu[:, i], logvar[:, i], weights).numpy() for i in range(mu.shape[1])]
-        for p, chosen in zip(self.codes.categories.values(), self.classes, strict=True):
-            average = shares @ p[members].astype(np.float64) / shares.sum()
-            parts.append(np.log(average[chosen[mine].numpy()]))
-        return np.stack(parts, axis=1)
+        mixture, classes = self._mixture(members, shares), [chosen[mine] for chosen in self.classes]
+        return np.asarray(mixture.log_density_of_each(self.z[mine], classes).numpy())
 
-    def _mixture(self) -> Mixture:
-        categories = [torch.from_numpy(p) for p in self.codes.categories.values()]
-        return Mixture(*self.posterior, categories)
+    def _mixture(self, members: IntArray | None = None, shares: Float64Array | None = None) -> Mixture:
+        """The mixture of all posteriors, or of some observations, by their shares in it."""
+        rows = slice(None) if members is None else torch.from_numpy(members)
+        mu, logvar = (array[rows] for array in self.posterior)
+        categories = [Classes(torch.from_numpy(p)[rows]) for p in self.codes.categories.values()]
+        return Mixture(mu, logvar, categories, None if shares is None else torch.from_numpy(shares))
 
 
 def samples_of(codes: Codes, count: int, seed: int) -> Samples:

@@ -1,24 +1,33 @@
 """SAP: how much better the best latent predicts a factor than the second best."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, labelled
+from distaff.metrics.inputs import Factors
+from distaff.metrics.metric import metric
 from distaff.metrics.options import Count, Positive
 from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_accuracies
-from distaff.metrics.score import Basis, Score
+from distaff.metrics.score import Result
 from distaff.metrics.train_test import split_rows
 
 
 @dataclass(frozen=True)
 class Predictability:
-    """How classes are predicted: by thresholds on all rows, or by a linear SVM on ``train`` rows."""
+    """How classes are predicted: by thresholds on all rows, or by a linear SVM.
+
+    Args:
+        classifier: ``"thresholds"`` or ``"svm"``.
+        standardise: whether the SVM reads latents of mean 0 and standard deviation 1.
+        penalty: C of the SVM.
+        train: rows that train the SVM.
+        test: rows that test it.
+    """
 
     classifier: Literal["thresholds", "svm"]
     standardise: bool = False
@@ -27,28 +36,28 @@ class Predictability:
     test: Count = 5_000
 
 
-PROTOCOLS = {
-    "kumar18": Predictability("thresholds"),
-    "locatello19": Predictability("svm"),
-    "locatello19-standardised": Predictability("svm", standardise=True),
-}
+def _idle(settings: Predictability, _: Codes) -> tuple[str, ...]:
+    return ("standardise", "penalty", "train", "test") if settings.classifier == "thresholds" else ()
 
 
-@metric(paper="Kumar et al. 2018", protocols=PROTOCOLS, bounds=(0, 1))
+@metric(
+    paper="Kumar et al. 2018",
+    protocols={
+        "kumar18": Predictability("thresholds"),
+        "locatello19": Predictability("svm"),
+        "locatello19-standardised": Predictability("svm", standardise=True),
+    },
+    bounds=(0, 1),
+    idle=_idle,
+)
 def sap(
-    codes: CodesLike,
-    factors: FactorsLike,
+    codes: Codes,
+    factors: Factors,
+    settings: Predictability,
+    seed: int,
     *,
-    protocol: str = "kumar18",
     continuous: Sequence[str] | bool | None = None,
-    classifier: Literal["thresholds", "svm"] | None = None,
-    standardise: bool | None = None,
-    penalty: float | None = None,
-    train: int | None = None,
-    test: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+) -> Result:
     """The gap between the two latents that predict a factor best, averaged over factors.
 
     S_ik is R² = Cov²/(Var Var) for a continuous factor, and for one of classes the accuracy of a classifier
@@ -63,25 +72,18 @@ def sap(
             ``"locatello19-standardised"`` (the same whatever the latents' scales).
         continuous: names of the factors to score by R², or True or False for all; the real-valued ones if
             not given.
-        classifier: ``"thresholds"`` or ``"svm"``.
-        standardise: whether the SVM reads latents of mean 0 and standard deviation 1.
-        penalty: C of the SVM.
-        train: rows that train the SVM.
-        test: rows that test it.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the split and the halves.
+        seed: of the split.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import sap
+        >>> factors = np.indices((2, 2)).reshape(2, -1).T.repeat(10, axis=0)
+        >>> sap(factors, factors).value  # the best latent is always right, the second one by chance
+        0.5
+
+    See Also:
+        ``mig``, a gap of information; ``dci``.
     """
-    settings, protocol = settle(
-        PROTOCOLS,
-        protocol,
-        idle=lambda s: ("standardise", "penalty", "train", "test") if s.classifier == "thresholds" else (),
-        classifier=classifier,
-        standardise=standardise,
-        penalty=penalty,
-        train=train,
-        test=test,
-    )
-    codes, factors = labelled(codes, factors)
     if len(codes.names) < 2:
         raise DistaffError("SAP is a gap between two latents: the codes have only one.")
 
@@ -106,15 +108,12 @@ def sap(
     ordered = np.sort(table, axis=0)
     gaps = ordered[-1] - ordered[-2]
     by_r2 = [name for name, r in zip(factors.names, real, strict=True) if r]
-    return Score(
-        name="sap",
-        value=float(gaps.mean()),
-        protocol=protocol,
-        settings={**asdict(settings), "continuous": by_r2, "seed": seed},
-        per_factor=dict(zip(factors.names, gaps.tolist(), strict=True)),
+    return Result(
+        gaps.mean(),
+        per_factor=gaps,
         details={"predictability": table},
-        notes=factors.notes,
-        basis=Basis(rows=tested),
+        settings={"continuous": by_r2},
+        rows=tested,
     )
 
 

@@ -1,23 +1,13 @@
-"""``Score``: what every metric returns."""
+"""``Score``: what every metric returns; ``Result``: what its formula finds."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 
-@dataclass(frozen=True)
-class Basis:
-    """What a value rests on, as far as its interval must know.
-
-    Args:
-        rows: how many observations it is a mean over, if not over all.
-        trials: how many guesses it is the share of right ones of, if it is such a share.
-        bounds: the range of values, if it is not the metric's usual one.
-    """
-
-    rows: int | None = None
-    trials: int | None = None
-    bounds: tuple[float, float] | None = None
+Breakdown = NDArray[np.float64] | Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -37,7 +27,6 @@ class Score:
         notes: sentences about what was dropped, pruned or out of range.
         metric: what ``evaluate`` was asked for, such as ``dci`` or ``mig:chen18``; some metrics have several
             scores.
-        basis: what the interval must know of the value.
     """
 
     name: str
@@ -51,7 +40,6 @@ class Score:
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     metric: str = ""
-    basis: Basis = field(default=Basis(), compare=False)
 
     def __float__(self) -> float:
         return self.value
@@ -66,9 +54,53 @@ class Score:
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON-ready values; arrays become lists. The basis is left out: the interval is made."""
-        kept = {key: value for key, value in asdict(self).items() if key != "basis"}
-        return {key: _plain(value) for key, value in kept.items() if value not in (None, {}, (), "")}
+        """Plain JSON-ready values; arrays become lists."""
+        return {key: _plain(value) for key, value in asdict(self).items() if value not in (None, {}, (), "")}
+
+
+@dataclass(frozen=True)
+class Error:
+    """The variance of a value, with the degrees of freedom it was estimated with."""
+
+    variance: float
+    freedom: float
+
+    def __add__(self, other: "Error") -> "Error":
+        """Of the sum of two independent errors (Welch and Satterthwaite)."""
+        variance = self.variance + other.variance
+        squares = self.variance**2 / self.freedom + other.variance**2 / other.freedom
+        return Error(variance, variance**2 / squares) if squares > 0 else self
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a formula found: ``@metric`` makes a ``Score`` of it.
+
+    Args:
+        value: the number.
+        per_factor: (K,) the breakdown over factors, or by name.
+        per_latent: (L,) the breakdown over latents, or by name.
+        details: what else a reader may want.
+        notes: what a reader should know, beside what the labels' own notes say.
+        settings: what the score's settings say beside those of the protocol.
+        rows: how many observations the value is a mean over, if not over all.
+        trials: how many guesses it is the share of right ones of, if it is such a share.
+        bounds: the range of values, if it is not the metric's usual one.
+        error: of sources other than rows and draws, for the interval.
+        interval: set by ``@metric``, if asked for.
+    """
+
+    value: float
+    per_factor: Breakdown | None = None
+    per_latent: Breakdown | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    rows: int | None = None
+    trials: int | None = None
+    bounds: tuple[float, float] | None = None
+    error: Error | None = None
+    interval: tuple[float, float] | None = None
 
 
 def _plain(value: Any) -> Any:

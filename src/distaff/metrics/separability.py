@@ -3,143 +3,105 @@
 All are means over samples of q(z, x) of log-densities under the mixture of all N posteriors.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.inputs import CodesLike, as_codes
+from distaff.codes import Codes
+from distaff.metrics.metric import metric
 from distaff.metrics.options import SampleCount
-from distaff.metrics.sampled import means_only_note, samples_of
-from distaff.metrics.score import Basis, Score
+from distaff.metrics.sampled import samples_of
+from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """``samples`` of q(z, x)."""
+    """Samples of q(z, x).
+
+    Args:
+        samples: number of draws.
+    """
 
     samples: SampleCount = 10_000
 
 
-PROTOCOLS = {"do20": Sampling()}
-
-
-@metric(paper="Do & Tran 2020", protocols=PROTOCOLS, direction="lower", inputs="codes", posterior="yes")
-def separability(
-    codes: CodesLike,
-    logvar: ArrayLike | None = None,
-    *,
-    protocol: str = "do20",
-    samples: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+@metric(paper="Do & Tran 2020", protocols={"do20": Sampling()}, direction="lower", posterior="yes")
+def separability(codes: Codes, settings: Sampling, seed: int) -> Result:
     """Mean over latents of I(z_i; z_≠i), what a latent shares with all others, in nats.
 
     I(z_i; z_≠i) = H(z_i) + H(z_≠i) − H(z); 0 for independent latents.
 
     Args:
-        codes: (N, D) means, or ``Codes``.
-        logvar: (N, D) log-variances; −inf is a deterministic latent.
         protocol: ``"do20"``: 10,000 samples.
-        samples: number of draws.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import separability
+        >>> mu = np.indices((2, 3)).reshape(2, -1).T  # two independent latents
+        >>> abs(round(separability(mu, np.full((6, 2), -10.0), samples=600).value, 2))
+        0.0
+
+    See Also:
+        ``total_correlation``, of all latents at once; ``misjed``, of pairs; ``sepin``.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, samples=samples)
-    codes = as_codes(codes, logvar)
-    shared = samples_of(codes, settings.samples, seed).shared
-    per_latent = shared.mean(axis=0)
-    return Score(
-        name="separability",
-        value=float(per_latent.mean()),
-        protocol=protocol,
-        direction="lower",
-        settings={**asdict(settings), "seed": seed},
-        per_latent=dict(zip(codes.names, per_latent.tolist(), strict=True)),
-        notes=means_only_note(codes),
-        basis=Basis(rows=min(settings.samples, len(codes))),
-    )
+    per_latent = samples_of(codes, settings.samples, seed).shared.mean(axis=0)
+    return Result(per_latent.mean(), per_latent=per_latent, rows=min(settings.samples, len(codes)))
 
 
 @metric(
     paper="Watanabe 1960; Chen et al. 2018",
-    protocols=PROTOCOLS,
+    protocols={"do20": Sampling()},
     direction="lower",
-    inputs="codes",
     posterior="yes",
 )
-def total_correlation(
-    codes: CodesLike,
-    logvar: ArrayLike | None = None,
-    *,
-    protocol: str = "do20",
-    samples: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+def total_correlation(codes: Codes, settings: Sampling, seed: int) -> Result:
     """TC = KL(q(z) ‖ Π_i q(z_i)), in nats; 0 for independent latents.
 
     The mean of log q(z) − Σ_i log q(z_i) over samples of q(z). ``details`` hold I(x; z) of the same samples.
 
     Args:
-        codes: (N, D) means, or ``Codes``.
-        logvar: (N, D) log-variances; −inf is a deterministic latent.
         protocol: ``"do20"``: 10,000 samples.
-        samples: number of draws.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import total_correlation
+        >>> mu = np.array([[-1.0, -1.0], [1.0, 1.0]])  # one bit that two latents share
+        >>> round(total_correlation(mu, np.full((2, 2), -10.0), samples=600).value, 2)  # log 2
+        0.69
+
+    See Also:
+        ``separability``, latent by latent; ``total_information``.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, samples=samples)
-    codes = as_codes(codes, logvar)
     drawn = samples_of(codes, settings.samples, seed)
     ratios = drawn.log_qz - drawn.log_qz_dims.sum(axis=1)
     information = float((drawn.log_qz_x_dims.sum(axis=1) - drawn.log_qz).mean())
-    return Score(
-        name="total_correlation",
-        value=float(ratios.mean()),
-        protocol=protocol,
-        direction="lower",
-        settings={**asdict(settings), "seed": seed},
-        details={"total_information": information},
-        notes=means_only_note(codes),
-        basis=Basis(rows=min(settings.samples, len(codes))),
+    return Result(
+        ratios.mean(), details={"total_information": information}, rows=min(settings.samples, len(codes))
     )
 
 
-@metric(paper="Do & Tran 2020", protocols=PROTOCOLS, inputs="codes", posterior="yes")
-def total_information(
-    codes: CodesLike,
-    logvar: ArrayLike | None = None,
-    *,
-    protocol: str = "do20",
-    samples: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+@metric(paper="Do & Tran 2020", protocols={"do20": Sampling()}, posterior="yes")
+def total_information(codes: Codes, settings: Sampling, seed: int) -> Result:
     """I(x; z), the information all latents together have about x, in nats.
 
     The mean of log q(z|x) − log q(z) over samples, q(z) being the mixture of all N posteriors. It cannot
     exceed log N, which it reaches when no two posteriors overlap.
 
     Args:
-        codes: (N, D) means, or ``Codes``.
-        logvar: (N, D) log-variances; −inf is a deterministic latent.
         protocol: ``"do20"``: 10,000 samples.
-        samples: number of draws.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import total_information
+        >>> mu = np.arange(8.0)[:, None]  # eight posteriors that do not overlap
+        >>> round(total_information(mu, np.full((8, 1), -10.0), samples=800).value, 2)  # log 8
+        2.08
+
+    See Also:
+        ``informativeness``, latent by latent; ``total_correlation``.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, samples=samples)
-    codes = as_codes(codes, logvar)
     drawn = samples_of(codes, settings.samples, seed)
     ratios = drawn.log_qz_x_dims.sum(axis=1) - drawn.log_qz
-    return Score(
-        name="total_information",
-        value=float(ratios.mean()),
-        protocol=protocol,
-        settings={**asdict(settings), "seed": seed},
-        notes=means_only_note(codes),
-        basis=Basis(rows=min(settings.samples, len(codes)), bounds=(0.0, float(np.log(len(codes))))),
+    return Result(
+        ratios.mean(), rows=min(settings.samples, len(codes)), bounds=(0.0, float(np.log(len(codes))))
     )

@@ -1,202 +1,183 @@
 """What each latent knows of x that the others do not: SEPIN, WSEPIN, INDIN, WINDIN (Do & Tran 2020, §3.2)."""
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Annotated
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.entropies import entropy
-from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
-from distaff.metrics.options import BinCount, SampleCount, at_least
+from distaff.metrics.inputs import Float64Array
+from distaff.metrics.labels import entropy
+from distaff.metrics.metric import metric
+from distaff.metrics.options import BinCount, Count, SampleCount
 from distaff.metrics.quantized import Bins, posterior_tables
-from distaff.metrics.sampled import Samples, means_only_note, samples_of
-from distaff.metrics.score import Basis, Score
+from distaff.metrics.sampled import Samples, samples_of
+from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """The best ``k`` latents (all, weighted by informativeness, if 0), divided by quantized H(z_i) or not."""
+class Weighting:
+    """What each latent counts, in nats or as a share of its own entropy.
+
+    Args:
+        samples: number of draws.
+        normalize: whether to divide each latent's value by the quantized H(z_i).
+        bins: number of bins of H(z_i).
+        low: lower end of their range.
+        high: upper end of their range.
+    """
 
     samples: SampleCount = 10_000
-    k: Annotated[int, at_least(0)] = 0
     normalize: bool = False
     bins: BinCount = 100
     low: float = -4.0
     high: float = 4.0
 
 
-TOP_PROTOCOLS = {"do20": Ranking(k=3)}
-WEIGHTED_PROTOCOLS = {"do20": Ranking()}
+@dataclass(frozen=True)
+class Ranking(Weighting):
+    """The best latents, in nats or as shares of their own entropies.
+
+    Args:
+        k: how many latents to average.
+    """
+
+    k: Count = 3
 
 
-@metric(paper="Do & Tran 2020", protocols=TOP_PROTOCOLS, inputs="codes", posterior="yes")
-def sepin(
-    codes: CodesLike,
-    logvar: ArrayLike | None = None,
-    *,
-    protocol: str = "do20",
-    k: int | None = None,
-    samples: int | None = None,
-    normalize: bool | None = None,
-    bins: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+def _idle(settings: Weighting, _: Codes) -> tuple[str, ...]:
+    return () if settings.normalize else ("bins", "low", "high")
+
+
+@metric(paper="Do & Tran 2020", protocols={"do20": Ranking()}, posterior="yes", idle=_idle)
+def sepin(codes: Codes, settings: Ranking, seed: int) -> Result:
     """SEPIN@k: mean of the k highest I(x; z_i|z_≠i), what only z_i knows of x, in nats.
 
     I(x; z_i|z_≠i) = I(x; z) − I(x; z_≠i).
 
     Args:
-        codes: (N, D) means, or ``Codes``.
-        logvar: (N, D) log-variances; −inf is a deterministic latent.
         protocol: ``"do20"``: k = 3 (or the number of latents, if that is less), 10,000 samples.
-        k: how many latents to average.
-        samples: number of draws.
-        normalize: whether to divide each by the quantized H(z_i) over [−4, 4].
-        bins: number of bins of H(z_i).
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import sepin
+        >>> mu = np.indices((2, 4)).reshape(2, -1).T  # latents of log 2 and log 4 nats
+        >>> round(sepin(mu, np.full((8, 2), -10.0), k=1, samples=800).value, 2)  # log 4
+        1.39
+
+    See Also:
+        ``wsepin``, over all latents; ``indin``; ``informativeness``.
     """
-    settings, protocol = settle(
-        TOP_PROTOCOLS, protocol, idle=_idle, k=k, samples=samples, normalize=normalize, bins=bins
-    )
-    return _ranked("sepin", _alone, codes, logvar, settings, protocol, seed, k)
+    drawn = samples_of(codes, settings.samples, seed)
+    return _best(codes, drawn, drawn.alone, settings)
 
 
-@metric(paper="Do & Tran 2020", protocols=WEIGHTED_PROTOCOLS, inputs="codes", posterior="yes")
-def wsepin(
-    codes: CodesLike,
-    logvar: ArrayLike | None = None,
-    *,
-    protocol: str = "do20",
-    samples: int | None = None,
-    normalize: bool | None = None,
-    bins: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+@metric(paper="Do & Tran 2020", protocols={"do20": Weighting()}, posterior="yes", idle=_idle)
+def wsepin(codes: Codes, settings: Weighting, seed: int) -> Result:
     """WSEPIN: Σ_i ρ_i I(x; z_i|z_≠i) with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.
 
-    Latents without information have no weight, so more of them change nothing. Arguments as for
-    ``sepin``.
+    Latents without information have no weight, so more of them change nothing.
+
+    Args:
+        protocol: ``"do20"``: 10,000 samples.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import wsepin
+        >>> mu = np.indices((2, 2)).reshape(2, -1).T  # two latents of log 2 nats
+        >>> round(wsepin(mu, np.full((4, 2), -10.0), samples=400).value, 2)
+        0.69
+
+    See Also:
+        ``sepin``, of the best latents; ``windin``.
     """
-    settings, protocol = settle(
-        WEIGHTED_PROTOCOLS, protocol, idle=_idle, samples=samples, normalize=normalize, bins=bins
-    )
-    return _ranked("wsepin", _alone, codes, logvar, settings, protocol, seed)
+    drawn = samples_of(codes, settings.samples, seed)
+    return _weighted(codes, drawn, drawn.alone, settings)
 
 
 @metric(
     paper="Do & Tran 2020",
-    protocols=TOP_PROTOCOLS,
+    protocols={"do20": Ranking()},
     bounds=(-np.inf, np.inf),
-    inputs="codes",
     posterior="yes",
+    idle=_idle,
 )
-def indin(
-    codes: CodesLike,
-    logvar: ArrayLike | None = None,
-    *,
-    protocol: str = "do20",
-    k: int | None = None,
-    samples: int | None = None,
-    normalize: bool | None = None,
-    bins: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+def indin(codes: Codes, settings: Ranking, seed: int) -> Result:
     """INDIN@k: mean of the k highest I(x; z_i) − I(z_i; z_≠i), informative and independent, in nats.
 
-    For a factorised encoder, which all codes of means and log-variances have, it equals SEPIN@k. Arguments
-    as for ``sepin``.
+    For a factorised encoder, which all codes of means and log-variances have, it equals SEPIN@k.
+
+    Args:
+        protocol: ``"do20"``: k = 3 (or the number of latents, if that is less), 10,000 samples.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import indin
+        >>> mu = np.array([[-1.0, -1.0], [1.0, 1.0]])  # two latents that know the same bit
+        >>> abs(round(indin(mu, np.full((2, 2), -10.0), samples=400).value, 2))
+        0.0
+
+    See Also:
+        ``sepin``; ``windin``, over all latents.
     """
-    settings, protocol = settle(
-        TOP_PROTOCOLS, protocol, idle=_idle, k=k, samples=samples, normalize=normalize, bins=bins
-    )
-    return _ranked("indin", _independent, codes, logvar, settings, protocol, seed, k)
+    drawn = samples_of(codes, settings.samples, seed)
+    return _best(codes, drawn, drawn.informative - drawn.shared, settings)
 
 
 @metric(
     paper="Do & Tran 2020",
-    protocols=WEIGHTED_PROTOCOLS,
+    protocols={"do20": Weighting()},
     bounds=(-np.inf, np.inf),
-    inputs="codes",
     posterior="yes",
+    idle=_idle,
 )
-def windin(
-    codes: CodesLike,
-    logvar: ArrayLike | None = None,
-    *,
-    protocol: str = "do20",
-    samples: int | None = None,
-    normalize: bool | None = None,
-    bins: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+def windin(codes: Codes, settings: Weighting, seed: int) -> Result:
     """WINDIN: Σ_i ρ_i [I(x; z_i) − I(z_i; z_≠i)] with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.
 
-    Equal to WSEPIN for a factorised encoder. Arguments as for ``sepin``.
+    Equal to WSEPIN for a factorised encoder.
+
+    Args:
+        protocol: ``"do20"``: 10,000 samples.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import windin
+        >>> mu = np.indices((2, 2)).reshape(2, -1).T  # two independent latents of log 2 nats
+        >>> round(windin(mu, np.full((4, 2), -10.0), samples=400).value, 2)
+        0.69
+
+    See Also:
+        ``wsepin``; ``indin``, of the best latents.
     """
-    settings, protocol = settle(
-        WEIGHTED_PROTOCOLS, protocol, idle=_idle, samples=samples, normalize=normalize, bins=bins
-    )
-    return _ranked("windin", _independent, codes, logvar, settings, protocol, seed)
-
-
-def _idle(settings: Ranking) -> tuple[str, ...]:
-    return () if settings.normalize else ("bins",)
-
-
-def _alone(drawn: Samples) -> Float64Array:
-    """(M, L), whose mean is I(x; z_i|z_≠i)."""
-    return drawn.alone
-
-
-def _independent(drawn: Samples) -> Float64Array:
-    """(M, L), whose mean is I(x; z_i) − I(z_i; z_≠i)."""
-    return drawn.informative - drawn.shared
-
-
-def _ranked(
-    name: str,
-    measure: Callable[[Samples], Float64Array],
-    codes: CodesLike,
-    logvar: ArrayLike | None,
-    settings: Ranking,
-    protocol: str,
-    seed: int,
-    k: int | None = None,
-) -> Score:
-    """The mean of the k best latents' measure, or of all weighted by informativeness."""
-    codes = as_codes(codes, logvar)
-    count = len(codes.names)
-    if k is not None and not 1 <= k <= count:
-        raise DistaffError(f"k={k} for {count} latents: use 1 to {count}.")
     drawn = samples_of(codes, settings.samples, seed)
-    units: Float64Array = np.ones(count)
-    notes: tuple[str, ...] = ()
-    if settings.normalize:
-        grid = Bins(settings.bins, settings.low, settings.high)
-        tables = posterior_tables(codes, grid)
-        units, notes = np.maximum(entropy(tables.masses), 1e-12), tables.note(codes, grid)
+    return _weighted(codes, drawn, drawn.informative - drawn.shared, settings)
 
-    per_latent = measure(drawn).mean(axis=0) / units
-    if settings.k:
-        value = np.sort(per_latent)[-settings.k :].mean()
-    else:
-        weights = np.maximum(drawn.informative.mean(axis=0), 0)
-        value = (weights * per_latent).sum() / np.maximum(weights.sum(), 1e-12)
-    return Score(
-        name=name,
-        value=float(value),
-        protocol=protocol,
-        settings={**asdict(settings), "seed": seed},
-        per_latent=dict(zip(codes.names, per_latent.tolist(), strict=True)),
-        notes=means_only_note(codes) + notes,
-        basis=Basis(rows=min(settings.samples, len(codes))),
-    )
+
+def _best(codes: Codes, drawn: Samples, terms: Float64Array, settings: Ranking) -> Result:
+    """The mean of the k best latents, of terms (M, L) whose means over samples are the latents' values."""
+    count = len(codes.names)
+    if settings.k > count and settings.k != Ranking.k:
+        raise DistaffError(f"k={settings.k} for {count} latents: use 1 to {count}.")
+    per_latent, notes = _per_latent(codes, terms, settings)
+    value = np.sort(per_latent)[-settings.k :].mean()
+    return Result(value, per_latent=per_latent, notes=notes, rows=min(drawn.count, len(codes)))
+
+
+def _weighted(codes: Codes, drawn: Samples, terms: Float64Array, settings: Weighting) -> Result:
+    """The mean over latents weighted by their informativeness, of terms (M, L) as in ``_best``."""
+    per_latent, notes = _per_latent(codes, terms, settings)
+    weights = np.maximum(drawn.informative.mean(axis=0), 0)
+    value = (weights * per_latent).sum() / np.maximum(weights.sum(), 1e-12)
+    return Result(value, per_latent=per_latent, notes=notes, rows=min(drawn.count, len(codes)))
+
+
+def _per_latent(
+    codes: Codes, terms: Float64Array, settings: Weighting
+) -> tuple[Float64Array, tuple[str, ...]]:
+    """(L,) the means over samples, divided by H(z_i) where asked for; and what the bins of H(z_i) miss."""
+    means = terms.mean(axis=0)
+    if not settings.normalize:
+        return means, ()
+    grid = Bins(settings.bins, settings.low, settings.high)
+    tables = posterior_tables(codes, grid)
+    return means / np.maximum(entropy(tables.masses), 1e-12), tables.note(codes, grid)

@@ -1,52 +1,50 @@
 """Z-diff: a linear classifier guesses the fixed factor from differences of codes."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.declare import metric, settle
-from distaff.metrics.fixed_factor_sampling import Groups, blocks, group_rows
-from distaff.metrics.inputs import CodesLike, FactorsLike, Float64Array, IntArray, labelled
-from distaff.metrics.options import Count, at_least
-from distaff.metrics.score import Basis, Score
+from distaff.metrics.fixed_factor_sampling import Groups, blocks, group_rows, share_right
+from distaff.metrics.inputs import Factors, Float64Array, IntArray
+from distaff.metrics.metric import metric
+from distaff.metrics.options import Count
+from distaff.metrics.score import Result
 
 _BATCH, _RATE, _START = 10, 0.01, 0.1
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """``points`` training points, each the mean of ``pairs`` differences, and how the classifier learns."""
+    """Points that are means of differences, and how a classifier learns from them.
+
+    Args:
+        pairs: pairs in a point.
+        points: training points; Adagrad reads each once, ten at a time.
+        test: test points.
+        solver: ``"logistic"`` (L2 penalty of C = 1, to convergence) or ``"adagrad"``.
+    """
 
     pairs: Count
-    points: Annotated[int, at_least(_BATCH)]
+    points: Annotated[int, Ge(_BATCH)]
     test: Count
     solver: Literal["adagrad", "logistic"]
 
 
-PROTOCOLS = {
-    "locatello19": Pairing(pairs=64, points=10_000, test=5_000, solver="logistic"),
-    "kim18": Pairing(pairs=200, points=100_000, test=800, solver="adagrad"),
-}
-
-
-@metric(paper="Higgins et al. 2017", protocols=PROTOCOLS, bounds=(0, 1))
-def z_diff(
-    codes: CodesLike,
-    factors: FactorsLike,
-    *,
-    protocol: str = "locatello19",
-    pairs: int | None = None,
-    points: int | None = None,
-    test: int | None = None,
-    solver: Literal["adagrad", "logistic"] | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
-) -> Score:
+@metric(
+    paper="Higgins et al. 2017",
+    protocols={
+        "locatello19": Pairing(pairs=64, points=10_000, test=5_000, solver="logistic"),
+        "kim18": Pairing(pairs=200, points=100_000, test=800, solver="adagrad"),
+    },
+    bounds=(0, 1),
+)
+def z_diff(codes: Codes, factors: Factors, settings: Pairing, seed: int) -> Result:
     """Accuracy of a linear classifier that reads which factor two observations share.
 
     A point is the mean over ``pairs`` of |z − z'| where both observations agree in factor k; its label is k.
@@ -55,18 +53,19 @@ def z_diff(
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent differs by 0 or 1.
-        factors: (N, K) classes.
         protocol: ``"locatello19"`` (a converged logistic regression on 10,000 points of 64 pairs) or
             ``"kim18"`` (10,000 Adagrad steps of 10 points of 200 pairs, rate 0.01, 800 test points).
-        pairs: pairs in a point.
-        points: training points; Adagrad reads each once, ten at a time.
-        test: test points.
-        solver: ``"logistic"`` (L2 penalty of C = 1, to convergence) or ``"adagrad"``.
-        bootstrap: halves of the rows to score for the interval, 0 for none.
-        seed: of the draws.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import z_diff
+        >>> factors = np.indices((3, 3, 3)).reshape(3, -1).T
+        >>> z_diff(factors, factors, points=300, test=100).value  # one latent per factor
+        1.0
+
+    See Also:
+        ``factor_vae_score``, which has no such flaw.
     """
-    settings, protocol = settle(PROTOCOLS, protocol, pairs=pairs, points=points, test=test, solver=solver)
-    codes, factors = labelled(codes, factors)
     groups = group_rows(factors)
     if len(groups) < 2:
         raise DistaffError("Z-diff tells factors apart, so it needs at least two of them.")
@@ -84,18 +83,8 @@ def z_diff(
         guessed = _with_ones(differences[tested]).dot(weights).argmax(axis=1)
     right = guessed == fixed[tested]
 
-    value = float(right.mean())
-    return Score(
-        name="z_diff",
-        value=value,
-        protocol=protocol,
-        settings={**asdict(settings), "seed": seed},
-        per_factor={
-            name: float(right[fixed[tested] == k].mean()) if (fixed[tested] == k).any() else float("nan")
-            for k, name in enumerate(factors.names)
-        },
-        notes=factors.notes,
-        basis=Basis(trials=len(right)),
+    return Result(
+        right.mean(), per_factor=share_right(right, fixed[tested], factors.names), trials=len(right)
     )
 
 

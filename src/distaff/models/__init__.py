@@ -1,9 +1,16 @@
 """Networks, latents, priors and likelihoods, and the models that join them: all return distributions.
 
+- ``networks``, ``infogan_networks``: pairs of encoder and decoder, one function each; ``Networks``,
+  ``Shape`` and ``dense_pair`` are what one of your own is made with.
+- ``LatentSpace``: named groups (``Gaussian``, ``Point``, ``Uniform``, ``Concrete``, ``Bernoulli``), whose
+  single latents are ``Variable`` objects.
+- ``Posterior``, ``Prior``, ``Likelihood``: the distributions, and ``GroupPosterior``, ``GroupPrior`` of one
+  group; ``Marginals`` helps to write a prior, ``parse_prior`` reads ``student_t:5``.
+- ``VAE`` with its ``Output``, ``InfoGAN``; ``Representation``: what ``train`` and ``load`` return.
+
 To add a network, write one function in ``networks.py`` that returns ``Networks``; a prior, one function in
-``priors/kinds.py``; a kind of latent, one class in ``groups.py``; a likelihood, one class in
-``likelihoods.py``. Each is found by being there. From outside, ``--network mine:my_pair`` and
-``--prior mine:my_prior`` name any function.
+``priors/named.py``; a kind of latent, one class in ``groups.py``; a likelihood, one class in
+``likelihoods.py``. From outside, ``--network mine:my_pair`` and ``--prior mine:my_prior`` name any function.
 
 >>> from distaff.models import LatentSpace
 >>> LatentSpace.parse("style=gaussian:10,digit=concrete:10").dims
@@ -53,3 +60,7 @@ __all__ = [
     "networks",
     "parse_prior",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -40,7 +40,7 @@ def joined(
     """Arrays of ``count`` rows from blocks of rows, each copied into its place as it comes.
 
     Kept until the end, the blocks' own small arrays would lie between the large ones that a network frees at
-    every block, and with freed memory kept the heap would grow by one such hole a block.
+    every block, and with freed memory kept the heap would grow by one such hole per block.
     """
     whole: dict[str, FloatArray] = {}
     done = 0

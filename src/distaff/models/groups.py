@@ -7,16 +7,26 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
+from distaff.models.by_name import classes_of
 from distaff.models.posteriors import GaussianPosterior
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, one_hot, to_simplex, to_unit
 
 
+class Kind:
+    """What all kinds share: how they are written, such as ``gaussian:10`` or ``mine:Laplace:4``."""
+
+    def __str__(self) -> str:
+        kind, (size,) = type(self), vars(self).values()
+        name = kind.__name__.lower()
+        return f"{name if KINDS.get(name) is kind else f'{kind.__module__}:{kind.__qualname__}'}:{size}"
+
+
 @dataclass(frozen=True)
-class Gaussian:
+class Real(Kind):
     """``dims`` real variables with q(z_d|x) = N(mu_d, exp(logvar_d))."""
 
     deviation: ClassVar[float] = 1.0
-    """Standard deviation of the usual prior, N(0, 1)."""
+    """Standard deviation of the usual prior."""
     reach: ClassVar[float] = 2.0
     """How far traversals go from 0."""
 
@@ -45,15 +55,15 @@ class Gaussian:
         """z as it is: it has no classes to choose from."""
         return z
 
+
+class Gaussian(Real):
+    """``dims`` real variables with q(z_d|x) = N(mu_d, exp(logvar_d)), for priors such as N(0, I)."""
+
     def draw(self, count: int, like: Tensor) -> Tensor:
         """(count, dims) draws of N(0, I), on the device and in the type of ``like``."""
         return torch.randn(count, self.dims, device=like.device, dtype=like.dtype)
 
-    def __str__(self) -> str:
-        return f"gaussian:{self.dims}"
 
-
-@dataclass(frozen=True)
 class Point(Gaussian):
     """``dims`` real variables that x determines: Gaussians of variance 0, for objectives of z alone."""
 
@@ -66,12 +76,8 @@ class Point(Gaussian):
         """The posterior at these means (B, dims)."""
         return GaussianPosterior(parameters, torch.full_like(parameters, -torch.inf))
 
-    def __str__(self) -> str:
-        return f"point:{self.dims}"
 
-
-@dataclass(frozen=True)
-class Uniform(Gaussian):
+class Uniform(Real):
     """``dims`` real codes of a generator, drawn from U[−1, 1], with Q(c_d|x) = N(mu_d, exp(logvar_d))."""
 
     deviation: ClassVar[float] = 3**-0.5
@@ -81,12 +87,9 @@ class Uniform(Gaussian):
         """(count, dims) draws of U[−1, 1]."""
         return 2 * torch.rand(count, self.dims, device=like.device, dtype=like.dtype) - 1
 
-    def __str__(self) -> str:
-        return f"uniform:{self.dims}"
-
 
 @dataclass(frozen=True)
-class Concrete:
+class Concrete(Kind):
     """One variable of ``classes`` classes, relaxed to points of the simplex (Gumbel-softmax)."""
 
     classes: int
@@ -98,12 +101,12 @@ class Concrete:
 
     @property
     def width(self) -> int:
-        """Columns of z: one a class."""
+        """Columns of z: one per class."""
         return self.classes
 
     @property
     def parameters(self) -> int:
-        """Encoder outputs: one logit a class."""
+        """Encoder outputs: one logit per class."""
         return self.classes
 
     def posterior(self, parameters: Tensor, temperature: float) -> ConcretePosterior:
@@ -122,24 +125,21 @@ class Concrete:
         """(count, classes) draws of equal classes, one-hot."""
         return one_hot(torch.rand(count, self.classes, device=like.device, dtype=like.dtype))
 
-    def __str__(self) -> str:
-        return f"concrete:{self.classes}"
-
 
 @dataclass(frozen=True)
-class Bernoulli:
+class Bernoulli(Kind):
     """``dims`` variables of two classes each, relaxed to (0, 1)."""
 
     dims: int
 
     @property
     def width(self) -> int:
-        """Columns of z: one a bit."""
+        """Columns of z: one per bit."""
         return self.dims
 
     @property
     def parameters(self) -> int:
-        """Encoder outputs: one logit a bit."""
+        """Encoder outputs: one logit per bit."""
         return self.dims
 
     def posterior(self, parameters: Tensor, temperature: float) -> BernoulliPosterior:
@@ -158,16 +158,8 @@ class Bernoulli:
         """(count, dims) fair bits."""
         return self.hard(torch.rand(count, self.dims, device=like.device, dtype=like.dtype))
 
-    def __str__(self) -> str:
-        return f"bernoulli:{self.dims}"
-
 
 Discrete = Concrete | Bernoulli
-Group = Gaussian | Discrete
-KINDS: dict[str, type[Group]] = {
-    "gaussian": Gaussian,
-    "point": Point,
-    "uniform": Uniform,
-    "concrete": Concrete,
-    "bernoulli": Bernoulli,
-}
+Group = Gaussian | Uniform | Discrete
+KINDS: dict[str, type[Group]] = classes_of(globals(), "posterior", "draw")
+"""All of the above that can be drawn from, found by being there."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.models.by_name import find
 from distaff.models.groups import (
     KINDS,
     Bernoulli,
@@ -18,6 +19,7 @@ from distaff.models.groups import (
     Gaussian,
     Group,
     Point,
+    Real,
     Uniform,
 )
 from distaff.models.posteriors import GroupPosterior, Posterior
@@ -34,6 +36,7 @@ __all__ = [
     "Group",
     "LatentSpace",
     "Point",
+    "Real",
     "Uniform",
     "Variable",
 ]
@@ -91,10 +94,13 @@ class LatentSpace:
                 raise DistaffError(f"two latents of {self} would be called {name!r}: rename a group.")
 
     @classmethod
-    def parse(cls, text: "str | int | LatentSpace", real: type[Gaussian] = Gaussian) -> "LatentSpace":
+    def parse(
+        cls, text: "str | int | LatentSpace", real: type[Gaussian | Uniform] = Gaussian
+    ) -> "LatentSpace":
         """Read ``"style=gaussian:10,digit=concrete:10,smile=bernoulli:2"``, or ``10`` latents of one kind.
 
-        Generators are given ``"style=uniform:2,digit=concrete:10,noise:62"``.
+        Generators are given ``"style=uniform:2,digit=concrete:10,noise:62"``. A kind from elsewhere, a class
+        made like those of ``groups``, is ``"style=mine:Kind:10"``.
         """
         if isinstance(text, LatentSpace):
             return text
@@ -104,20 +110,19 @@ class LatentSpace:
         noise = 0
         for item in str(text).split(","):
             name, _, kind_and_size = item.rpartition("=")
-            kind, separator, size = (part.strip() for part in kind_and_size.partition(":"))
-            name = name.strip() or kind
+            kind, separator, size = (part.strip() for part in kind_and_size.rpartition(":"))
+            name = name.strip() or kind.rpartition(":")[2].lower()
             if not separator or not name.isidentifier():
                 raise DistaffError(
                     f"latents {text!r}: {item!r} should read name=kind:size, such as style=gaussian:10."
                 )
-            if kind != NOISE and kind not in KINDS:
-                raise unknown("kind of latent", kind, [*KINDS, NOISE])
+            make = Gaussian if kind == NOISE else find("kind of latent", kind, KINDS, others=(NOISE,))
             if name in groups or (kind == NOISE and noise):
                 raise DistaffError(f"latents {text!r} name {name!r} twice: give each group its own name.")
             if kind == NOISE:
                 noise = _count(size, str(text))
             else:
-                groups[name] = KINDS[kind](_count(size, str(text)))
+                groups[name] = make(_count(size, str(text)))
         return cls(groups, noise)
 
     def __str__(self) -> str:
@@ -163,7 +168,7 @@ class LatentSpace:
         for name, group in self.groups.items():
             for d in range(group.dims):
                 place = len(found)
-                if isinstance(group, Gaussian):
+                if isinstance(group, Real):
                     called, classes, real = f"z{real}", 0, real + 1
                 elif isinstance(group, Concrete):
                     called, classes = name, group.classes
@@ -191,12 +196,12 @@ class LatentSpace:
     @cached_property
     def reach(self) -> float:
         """How far from 0 traversals of the real variables go."""
-        return max((g.reach for g in self.groups.values() if isinstance(g, Gaussian)), default=Gaussian.reach)
+        return max((g.reach for g in self.groups.values() if isinstance(g, Real)), default=Real.reach)
 
     @cached_property
     def deviations(self) -> tuple[float, ...]:
         """The standard deviation of each real variable's usual prior, in the order of ``Codes.means``."""
-        real = [group for group in self.groups.values() if isinstance(group, Gaussian)]
+        real = [group for group in self.groups.values() if isinstance(group, Real)]
         return tuple(group.deviation for group in real for _ in range(group.dims))
 
     def posterior(self, parameters: Tensor, temperature: float = TEMPERATURE) -> Posterior:

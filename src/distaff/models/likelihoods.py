@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from distaff.foundation.errors import unknown
-from distaff.models.posteriors import LOG_2PI
+from distaff.mixtures.pairs import LOG_2PI
+from distaff.models.by_name import classes_of, find
 
 
 class Likelihood(Protocol):
@@ -95,11 +95,8 @@ class UnitGaussian:
         return -0.5 * (LOG_2PI + (x - self.mean) ** 2).flatten(1).sum(1)
 
 
-KINDS: dict[str, type[Likelihood]] = {
-    "bernoulli": Bernoulli,
-    "gaussian": Gaussian,
-    "unit_gaussian": UnitGaussian,
-}
+KINDS: dict[str, type[Likelihood]] = classes_of(globals(), "read", "log_prob")
+"""All of the above, found by being there."""
 
 
 def likelihood_for(shape: tuple[int, ...]) -> str:
@@ -108,7 +105,9 @@ def likelihood_for(shape: tuple[int, ...]) -> str:
 
 
 def find_likelihood(name: str) -> type[Likelihood]:
-    """A likelihood by its name."""
-    if name not in KINDS:
-        raise unknown("likelihood", name, [*KINDS, "auto"])
-    return KINDS[name]
+    """A likelihood by its name, or by ``module:Class``.
+
+    >>> find_likelihood("unit_gaussian").__name__
+    'UnitGaussian'
+    """
+    return find("likelihood", name, KINDS, others=("auto",))

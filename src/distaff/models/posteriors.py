@@ -4,7 +4,6 @@ Samples are given and densities taken in coordinates u (B, width): z itself, but
 z rounds to its ends (``relaxed``). ``LatentSpace.squash`` makes z of u.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, Self
@@ -12,7 +11,8 @@ from typing import Protocol, Self
 import torch
 from torch import Tensor
 
-LOG_2PI = math.log(2 * math.pi)
+from distaff.mixtures.pairs import Gaussians
+from distaff.models.precision import single
 
 
 class GroupPosterior(Protocol):
@@ -42,11 +42,8 @@ class GroupPosterior(Protocol):
 
 
 @dataclass(frozen=True)
-class GaussianPosterior:
+class GaussianPosterior(Gaussians):
     """N(mu, exp(logvar)), both (B, D), independent over D."""
-
-    mu: Tensor
-    logvar: Tensor
 
     @property
     def width(self) -> int:
@@ -60,26 +57,6 @@ class GaussianPosterior:
     def mode(self) -> Tensor:
         """The mean."""
         return self.mu
-
-    def log_prob_dims(self, z: Tensor) -> Tensor:
-        """-½ [log 2π + logvar + (z − mu)² / sigma²], one a dimension."""
-        return -0.5 * (LOG_2PI + self.logvar + (z - self.mu) ** 2 * torch.exp(-self.logvar))
-
-    def log_prob_pairs(self, z: Tensor) -> Tensor:
-        """log q(z_i,d|x_j) (D, B, M) as one matrix product a dimension.
-
-        [z², z, 1] · [−1/2σ², μ/σ², const]. Both are measured from the batch's mean μ first: the squares
-        cancel in the sum, and the smaller they are the less is lost.
-        """
-        # Half precision would lose the difference of the squares.
-        with torch.autocast(z.device.type, enabled=False):
-            centre = self.mu.detach().mean(0)
-            z, mu = (z - centre).T, (self.mu - centre).T
-            precision = torch.exp(-self.logvar.T)
-            constant = -0.5 * (LOG_2PI + self.logvar.T + mu**2 * precision)
-            samples = torch.stack([z**2, z, torch.ones_like(z)], dim=2)
-            parameters = torch.stack([-0.5 * precision, mu * precision, constant], dim=1)
-            return torch.bmm(samples, parameters)
 
     def log_code_dims(self, c: Tensor) -> Tensor:
         """The log-density of real codes, (B, D)."""
@@ -106,20 +83,18 @@ class Posterior:
 
     def log_prob_dims(self, u: Tensor) -> Tensor:
         """log q(u_d|x) (B, dims); see ``GroupPosterior.log_prob_dims`` for pairs."""
-        return torch.cat(self._by_group(u), dim=-1)
-
-    def log_prob_groups(self, u: Tensor) -> Tensor:
-        """log q(u_g|x) (B, groups)."""
-        return torch.stack([dims.sum(-1) for dims in self._by_group(u)], dim=-1)
+        return torch.cat([part.log_prob_dims(columns) for part, columns in self._columns(u)], dim=-1)
 
     def log_prob(self, u: Tensor) -> Tensor:
         """log q(u|x) (B,)."""
         return self.log_prob_dims(u).sum(-1)
 
-    def log_prob_pairs(self, u: Tensor) -> Tensor:
-        """log q(u_i,d|x_j) (dims, B, M) of every sample u_i (B, width) under every posterior x_j."""
-        pairs = [part.log_prob_pairs(c) for part, c in self._columns(u)]
-        return pairs[0] if len(pairs) == 1 else torch.cat(pairs)
+    def paired_with(self, u: Tensor) -> list[tuple[GroupPosterior, Tensor]]:
+        """Each group's posteriors and its columns of samples u (B, width), as ``mixtures`` takes them.
+
+        Both are in single precision at least: half precision would lose the difference of squares.
+        """
+        return self.map(single)._columns(single(u))
 
     def log_code(self, c: Tensor) -> Tensor:
         """log Q(c|x) (B,) of codes c (B, width), whose discrete variables are at a class."""
@@ -139,9 +114,6 @@ class Posterior:
 
         self.map(noted)
         return found
-
-    def _by_group(self, u: Tensor) -> list[Tensor]:
-        return [part.log_prob_dims(c) for part, c in self._columns(u)]
 
     def _columns(self, u: Tensor) -> list[tuple[GroupPosterior, Tensor]]:
         columns = torch.split(u, [part.width for part in self.parts.values()], dim=-1)

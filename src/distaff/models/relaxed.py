@@ -35,7 +35,7 @@ class ConcretePosterior:
 
     @property
     def width(self) -> int:
-        """Columns of u: one a class."""
+        """Columns of u: one per class."""
         return self.logits.shape[-1]
 
     @property
@@ -100,7 +100,7 @@ class BernoulliPosterior:
 
     @property
     def width(self) -> int:
-        """Columns of u: one a bit."""
+        """Columns of u: one per bit."""
         return self.logits.shape[-1]
 
     @property
@@ -118,7 +118,7 @@ class BernoulliPosterior:
         return (self.logits > 0).to(self.logits.dtype)
 
     def log_prob_dims(self, u: Tensor) -> Tensor:
-        """The density at u (B, n), one a bit; u (M, 1, n) gives all pairs (M, B, n).
+        """The density at u (B, n), one per bit; u (M, 1, n) gives all pairs (M, B, n).
 
         log τ + t − 2 softplus(t) with t = logit − τ u: logistic (Maddison et al. 2017, Eq. 24 and 25).
         """
@@ -130,7 +130,7 @@ class BernoulliPosterior:
         return self.log_prob_dims(u[:, None]).permute(2, 0, 1)
 
     def log_code_dims(self, c: Tensor) -> Tensor:
-        """The log-probability of the bits c (B, n), one a bit."""
+        """The log-probability of the bits c (B, n), one per bit."""
         return -F.binary_cross_entropy_with_logits(self.logits, c, reduction="none")
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "BernoulliPosterior":

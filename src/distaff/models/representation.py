@@ -37,7 +37,7 @@ class Representation:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One name a latent variable, as in ``Codes.names``: the real ones, then the discrete ones."""
+        """One name per latent variable, as in ``Codes.names``: the real ones, then the discrete ones."""
         return tuple(variable.name for variable in self.model.latents.coded)
 
     def encode(self, images: Any, progress: Callable[[int], None] | None = None) -> Codes:

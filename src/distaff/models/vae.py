@@ -21,7 +21,7 @@ class Output:
     Args:
         x: (B, *shape) observations.
         posterior: q(z|x).
-        u: (B, width) one sample of it an observation, in the coordinates of densities: those of
+        u: (B, width) one sample of it per observation, in the coordinates of densities: those of
             z, but log z of classes and log z/(1 − z) of bits, which confidence does not round to 0 or 1.
         z: (B, width) the same as decoders and critics see it.
         likelihood: p(x|z) at that sample.

@@ -3,6 +3,16 @@
 A *term* is a named function of one training ``Step``; a sum of weighted terms is an ``Objective``; a recipe
 is a function from a paper's letters to an objective (or, for GANs, to a ``Game``).
 
+- terms: ``nll``, ``kl``, ``total_correlation`` and the others that recipes share; ``term`` makes one of a
+  function of a ``Step``;
+- weights: numbers, or schedules of the step (``Linear``, ``Cosine``, ``Exponential``, ``Cyclic``,
+  ``Pieces``);
+- estimators of q(z): ``stratified``, ``weighted``, ``exact`` and the others, each a ``Density``; and a
+  ``Divergence`` from p(z);
+- terms with networks of their own: ``density_ratio_tc`` and its kin, with ``CriticSettings``;
+- ``recipes``: one function per paper; ``Evidence``, ``log_evidence``, ``iwae_bound``: estimates of log
+  p(x).
+
 To add a recipe, write one function in ``recipes.py``; to add a term, decorate one in ``terms.py`` with
 ``@term``; to add an estimator of q(z) or a divergence, define it in ``densities.py`` or ``divergences.py``.
 Each is found by being there. From outside, ``distaff train mine:my_recipe`` names any function.
@@ -132,3 +142,7 @@ __all__ = [
     "weight_at",
     "weighted",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -34,7 +34,7 @@ def wasserstein_generator_loss(fake: Tensor) -> Tensor:
 
 
 def gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor, fake: Tensor) -> Tensor:
-    """E (‖∇D(x̂)‖₂ − 1)² at x̂ = π x + (1 − π) G(z), one new π ~ U[0, 1] an image (Gulrajani et al. 2017).
+    """E (‖∇D(x̂)‖₂ − 1)² at x̂ = π x + (1 − π) G(z), one new π ~ U[0, 1] per image (Gulrajani et al. 2017).
 
     Args:
         critic: images (B, ...) → scores (B,).

@@ -5,7 +5,7 @@ groups q(z_g) and the variables q(z_d), each taken once.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,7 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError
+from distaff.models.by_name import find, values_of
 
 
 class Source(Enum):
@@ -44,15 +45,19 @@ class Shape(NamedTuple):
 class Density:
     """A named estimator of q(z); written by its name, as in ``--density stratified``.
 
+    One from elsewhere is written ``--density mine:my_density``.
+
     Args:
         name: what it is called.
         weights: w (B, M) for a shape.
         source: whose posteriors the M are.
+        place: ``module:name`` of one from elsewhere.
     """
 
     name: str
     weights: Callable[[Shape], Tensor]
     source: Source = Source.BATCH
+    place: str = ""
 
     def log_weights(self, shape: Shape, like: Tensor) -> Tensor:
         """log w (B, M), on the device and in the type of ``like``."""
@@ -60,15 +65,14 @@ class Density:
 
     @classmethod
     def parse(cls, text: "str | Density") -> "Density":
-        """The estimator of that name."""
+        """The estimator of that name, or that ``module:name`` defines."""
         if isinstance(text, Density):
             return text
-        if text not in DENSITIES:
-            raise unknown("density", text, DENSITIES)
-        return DENSITIES[text]
+        found = find("density", text, DENSITIES)
+        return replace(found, place=text) if ":" in text else found
 
     def __str__(self) -> str:
-        return self.name
+        return self.place or self.name
 
 
 def _stratified(shape: Shape) -> Tensor:
@@ -115,7 +119,8 @@ independent_batch = Density("independent_batch", _plain, Source.SECOND_BATCH)
 exact = Density("exact", _plain, Source.DATA_SET)
 """q(z) itself: the whole data set is encoded, with gradient, at every step; for small data sets."""
 
-DENSITIES = {d.name: d for d in (stratified, weighted, chen_stratified, batch, independent_batch, exact)}
+DENSITIES = values_of(globals(), Density)
+"""All of the above, found by being there."""
 
 
 @lru_cache(maxsize=8)

@@ -6,16 +6,16 @@ MMD² with an inverse multiquadratic kernel is E k(z,z') + E k(p,p') − 2 E k(z
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from distaff.foundation.errors import unknown
+from distaff.mixtures.pairs import log_joint
+from distaff.models.by_name import find, values_of
 from distaff.models.precision import single
-from distaff.objectives.mixtures import log_joint
 from distaff.objectives.objective import FunctionTerm
 from distaff.objectives.step import Step
 from distaff.objectives.terms import marginal_kl
@@ -27,17 +27,24 @@ HIGHEST_FREQUENCY = 25.0
 
 @dataclass(frozen=True)
 class Divergence(FunctionTerm):
-    """A term that measures how far q(z) is from p(z); written by its name."""
+    """A term that measures how far q(z) is from p(z); written by its name, or as ``module:name``.
+
+    Args:
+        name: what it is called, also in logs.
+        compute: its value, a scalar, of a ``Step``.
+        place: ``module:name`` of one from elsewhere.
+    """
+
+    place: str = ""
 
     @classmethod
     def parse(cls, text: str) -> "Divergence":
-        """The divergence of that name."""
-        if text not in DIVERGENCES:
-            raise unknown("divergence", text, DIVERGENCES)
-        return DIVERGENCES[text]
+        """The divergence of that name, or that ``module:name`` defines."""
+        found = find("divergence", text, DIVERGENCES)
+        return replace(found, place=text) if ":" in text else found
 
     def __str__(self) -> str:
-        return self.name
+        return self.place or self.name
 
 
 def mmd_by_dimension(x: Tensor, y: Tensor) -> Tensor:
@@ -83,7 +90,7 @@ def _to_prior(distance: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Step], 
 def _inclusive(s: Step) -> Tensor:
     count = len(s.posteriors.mode())
     log_weights = single(s.prior_u).new_full((len(s.prior_u), count), -math.log(count))
-    log_qz = log_joint(s.posteriors, s.prior_u, log_weights)
+    log_qz = log_joint(s.posteriors.paired_with(s.prior_u), log_weights)
     return (s.output.prior.log_prob(s.prior_u) - log_qz).mean()
 
 
@@ -108,7 +115,8 @@ exclusive_kl = Divergence("exclusive_kl", marginal_kl.compute)
 Mathieu, App. C, says how estimates from a batch mislead; ``exact`` does not.
 """
 
-DIVERGENCES = {d.name: d for d in (mmd, mmd_printed, mmd_joint, inclusive_kl, exclusive_kl)}
+DIVERGENCES = values_of(globals(), Divergence)
+"""All of the above, found by being there."""
 
 
 def _unbiased(x: Tensor, y: Tensor, kernel: Callable[[Tensor, Tensor], Tensor]) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.latents import Gaussian, LatentSpace
+from distaff.models.latents import LatentSpace, Real
 from distaff.models.priors import GroupPrior, Prior
 from distaff.models.priors.discrete import Relaxed
 from distaff.models.vae import VAE
@@ -111,7 +111,7 @@ def _log_mass(latents: LatentSpace, prior: Prior, z: Tensor, points: int) -> Ten
     total = z.new_zeros(len(z))
     for (name, group), part in zip(latents.groups.items(), prior.groups.values(), strict=True):
         columns = z[:, latents.group_columns[name]]
-        if isinstance(group, Gaussian):
+        if isinstance(group, Real):
             total = total + cast(GroupPrior, part).log_prob(columns) + math.log(2 * GRID_END / (points - 1))
         elif isinstance(part, Relaxed):
             total = total + part.log_classes(columns)

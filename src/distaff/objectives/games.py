@@ -109,7 +109,7 @@ class Game:
         return "layer" if self.penalty else "batch"
 
     def takes_part(self, name: str, index: int) -> bool:
-        """Whether a value logged at step ``index`` is part of a loss: what weighs 0 is only shown."""
+        """Whether a value logged at step ``index`` is part of a loss: what weighs 0 is only logged."""
         weights = weight_at(self.lam, index), self.discriminator.reads
         return name != "code_log_likelihood" or any(weights)
 

@@ -64,7 +64,7 @@ class Objective:
 
     Args:
         terms: the sum.
-        density: how its terms estimate q(z); HFVAE's stratified minibatch unless told.
+        density: how its terms estimate q(z); HFVAE's stratified minibatch by default.
     """
 
     terms: tuple[Weighted, ...]
@@ -86,8 +86,8 @@ class Objective:
     def __call__(self, s: Step) -> dict[str, Tensor]:
         """``loss``, then each term's own unweighted value.
 
-        A term of weight 0 is shown and pulls at nothing: it is computed without gradient, after the others,
-        because what a step has once computed is kept for all terms as it is.
+        A term of weight 0 is logged but excluded from the loss: it is computed without gradient, after the
+        others, because what a step has once computed is kept for all terms as it is.
         """
         weights = {w.term.name: weight_at(w.weight, s.index) for w in self.terms}
         values: dict[str, Tensor] = {}
@@ -102,7 +102,7 @@ class Objective:
         return {"loss": loss, **{name: values[name] for name in weights}}
 
     def takes_part(self, name: str, index: int) -> bool:
-        """Whether a value logged at step ``index`` is part of a loss: a term of weight 0 is only shown."""
+        """Whether a value logged at step ``index`` is part of a loss: a term of weight 0 is only logged."""
         weights = {weighted.term.name: weighted.weight for weighted in self.terms}
         return name not in weights or weight_at(weights[name], index) != 0
 

@@ -1,4 +1,4 @@
-"""One function a paper: from its letters to an objective. ``distaff train NAME`` finds them by name."""
+"""One function per paper: from its letters to an objective. ``distaff train NAME`` finds them by name."""
 
 from typing import Literal
 
@@ -40,12 +40,23 @@ from distaff.objectives.terms import (
 
 
 def vae() -> Objective:
-    """The variational auto-encoder (Kingma & Welling 2014): the negative ELBO."""
+    """The variational auto-encoder (Kingma & Welling 2014): the negative ELBO.
+
+    >>> print(vae())
+    nll + kl
+
+    See also ``beta_vae``.
+    """
     return nll + kl
 
 
 def beta_vae(beta: Weight = 4.0) -> Objective:
     """β-VAE (Higgins et al. 2016): the KL term weighs β.
+
+    >>> print(beta_vae(beta=4))
+    nll + 4 kl
+
+    See also ``annealed_vae``, ``beta_tcvae``, ``factor_vae``.
 
     Args:
         beta: weight of KL(q(z|x) ‖ p(z)); 1 is the VAE.
@@ -55,6 +66,11 @@ def beta_vae(beta: Weight = 4.0) -> Objective:
 
 def annealed_vae(gamma: Weight = 1000.0, capacity: Weight = Linear(0.0, 25.0, 100_000)) -> Objective:
     """Annealed VAE (Burgess et al. 2018, Eq. 8): the KL term is held at a capacity that grows.
+
+    >>> print(annealed_vae(gamma=100.0))
+    nll + 100.0 capacity_gap
+
+    See also ``beta_vae``.
 
     Args:
         gamma: weight of |KL − C(t)|.
@@ -66,6 +82,11 @@ def annealed_vae(gamma: Weight = 1000.0, capacity: Weight = Linear(0.0, 25.0, 10
 def factor_vae(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) -> Objective:
     """FactorVAE (Kim & Mnih 2018, Eq. 2): the VAE with its total correlation penalised by density ratio.
 
+    >>> print(factor_vae(gamma=35))
+    nll + kl + 35 total_correlation
+
+    See also ``factor_vae_prior``, ``beta_tcvae``.
+
     Args:
         gamma: weight of the total correlation; 0 is the VAE.
         critic: the critic that estimates it, and its optimiser.
@@ -75,6 +96,11 @@ def factor_vae(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) 
 
 def factor_vae_prior(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) -> Objective:
     """FactorVAE towards the prior (Kim & Mnih 2018, Eq. 12): KL(q(z) ‖ p(z)) in place of the TC.
+
+    >>> print(factor_vae_prior(gamma=35))
+    nll + kl + 35 marginal_kl
+
+    See also ``factor_vae``, ``aae``.
 
     Args:
         gamma: weight of KL(q(z) ‖ p(z)); 0 is the VAE.
@@ -88,6 +114,11 @@ def aae(gamma: Weight = 1.0, critic: CriticSettings = CriticSettings()) -> Objec
 
     Deterministic encoders are allowed: ``latents="point:10"``.
 
+    >>> print(aae(gamma=2))
+    nll + 2 marginal_kl
+
+    See also ``wae_gan``, ``factor_vae_prior``.
+
     Args:
         gamma: weight of KL(q(z) ‖ p(z)), 1 in Eq. 7 and tuned in Fig. 23.
         critic: the critic that estimates it, and its optimiser.
@@ -97,6 +128,11 @@ def aae(gamma: Weight = 1.0, critic: CriticSettings = CriticSettings()) -> Objec
 
 def info_dropout(beta: Weight = 1.0, gamma: Weight = 0.0, density: Density = stratified) -> Objective:
     """Information dropout (Achille & Soatto 2018; Kim & Mnih 2018, Eq. 8, 9): I(x;z), and TC if wanted.
+
+    >>> print(info_dropout(beta=2, gamma=3))
+    nll + 2 mutual_information + 3 total_correlation
+
+    See also ``beta_tcvae``.
 
     Args:
         beta: weight of I(x;z).
@@ -109,6 +145,11 @@ def info_dropout(beta: Weight = 1.0, gamma: Weight = 0.0, density: Density = str
 def dip_vae_i(off_diagonal: Weight = 10.0, diagonal: Weight = 100.0) -> Objective:
     """DIP-VAE-I (Kumar et al. 2018; Kim & Mnih 2018, Eq. 10): Cov[mu(x)] is drawn to the identity.
 
+    >>> print(dip_vae_i(off_diagonal=5))
+    nll + kl + 5 squared_covariances + 100.0 unit_variances
+
+    See also ``dip_vae_ii``.
+
     Args:
         off_diagonal: λ_od, weight of the squared covariances.
         diagonal: λ_d, weight of the variances' squared distances from 1.
@@ -118,6 +159,11 @@ def dip_vae_i(off_diagonal: Weight = 10.0, diagonal: Weight = 100.0) -> Objectiv
 
 def dip_vae_ii(off_diagonal: Weight = 10.0, diagonal: Weight = 10.0) -> Objective:
     """DIP-VAE-II (Kumar et al. 2018; Kim & Mnih 2018, Eq. 11): Cov_q(z)[z] is drawn to the identity.
+
+    >>> print(dip_vae_ii(off_diagonal=5))
+    nll + kl + 5 squared_covariances + 10.0 unit_variances
+
+    See also ``dip_vae_i``.
 
     Args:
         off_diagonal: λ_od, weight of the squared covariances.
@@ -130,6 +176,11 @@ def beta_tcvae(
     beta: Weight = 6.0, alpha: Weight = 1.0, gamma: Weight = 1.0, density: Density = stratified
 ) -> Objective:
     """β-TCVAE (Chen et al. 2018, Eq. 4; HFVAE Table 1): the KL term in three parts, the TC weighs β.
+
+    >>> print(beta_tcvae(beta=6))
+    nll + mutual_information + 6 total_correlation + dimension_kl
+
+    See also ``batch_tc_vae``, ``factor_vae``, ``hfvae``.
 
     Args:
         beta: weight of the total correlation.
@@ -146,6 +197,11 @@ def batch_tc_vae(
 ) -> Objective:
     """β-TCVAE by a plain batch estimate of q(z) (Kim & Mnih 2018, App. D).
 
+    >>> print(batch_tc_vae(beta=6))
+    nll + mutual_information + 6 total_correlation + dimension_kl
+
+    See also ``beta_tcvae``.
+
     Args:
         beta: weight of the total correlation.
         alpha: weight of I(x;z).
@@ -159,6 +215,11 @@ def info_vae(
     alpha: float = 0.0, lam: float = 1000.0, divergence: Divergence = mmd_joint, density: Density = stratified
 ) -> Objective:
     """InfoVAE (Zhao et al. 2017, Eq. 6): less of KL(q(z|x) ‖ p), more of D(q(z), p(z)).
+
+    >>> print(info_vae(alpha=0.5, lam=10))
+    nll + 0.5 kl + 9.5 mmd_joint
+
+    See also ``wae``, ``alpha_beta_vae``.
 
     Args:
         alpha: takes α I(x;z) off the penalty; 1 is HFVAE Table 1's row.
@@ -174,6 +235,11 @@ def wae(lam: Weight = 10.0, divergence: Divergence = mmd_joint, density: Density
 
     Deterministic encoders are allowed: ``latents="point:10"``.
 
+    >>> print(wae(lam=10))
+    nll + 10 mmd_joint
+
+    See also ``wae_gan``, ``info_vae``.
+
     Args:
         lam: λ, 10 for MNIST and 100 for CelebA in the paper.
         divergence: D.
@@ -184,6 +250,11 @@ def wae(lam: Weight = 10.0, divergence: Divergence = mmd_joint, density: Density
 
 def wae_gan(lam: Weight = 10.0, critic: CriticSettings = CriticSettings()) -> Objective:
     """Wasserstein auto-encoder with a GAN critic over z (Tolstikhin et al. 2018, Algorithm 1).
+
+    >>> print(wae_gan(lam=10))
+    nll + 10 adversarial_loss
+
+    See also ``wae``, ``aae``.
 
     Args:
         lam: λ, weight of −E log D(z), by which the encoder deceives the critic; so does a learned prior, by
@@ -197,6 +268,11 @@ def anchor_vae(
     lam: float = 1.0, anchors: tuple[int | str, ...] = (0,), density: Density = stratified
 ) -> Objective:
     """AnchorVAE (Gao et al. 2018; HFVAE Table 1): I(x;z_a) of some latents is penalised less.
+
+    >>> print(anchor_vae(lam=0.5))
+    nll + kl − 0.5 anchored_information
+
+    See also ``hfvae``.
 
     Args:
         lam: λ, how much of it is given back; 1 makes the anchors' information free.
@@ -221,6 +297,11 @@ def hfvae(
     the others: ``real="linear:12:0:5000"`` closes them at first, so that the discrete ones learn first, and
     ``balance="linear:30:0:5000"`` keeps classes from falling out of use meanwhile.
 
+    >>> print(hfvae(beta=4, gamma=3))
+    nll + mutual_information + 4 tc_between_groups + 3 tc_within_groups + dimension_kl
+
+    See also ``beta_tcvae``, ``structured_beta_vae``.
+
     Args:
         alpha: weight of I(x;z).
         beta: weight of the TC between groups, relative to the prior's own.
@@ -243,6 +324,11 @@ def structured_beta_vae(beta: Weight = 4.0) -> Objective:
 
     The groups are the model's, as in ``latents="style=gaussian:10,digit=concrete:10"``.
 
+    >>> print(structured_beta_vae(beta=4))
+    nll + 4 kl
+
+    See also ``hfvae``, ``beta_vae``.
+
     Args:
         beta: weight of KL(q(z|x) ‖ p(z)) of all groups.
     """
@@ -257,6 +343,11 @@ def alpha_beta_vae(
 ) -> Objective:
     """The decomposition objective (Mathieu et al. 2019, Eq. 7): overlap by β, the match of q(z) by α.
 
+    >>> print(alpha_beta_vae(alpha=10, beta=0.5))
+    nll + 0.5 kl + 10 mmd
+
+    See also ``info_vae``, ``max_entropy_vae``.
+
     Args:
         alpha: weight of the divergence D(q(z), p(z)).
         beta: weight of KL(q(z|x) ‖ p(z)).
@@ -269,6 +360,11 @@ def alpha_beta_vae(
 def max_entropy_vae(beta: float = 4.0) -> Objective:
     """Maximum-entropy VAE (Mathieu et al. 2019, Eq. 5): β-VAE up to a rescaling of z by √β (Cor. 1).
 
+    >>> print(max_entropy_vae(beta=4))
+    nll + kl − 1.5 posterior_log_det
+
+    See also ``beta_vae``.
+
     Args:
         beta: the entropy of q(z|x) is rewarded by (β−1)/2 · log det S(x).
     """
@@ -279,6 +375,11 @@ def infogan(lam: Weight = 1.0, discriminator: DiscriminatorSettings = Discrimina
     """InfoGAN (Chen et al. 2016; Kim & Mnih 2018, Eq. 13–15): a GAN whose codes can be read off its images.
 
     Its discriminator tends to collapse: ``infowgan_gp`` is the one to prefer.
+
+    >>> print(infogan(lam=0.5))
+    generator_loss − 0.5 code_log_likelihood against discriminator_loss
+
+    See also ``infowgan_gp``.
 
     Args:
         lam: λ, weight of the code log-likelihood E log Q(c|G(c, ε)).
@@ -291,6 +392,11 @@ def infowgan_gp(
     lam: Weight = 1.0, eta: float = 10.0, discriminator: DiscriminatorSettings = DiscriminatorSettings()
 ) -> Game:
     """InfoWGAN-GP (Kim & Mnih 2018, Eq. 16): InfoGAN with a Wasserstein critic under gradient penalty.
+
+    >>> print(infowgan_gp(eta=10))
+    generator_loss − code_log_likelihood against discriminator_loss + 10 gradient_penalty
+
+    See also ``infogan``.
 
     Args:
         lam: λ, weight of the code log-likelihood E log Q(c|G(c, ε)).
@@ -307,6 +413,11 @@ def ablated_elbo(
 
     The ELBO is ① E log p(x|z)/p(x) − ② I(x;z) − ③ KL(q(x) ‖ p(x)) − ④ KL(q(z) ‖ p(z)); nll is −① + ③ but
     for a constant, so that removing ① or ③ leaves a log p(x) that has to be estimated.
+
+    >>> print(ablated_elbo(without=2))
+    nll + marginal_kl + 0.0 mutual_information
+
+    See also ``hfvae``.
 
     Args:
         without: which term.

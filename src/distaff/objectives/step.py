@@ -7,11 +7,11 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
+from distaff.mixtures.pairs import log_each, log_joint, log_pairs, log_sum_exp
 from distaff.models.posteriors import Posterior
 from distaff.models.precision import single
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, Shape, Source, stratified
-from distaff.objectives.mixtures import log_each, log_joint, log_pairs, log_sum_exp
 
 
 def alone(x: Tensor) -> Tensor:
@@ -119,27 +119,24 @@ class Step:
     @cached_property
     def log_qz(self) -> Tensor:
         """log q(z) (B,) by the step's density."""
-        return log_joint(self.posteriors, self.u, self.log_weights)
+        return log_joint(self.posteriors.paired_with(self.u), self.log_weights)
 
     @cached_property
     def log_qz_groups(self) -> Tensor:
         """log q(z_g) (B, G) by the step's density."""
-        parts = self.posteriors.parts
-        if len(parts) == 1:
+        groups = self.posteriors.paired_with(self.u)
+        if len(groups) == 1:
             return self.log_qz[:, None]
-        columns = torch.split(self.u, [part.width for part in parts.values()], dim=1)
-        groups = [Posterior({name: part}) for name, part in parts.items()]
-        found = [log_joint(q, u, self.log_weights) for q, u in zip(groups, columns, strict=True)]
-        return torch.stack(found, dim=1)
+        return torch.stack([log_joint([group], self.log_weights) for group in groups], dim=1)
 
     @cached_property
     def log_qz_dims(self) -> Tensor:
         """log q(z_d) (B, D) by the step's density."""
-        return log_each(self.posteriors, self.u, self.log_weights)
+        return log_each(self.posteriors.paired_with(self.u), self.log_weights)
 
     def log_qz_of(self, variables: Sequence[int]) -> Tensor:
         """log q(z_a) (B,) of some variables a together, by the step's density."""
-        log_terms = log_pairs(self.posteriors, self.u)[list(variables)].sum(0)
+        log_terms = log_pairs(self.posteriors.paired_with(self.u))[list(variables)].sum(0)
         return log_sum_exp(log_terms, self.log_weights)
 
     @cached_property

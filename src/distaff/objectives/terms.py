@@ -11,7 +11,7 @@ from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
 from distaff.models.coding import CATEGORY, code_tensors
-from distaff.models.latents import Gaussian
+from distaff.models.latents import Real
 from distaff.objectives.objective import Term, term
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Step
@@ -73,7 +73,10 @@ def marginal_kl(s: Step) -> Tensor:
 
 @term
 def total_correlation(s: Step) -> Tensor:
-    """TC = KL(q(z) ‖ ∏_d q(z_d)) (HFVAE Eq. 8)."""
+    """TC = KL(q(z) ‖ ∏_d q(z_d)) (HFVAE Eq. 8), of a training step by the objective's density.
+
+    A critic estimates the same as ``density_ratio_tc``; of codes there is ``metrics.total_correlation``.
+    """
     return (s.log_qz - s.log_qz_dims.sum(-1)).mean()
 
 
@@ -128,4 +131,4 @@ class AnchoredInformation(Term):
 def _real(s: Step) -> Tensor:
     """(G,) which groups have real variables."""
     groups = s.model.latents.groups.values()
-    return torch.tensor([isinstance(group, Gaussian) for group in groups], device=s.z.device)
+    return torch.tensor([isinstance(group, Real) for group in groups], device=s.z.device)

@@ -3,8 +3,9 @@
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -20,6 +21,19 @@ IN_FILES = ("average", "model")
 """The modules whose weights have files of their own; the first there is is the trained model."""
 
 
+@dataclass(frozen=True)
+class Reached:
+    """How far a run was when a checkpoint was written.
+
+    Args:
+        step: steps taken.
+        seconds: of training, over all its parts.
+    """
+
+    step: int = 0
+    seconds: float = 0.0
+
+
 class Trained(Protocol):
     """What a checkpoint holds: modules and the optimisers that move them; ``"model"`` is what users want."""
 
@@ -32,19 +46,19 @@ class Trained(Protocol):
         """What moves them."""
 
 
-def save(folder: Path, learner: Trained, step: int, facts: Mapping[str, Any]) -> None:
+def save(folder: Path, learner: Trained, reached: Reached) -> None:
     """Write ``folder/step-…`` with all weights, optimiser states and the step, then drop older ones."""
     own = {name: learner.modules[name].state_dict() for name in IN_FILES if name in learner.modules}
     others = {name: module for name, module in learner.modules.items() if name not in own}
     training = {f"{name}/{key}": v for name, m in others.items() for key, v in m.state_dict().items()}
     for name, optimiser in learner.optimisers.items():
         training |= {f"optimiser/{name}/{key}": v for key, v in _optimiser_tensors(optimiser).items()}
-    with atomic_folder(folder / f"step-{step:09d}") as new:
+    with atomic_folder(folder / f"step-{reached.step:09d}") as new:
         for name, weights in own.items():
             _save_tensors(weights, new / f"{name}.safetensors")
         _save_tensors(training, new / "training.safetensors")
         hashes = {file.name: sha256(file) for file in new.iterdir()}
-        write_json(new / "checkpoint.json", {"step": step, **facts, "sha256": hashes})
+        write_json(new / "checkpoint.json", {**asdict(reached), "sha256": hashes})
     for old in _folders(folder)[KEPT:]:
         shutil.rmtree(old)
 
@@ -61,11 +75,11 @@ def kept(folder: Path) -> dict[int, Path]:
     return {int(file.stem.removeprefix("step-")): file for file in sorted(folder.glob("step-*.safetensors"))}
 
 
-def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> dict[str, Any] | None:
-    """Put the newest undamaged checkpoint into the learner; its facts, or None if there is none."""
-    newest, facts = find(folder, warn)
+def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> Reached:
+    """Put the newest undamaged checkpoint into the learner, if there is one; how far it is."""
+    newest, reached = find(folder, warn)
     if newest is None:
-        return None
+        return reached
     training = load_file(newest / "training.safetensors")
     for name, module in learner.modules.items():
         own = name in IN_FILES
@@ -74,16 +88,16 @@ def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> dict
         )
     for name, optimiser in learner.optimisers.items():
         _restore_optimiser(optimiser, _below(f"optimiser/{name}/", training))
-    return facts
+    return reached
 
 
 def newest_weights(folder: Path, warn: Callable[[str], None]) -> tuple[Path, int]:
     """The trained model's weights in the newest undamaged checkpoint, and its step."""
-    newest, facts = find(folder, warn)
+    newest, reached = find(folder, warn)
     if newest is None:
         raise DistaffError(f"{folder.parent} holds no checkpoint yet: train or resume it first.")
     files = (newest / f"{name}.safetensors" for name in IN_FILES)
-    return next(file for file in files if file.exists()), int(facts["step"])
+    return next(file for file in files if file.exists()), reached.step
 
 
 def snapshot_weights(folder: Path, step: int) -> tuple[Path, int]:
@@ -109,23 +123,24 @@ def remove_leftovers(folder: Path) -> None:
         shutil.rmtree(half_written)
 
 
-def find(folder: Path, warn: Callable[[str], None]) -> tuple[Path | None, dict[str, Any]]:
-    """The newest checkpoint whose files match their hashes, and its facts; damaged ones are named."""
+def find(folder: Path, warn: Callable[[str], None]) -> tuple[Path | None, Reached]:
+    """The newest checkpoint whose files match their hashes, and how far it is; damaged ones are named."""
     candidates = _folders(folder)
     for candidate in candidates:
         try:
             facts = json.loads((candidate / "checkpoint.json").read_text())
+            reached = Reached(int(facts["step"]), float(facts["seconds"]))
             damaged = [name for name, digest in facts["sha256"].items() if sha256(candidate / name) != digest]
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             damaged = ["checkpoint.json"]
         if not damaged:
-            return candidate, facts
+            return candidate, reached
         warn(
             f"the checkpoint {candidate} is damaged ({', '.join(damaged)}): falling back to the one before it"
         )
     if candidates:
         raise DistaffError(f"every checkpoint in {folder} is damaged: train again into another folder.")
-    return None, {}
+    return None, Reached()
 
 
 def _folders(folder: Path) -> list[Path]:

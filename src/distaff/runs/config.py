@@ -5,22 +5,31 @@ import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+import numpy as np
 import torch
+from pydantic import SkipValidation
+from torch.utils.data import Dataset as TorchDataset
 
 from distaff._version import __version__
+from distaff.data import names, open_dataset
+from distaff.data.dataset import Dataset
+from distaff.data.frameworks import from_object
+from distaff.data.sizes import resized
 from distaff.foundation.binding import bind, find_function, public_functions, to_plain
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import yaml_text
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
-from distaff.runs.data_call import DataConfig
-from distaff.runs.former_versions import in_todays_words
+from distaff.runs.former_versions import in_todays_words, renamed_data
 from distaff.runs.model_config import ModelConfig, VAEConfig, model_config
 from distaff.runs.settings import TrainingSettings
 
+Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
+"""What can be trained on: a name, a file, a folder, or data in Python."""
 Goal = Objective | Game
 """What a recipe returns: what a VAE minimises, or what a GAN plays for."""
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
@@ -65,6 +74,84 @@ class RecipeCall:
         return self.of(self.name, self.arguments)[1]
 
 
+@dataclass(frozen=True)
+class DataCall:
+    """Which data set to open.
+
+    Args:
+        spec: a known name, a file, a folder, an array, a ``Dataset``, or another library's (``from_object``).
+        file: the official file of a named data set.
+        options: what its ``load`` takes beside.
+    """
+
+    spec: Annotated[Data, SkipValidation]
+    file: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Any) -> "DataCall":
+        """``dsprites``, or ``{spec: mnist, part: test}``."""
+        given = dict(data) if isinstance(data, Mapping) else {"spec": data}
+        spec = renamed_data(given.pop("spec", None))
+        if not isinstance(spec, str):
+            raise DistaffError(
+                f"data is a name, a path, or a mapping with a spec such as {{spec: mnist}}, not {data!r}."
+            )
+        return cls(spec, given.pop("file", None), given)
+
+    def open(self) -> tuple[Dataset, "DataConfig"]:
+        """The data set, and the call that opens it again: paths are absolute; data in memory have none."""
+        spec = None
+        if isinstance(self.spec, str | Path):
+            here = str(self.spec) not in names() and Path(self.spec).exists()
+            spec = str(Path(self.spec).resolve()) if here else str(self.spec)
+            dataset = open_dataset(spec, self.file, **self.options)
+        else:
+            dataset = self._in_memory(self.spec)
+        file = None if self.file is None else str(Path(self.file).resolve())
+        found = (dataset.name, len(dataset), dataset.shape, dataset.fingerprint)
+        return dataset, DataConfig(spec, file, self.options, *found)
+
+    def _in_memory(self, data: Any) -> Dataset:
+        dataset = data if isinstance(data, Dataset) else from_object(data)
+        if wrong := self.options.keys() - {"resize"}:
+            raise DistaffError(f"{', '.join(wrong)} go with files, not with data in memory.")
+        return resized(dataset, int(self.options["resize"])) if "resize" in self.options else dataset
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """How a data set is opened, and what was found there.
+
+    Args:
+        spec: its name or absolute path; None for data given in Python.
+        file: the official file of a named data set.
+        options: what its ``load`` was told beside.
+        name: what it calls itself.
+        size: observations.
+        shape: of one.
+        fingerprint: of its content.
+    """
+
+    spec: str | None
+    file: str | None
+    options: Mapping[str, Any] = field(hash=False)
+    name: str
+    size: int
+    shape: tuple[int, ...]
+    fingerprint: str
+
+    def reopen(self, data: Data | None = None) -> Dataset:
+        """The data set again, or ``data`` in its place; its content must be the same as then."""
+        if data is None and self.spec is None:
+            raise DistaffError("the run was trained on data given in Python: pass the same data again.")
+        call = DataCall(data) if data is not None else DataCall(self.spec or "", self.file, self.options)
+        dataset, _ = call.open()
+        if dataset.fingerprint != self.fingerprint:
+            raise DistaffError(f"{dataset.name} is not what the run was trained on: its content has changed.")
+        return dataset
+
+
 def find_recipe(name: str) -> Callable[..., Goal]:
     """A recipe by its name, or by ``module:function``."""
     return find_function("recipe", name, recipes)
@@ -103,20 +190,19 @@ class RunConfig:
         """The run that a mapping of plain values describes; a file of this version holds every field."""
         sections = content if isinstance(content, Mapping) else {}
         parts = {name: s if isinstance(s := sections.get(name), Mapping) else {} for name in PARTS}
-        model = model_config(parts["model"])
-        made_with = sections.get("made_with") or {}
-        parts = in_todays_words(parts, made_with)
-        if not isinstance(made_with, Mapping) or made_with.get("distaff", __version__) == __version__:
-            missing = [
-                f"{name}.{f.name}"
-                for name, part in {**PARTS, "model": model}.items()
-                for f in fields(part)
-                if f.name not in parts[name]
+        kinds = {**PARTS, "model": model_config(parts["model"])}
+        made_with = dict(m) if isinstance(m := sections.get("made_with"), Mapping) else {}
+        made_by = made_with.get("distaff", __version__)
+        if made_by == __version__:
+            lacking = [
+                f"{n}.{f.name}" for n, kind in kinds.items() for f in fields(kind) if f.name not in parts[n]
             ]
-            if missing:
-                raise DistaffError(f"it lacks {', '.join(missing)}")
-        read = {name: part(**bind(part, parts[name])) for name, part in {**PARTS, "model": model}.items()}
-        return cls(**read, made_with=dict(made_with))
+            if lacking:
+                raise DistaffError(f"it lacks {', '.join(lacking)}")
+        else:
+            parts = in_todays_words(parts, made_by)
+        read = {name: kind(**bind(kind, parts[name])) for name, kind in kinds.items()}
+        return cls(**read, made_with=made_with)
 
     def to_plain(self) -> dict[str, Any]:
         """As ``run.yaml`` holds it."""

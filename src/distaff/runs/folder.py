@@ -1,16 +1,19 @@
 """The run folder: ``run.yaml`` and what training and evaluation leave beside it."""
 
+import json
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 from filelock import FileLock, Timeout
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import write_text
+from distaff.foundation.files import json_text, write_text
 from distaff.runs.config import RunConfig
 
 
@@ -37,7 +40,11 @@ class RunFolder:
 
     @property
     def log(self) -> Path:
-        """The values of the terms through training."""
+        """The values of the terms through training: a JSON object per line, the mean since the line before.
+
+        A value that is logged but excluded from the loss may be infinite or undefined: it is null in the
+        file, and NaN to those who read it with ``read_log``.
+        """
         return self.path / "log.jsonl"
 
     @property
@@ -107,6 +114,26 @@ class RunFolder:
             raise DistaffError(
                 f"another process is training in {self.path}: wait for it or stop it."
             ) from None
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The lines of a log; null is read as NaN, and a last line cut short by a kill is left out."""
+    lines: list[dict[str, Any]] = []
+    if path.exists():
+        for text in path.read_text(encoding="utf-8").splitlines():
+            try:
+                line = json.loads(text)
+            except json.JSONDecodeError:
+                break
+            lines.append({name: math.nan if value is None else value for name, value in line.items()})
+    return lines
+
+
+def truncate_log(path: Path, start: int) -> None:
+    """Drop lines past step ``start``: those steps will be taken again."""
+    if path.exists():
+        kept = [line for line in read_log(path) if line["step"] <= start]
+        write_text(path, "".join(json_text(line) + "\n" for line in kept))
 
 
 def warn(message: str) -> None:

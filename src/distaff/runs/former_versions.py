@@ -12,18 +12,22 @@ NETWORKS = {
     "mathieu_dsprites": "mathieu_dsprites:relu=true",
 }
 """The networks that the first version had under other names, or other ones under the same name."""
+DATA_SETS = {"line": "toy_line"}
+"""Data sets that have another name today."""
 DEFAULTS = {"pinwheel": {"radial": 0.1, "tangential": 0.3}}
 """The options of data sets that had other defaults then."""
 
 
-def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_with: Any) -> dict[str, Any]:
-    """The sections of a run's config in the words of this version of distaff.
+def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_by: Any) -> dict[str, Any]:
+    """The sections of a config that another version of distaff wrote, in the words of this one.
 
     A run keeps the network, the data and the anchors that it was trained with, however they are read today.
     """
-    if not isinstance(made_with, Mapping) or made_with.get("distaff") != FIRST:
-        return dict(sections)
-    model, data = sections["model"], sections["data"]
+    data = sections["data"]
+    data = {**data, **{key: renamed_data(data[key]) for key in ("spec", "name") if key in data}}
+    if made_by != FIRST:
+        return {**sections, "data": data}
+    model = sections["model"]
     if isinstance(model.get("network"), str):
         model = {**model, "network": NETWORKS.get(model["network"], model["network"])}
     if isinstance(data.get("options"), Mapping) and isinstance(data.get("spec"), str):
@@ -32,6 +36,16 @@ def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_with: Any) -
     if recipe.get("name") == "anchor_vae" and isinstance(recipe.get("arguments"), Mapping):
         recipe = {**recipe, "arguments": _by_name(recipe["arguments"], model.get("latents"))}
     return {**sections, "recipe": recipe, "model": model, "data": data}
+
+
+def renamed_data(spec: Any) -> Any:
+    """What a data set is called today."""
+    return DATA_SETS.get(spec, spec) if isinstance(spec, str) else spec
+
+
+def first_data_name(spec: Any) -> Any:
+    """What a data set was called first: the folders of a study's runs keep their names."""
+    return next((former for former, today in DATA_SETS.items() if today == spec), spec)
 
 
 def _by_name(arguments: Mapping[str, Any], latents: Any) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """A trained model as a folder to share, as on the Hugging Face hub: config.json and model.safetensors."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from safetensors.torch import load_file, save_file
 from distaff._version import __version__
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file, sha256, write_json
-from distaff.foundation.text import split_call
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
 
@@ -18,11 +18,8 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
 PLACES: dict[str, Any] = {"spec": None, "file": None, "options": {}}
 """What of ``run.yaml`` speaks of the machine it was made on, and is not shared."""
-
-
-def holds_model(folder: Path) -> bool:
-    """Whether a folder is such a one, and not a run folder."""
-    return (folder / CONFIG).is_file() and not (folder / "run.yaml").exists()
+NAMES_CODE = re.compile(r"(?:^|[=,])\s*([A-Za-z_][\w.]*):[A-Za-z_]\w*\b(?!=)")
+"""``module:name``, but not ``kind:10`` nor ``mlp:hidden=512``; the group is the module."""
 
 
 def write_model(folder: Path, trained: Representation, config: RunConfig, step: int) -> None:
@@ -40,7 +37,6 @@ def write_model(folder: Path, trained: Representation, config: RunConfig, step: 
 def load_model(folder: Path, device: str = "cpu") -> Representation:
     """The model of a folder that ``write_model`` wrote, wherever it came from."""
     config, step, digest = _read(folder / CONFIG)
-    _refuse_unknown_code(config.model.network)
     weights = folder / WEIGHTS
     if not weights.is_file() or sha256(weights) != digest:
         raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
@@ -60,6 +56,7 @@ def _read(file: Path) -> tuple[RunConfig, int, str]:
         raise DistaffError(f"{file} is not readable JSON: export or download it again.") from error
     if not isinstance(content, dict) or content.get("library_name") != LIBRARY:
         raise DistaffError(f"{file} is not of a distaff model: `distaff export RUN --hub DIR` writes them.")
+    _refuse_unknown_code(content.get("model"))
     hashes = content.get("sha256")
     data = {**PLACES, **content["data"]} if isinstance(content.get("data"), dict) else {}
     made_with = {"distaff": content.get("library_version", __version__)}
@@ -74,8 +71,9 @@ def _read(file: Path) -> tuple[RunConfig, int, str]:
     return config, content["step"], str(hashes[WEIGHTS])
 
 
-def _refuse_unknown_code(network: str) -> None:
+def _refuse_unknown_code(model: object) -> None:
     """A folder from elsewhere may name code, but not have it imported: that is the user's to do."""
-    module, colon, _ = split_call(network)[0].partition(":")
-    if colon and module not in sys.modules:
-        raise DistaffError(f"the model's network is {network}: import {module} first, if you trust it.")
+    for name, text in model.items() if isinstance(model, dict) else ():
+        for module in NAMES_CODE.findall(str(text)):
+            if module not in sys.modules:
+                raise DistaffError(f"the model's {name} is {text}: import {module} first, if you trust it.")

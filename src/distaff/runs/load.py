@@ -5,7 +5,7 @@ from pathlib import Path
 from distaff.data.dataset import Dataset
 from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
-from distaff.runs.data_call import Data
+from distaff.runs.config import Data
 from distaff.runs.folder import RunFolder, warn
 
 
@@ -17,9 +17,9 @@ def load(folder: str | Path, device: str = "cpu", step: int | None = None) -> Re
         device: where it goes.
         step: an earlier step that a run kept a snapshot of; by default the last checkpoint.
     """
-    if hub.holds_model(Path(folder)):
-        return hub.load_model(Path(folder), device)
     run = RunFolder(Path(folder))
+    if not run.config.exists() and (run.path / hub.CONFIG).is_file():
+        return hub.load_model(run.path, device)
     config = run.read()
     if step is None:
         weights, step = checkpoints.newest_weights(run.checkpoints, warn)

@@ -1,48 +1,26 @@
 """``RunRequest``: a run as it is asked for, before its data are opened; two equal requests are one run."""
 
+import hashlib
 import inspect
+import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from distaff.foundation.binding import bind, takes_list, to_plain
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.objectives.schedules import shortened
-from distaff.runs.config import find_recipe
-from distaff.runs.run_names import folder_name
+from distaff.runs.config import DataCall, RecipeCall, find_recipe
+from distaff.runs.former_versions import first_data_name
 from distaff.runs.settings import SETTINGS, Machine, ModelSettings, TrainingSettings, chosen
 
 SHORT = 20
 """Letters of an argument that still fit into the name of a folder."""
+PREFIX_LENGTH, HASH_LENGTH = 60, 10
 NO_MATTER = ("log_every", "checkpoint_every")
 """Settings that change how a run is made but not what comes out: no part of its name."""
-
-
-@dataclass(frozen=True)
-class DataCall:
-    """Which data set to open.
-
-    Args:
-        spec: its name or path.
-        file: the official file of a named data set.
-        options: what its ``load`` takes beside.
-    """
-
-    spec: str
-    file: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, data: Any) -> "DataCall":
-        """``dsprites``, or ``{spec: mnist, part: test}``."""
-        given = dict(data) if isinstance(data, Mapping) else {"spec": data}
-        spec = given.pop("spec", None)
-        if not isinstance(spec, str):
-            raise DistaffError(
-                f"data is a name, a path, or a mapping with a spec such as {{spec: mnist}}, not {data!r}."
-            )
-        return cls(spec, given.pop("file", None), given)
 
 
 @dataclass(frozen=True)
@@ -50,16 +28,14 @@ class RunRequest:
     """What to train, on what, and how.
 
     Args:
-        recipe: a recipe's name or ``module:function``.
-        arguments: all of the recipe's arguments, in plain values.
+        recipe: what it is trained for.
         data: the data set.
         model: the model.
         training: how it is trained.
         machine: where.
     """
 
-    recipe: str
-    arguments: Mapping[str, Any]
+    recipe: RecipeCall
     data: DataCall
     model: ModelSettings
     training: TrainingSettings
@@ -86,9 +62,9 @@ class RunRequest:
         training = chosen(
             TrainingSettings, {**_cadence(steps), **given, "steps": steps, "learning_rate": rate}
         )
+        plain = {key: to_plain(shortened(value, scale)) for key, value in arguments.items()}
         return cls(
-            name,
-            {key: to_plain(shortened(value, scale)) for key, value in arguments.items()},
+            RecipeCall(name, plain),
             data,
             replace(model, temperature=shortened(model.temperature, scale)),
             training,
@@ -102,15 +78,15 @@ class RunRequest:
         Arguments at their defaults are no part of it: one that a later version adds should not make every
         run a new one.
         """
-        usual = {
-            n: to_plain(p.default) for n, p in inspect.signature(find_recipe(self.recipe)).parameters.items()
-        }
-        arguments = {name: value for name, value in self.arguments.items() if value != usual[name]}
+        recipe = self.recipe.name
+        usual = {n: to_plain(p.default) for n, p in inspect.signature(find_recipe(recipe)).parameters.items()}
+        arguments = {name: value for name, value in self.recipe.arguments.items() if value != usual[name]}
         settings = {
             name: value for name, value in self._settings.items() if value != to_plain(SETTINGS[name].default)
         }
-        words = {"": self.recipe, **_weights(arguments), "seed": self.training.seed}
-        call = {"recipe": self.recipe, "arguments": arguments, "data": vars(self.data), "training": settings}
+        words = {"": recipe, **_weights(arguments), "seed": self.training.seed}
+        data = {**vars(self.data), "spec": first_data_name(self.data.spec)}
+        call = {"recipe": recipe, "arguments": arguments, "data": data, "training": settings}
         return folder_name(words, call)
 
     @cached_property
@@ -121,8 +97,8 @@ class RunRequest:
         """
         options = {"file": self.data.file, **self.data.options}
         about_data = {f"data.{key}": value for key, value in options.items() if value is not None}
-        named = {"recipe": self.recipe, "data": self.data.spec, **about_data}
-        return {**named, **_flat(self.arguments), **_flat(self._settings)}
+        named = {"recipe": self.recipe.name, "data": self.data.spec, **about_data}
+        return {**named, **_flat(self.recipe.arguments), **_flat(self._settings)}
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -159,3 +135,16 @@ def _weights(arguments: Mapping[str, Any]) -> dict[str, str]:
     """The arguments that a reader knows a run by: numbers and short texts, such as γ and the density."""
     texts = {name: f"{v:g}" if isinstance(v, float) else str(v) for name, v in arguments.items()}
     return {name: text for name, text in texts.items() if len(text) <= SHORT}
+
+
+def folder_name(words: Mapping[str, Any], calls: Mapping[str, Any]) -> str:
+    """``factor_vae-gamma35-seed0-1f0c…``: what a reader looks for first, then a hash that tells runs apart.
+
+    The order in which settings were written does not matter.
+
+    >>> folder_name({"": "vae", "seed": 0}, {})
+    'vae-seed0-44136fa355'
+    """
+    prefix = "-".join(re.sub(r"[^A-Za-z0-9_.+]+", ".", f"{name}{value}") for name, value in words.items())
+    text = json.dumps(calls, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return f"{prefix[:PREFIX_LENGTH]}-{hashlib.sha256(text.encode()).hexdigest()[:HASH_LENGTH]}"

@@ -1,4 +1,4 @@
-"""What ``train`` can be told beside the recipe's own arguments: one field a setting, described once.
+"""What ``train`` can be told beside the recipe's own arguments: one field per setting, described once.
 
 The fields appear by themselves as arguments of ``distaff.train``, as flags, in ``run.yaml`` and in studies.
 """

@@ -1,53 +1,134 @@
 """Studies: many runs from one short file, on this machine or on a cluster, as one table.
 
->>> table = distaff.studies.run("studies/kim18/fig4-5.yaml", scale=0.05)
+- ``run``, ``status``, ``table``, ``write_report``: what ``distaff study`` does; ``Study`` is the file,
+  ``Results`` its runs and their table, ``StudyRun`` one of them with its settings, scores, codes, data and
+  model.
+- ``group_table``, ``metric_correlations``, ``udr_scores``, ``udr_agreement``: tables over runs.
+- ``drawings``: functions that a study file names under ``figures``; ``Results`` in, figures or tables out.
+- for drawings of one's own: runs by their settings (``chosen``, ``grouped``, ``one_each``, ``best_of``,
+  ``varied``, ``varied_along``, ``names_in``, with arguments of the types ``Where`` and ``Settings``), what
+  one run holds (``score_of``, ``number_of``, ``factors_of``, ``vae_of``), its past (``logged``,
+  ``measured``, ``snapshot``, ``snapshot_steps``, drawn by ``curves_figure``) and its codes
+  (``posteriors_of``, ``draws_of``).
+
+A study is a YAML file anywhere; the papers' are in the folder ``studies`` of the repository. To add a
+drawing for all studies, write one function in ``drawings``; one for a single study lives beside its file and
+is named ``module:function``.
+
+>>> from distaff.studies import Study
+>>> study = Study.parse("{data: pinwheel, steps: 20, seeds: 2, runs: [{recipe: beta_vae, beta: [2, 8]}]}")
+>>> len(study.runs), study.varied
+(4, ('recipe', 'beta'))
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from distaff.foundation.lazy import lazy_getattr
 from distaff.foundation.memory import keep_freed_memory
 
 if TYPE_CHECKING:
+    from distaff.studies import drawings
     from distaff.studies.commands import run, status, table
+    from distaff.studies.drawings.history import curves_figure, logged, measured, snapshot, snapshot_steps
+    from distaff.studies.drawings.latent_codes import draws_of, posteriors_of
+    from distaff.studies.drawings.runs import (
+        Settings,
+        Where,
+        best_of,
+        chosen,
+        factors_of,
+        grouped,
+        names_in,
+        number_of,
+        one_each,
+        score_of,
+        vae_of,
+        varied,
+        varied_along,
+    )
     from distaff.studies.results import Results
     from distaff.studies.selection import metric_correlations, udr_agreement, udr_scores
     from distaff.studies.study import Study
     from distaff.studies.study_page import write_report
+    from distaff.studies.study_run import StudyRun
     from distaff.studies.tables import group_table
 
 __all__ = [
     "Results",
+    "Settings",
     "Study",
+    "StudyRun",
+    "Where",
+    "best_of",
+    "chosen",
+    "curves_figure",
+    "drawings",
+    "draws_of",
+    "factors_of",
     "group_table",
+    "grouped",
+    "logged",
+    "measured",
     "metric_correlations",
+    "names_in",
+    "number_of",
+    "one_each",
+    "posteriors_of",
     "run",
+    "score_of",
+    "snapshot",
+    "snapshot_steps",
     "status",
     "table",
     "udr_agreement",
     "udr_scores",
+    "vae_of",
+    "varied",
+    "varied_along",
     "write_report",
 ]
-
-_HOMES = {
-    "Results": "results",
-    "Study": "study",
-    "group_table": "tables",
-    "metric_correlations": "selection",
-    "run": "commands",
-    "status": "commands",
-    "table": "commands",
-    "udr_agreement": "selection",
-    "udr_scores": "selection",
-    "write_report": "report",
-}
 
 # A worker's first import of distaff is this one: before torch, as in distaff.training.
 keep_freed_memory()
 
+__getattr__ = lazy_getattr(
+    __name__,
+    {
+        "Results": "distaff.studies.results",
+        "Settings": "distaff.studies.drawings.runs",
+        "Study": "distaff.studies.study",
+        "StudyRun": "distaff.studies.study_run",
+        "Where": "distaff.studies.drawings.runs",
+        "best_of": "distaff.studies.drawings.runs",
+        "chosen": "distaff.studies.drawings.runs",
+        "curves_figure": "distaff.studies.drawings.history",
+        "drawings": "distaff.studies.drawings",
+        "draws_of": "distaff.studies.drawings.latent_codes",
+        "factors_of": "distaff.studies.drawings.runs",
+        "group_table": "distaff.studies.tables",
+        "grouped": "distaff.studies.drawings.runs",
+        "logged": "distaff.studies.drawings.history",
+        "measured": "distaff.studies.drawings.history",
+        "metric_correlations": "distaff.studies.selection",
+        "names_in": "distaff.studies.drawings.runs",
+        "number_of": "distaff.studies.drawings.runs",
+        "one_each": "distaff.studies.drawings.runs",
+        "posteriors_of": "distaff.studies.drawings.latent_codes",
+        "run": "distaff.studies.commands",
+        "score_of": "distaff.studies.drawings.runs",
+        "snapshot": "distaff.studies.drawings.history",
+        "snapshot_steps": "distaff.studies.drawings.history",
+        "status": "distaff.studies.commands",
+        "table": "distaff.studies.commands",
+        "udr_agreement": "distaff.studies.selection",
+        "udr_scores": "distaff.studies.selection",
+        "vae_of": "distaff.studies.drawings.runs",
+        "varied": "distaff.studies.drawings.runs",
+        "varied_along": "distaff.studies.drawings.runs",
+        "write_report": "distaff.studies.study_page",
+    },
+)
 
-def __getattr__(name: str) -> Any:
-    """Import torch only when something that needs it is asked for."""
-    if name in _HOMES:
-        return getattr(importlib.import_module(f"distaff.studies.{_HOMES[name]}"), name)
-    raise AttributeError(f"module 'distaff.studies' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 
 import torch
 
-from distaff.data import names, open_dataset
+from distaff.data import names
 from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.declare import card_of
-from distaff.runs.config import RecipeCall
+from distaff.metrics.metric import card_of
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
 from distaff.training.batches import Batches
@@ -26,12 +25,11 @@ def check(runs: Iterable[RunRequest], metrics: Iterable[str]) -> None:
         by_data.setdefault(repr(run.data), []).append(run)
     labelled = [metric for metric in metrics if _needs_labels(metric)]
     for group in by_data.values():  # before any is opened, which may take minutes
-        spec = group[0].data.spec
+        spec = str(group[0].data.spec)
         if labelled and spec in names() and not about(spec).factors:
             raise _without_labels(spec, labelled)
     for group in by_data.values():
-        call = group[0].data
-        data = open_dataset(call.spec, call.file, **call.options)
+        data, _ = group[0].data.open()
         if labelled and data.factors is None:
             raise _without_labels(data.name, labelled)
         _check_models(data, group)
@@ -40,7 +38,7 @@ def check(runs: Iterable[RunRequest], metrics: Iterable[str]) -> None:
 def _check_models(data: Dataset, runs: Iterable[RunRequest]) -> None:
     seen = set()
     for run in runs:
-        essence = repr((run.recipe, run.arguments, run.model, run.training.batch_size))
+        essence = repr((run.recipe, run.model, run.training.batch_size))
         if essence in seen:
             continue
         seen.add(essence)
@@ -53,7 +51,7 @@ def _check_models(data: Dataset, runs: Iterable[RunRequest]) -> None:
 
 
 def _make(data: Dataset, run: RunRequest) -> None:
-    model = describe(run.model, data, RecipeCall(run.recipe, run.arguments).goal())
+    model = describe(run.model, data, run.recipe.goal())
     Batches(data, run.training.batch_size, 0, torch.device("cpu"))
     with torch.random.fork_rng():
         model.build(data.shape)

@@ -7,6 +7,7 @@ import sys
 import tarfile
 import tempfile
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ class RayTasks:
     Args:
         address: ``"local"`` starts Ray here; otherwise that of a cluster, such as ``"auto"`` or ``"ray://head:10001"``.
         folder: the study's; workers that do not see it send their run folders back when they are done.
-        workers: how many runs at once on a Ray that is started here; one a core by default.
+        workers: how many runs at once on a Ray that is started here; one per core by default.
     """
 
     def __init__(self, address: str, folder: Path, workers: int | None = None) -> None:
@@ -64,8 +65,8 @@ class RayTasks:
         done, _ = self.ray.wait(list(self._runs), num_returns=1, timeout=seconds)
         return [self._outcome(task) for task in done]
 
-    def check(self, runs: list[StudyRun], metrics: tuple[str, ...]) -> None:
-        """Check runs where they will be trained, which is where the data are."""
+    def check(self, runs: Sequence[StudyRun], metrics: Sequence[str]) -> None:
+        """Raise if runs cannot work where they will be trained, which is where the data are."""
         task = self._remote(check_there).remote([to_message(run) for run in runs], metrics, os.getcwd())
         error = self.ray.get(task)
         if error:
@@ -120,7 +121,7 @@ def work(message: str, marker: str, folder: str) -> Outcome:
         return replace(outcome, archive=pack(there.folder.path))
 
 
-def check_there(messages: list[str], metrics: tuple[str, ...], folder: str) -> str | None:
+def check_there(messages: Sequence[str], metrics: Sequence[str], folder: str) -> str | None:
     """Check runs in a Ray worker; the first error, if any."""
     sys.path.insert(0, folder)
     try:

@@ -9,14 +9,12 @@ from filelock import FileLock, Timeout
 
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
-from distaff.studies.check import check
 from distaff.studies.display import Display
 from distaff.studies.local import local_workers
 from distaff.studies.queue import Engine, work_through
 from distaff.studies.results import Results
 from distaff.studies.study import Study
 from distaff.studies.study_page import write_report
-from distaff.studies.study_run import StudyRun
 from distaff.studies.tables import Interval, group_table
 
 
@@ -31,20 +29,20 @@ def run(
 ) -> pd.DataFrame:
     """Do all runs of a study that are not done yet, and write its table.
 
-    Stopped or killed at any moment, the same call goes on where it was: finished runs are kept, others resume
+    Stopped or killed at any moment, the same call resumes the study: finished runs are kept, others resume
     from their last checkpoint. A run that fails is tried once more; its error is then kept in its folder
     while the others go on, and the next call tries it again.
 
     Args:
         file: the study file, or the folder of a study begun before.
         scale: what to multiply every run's steps by, for a trial; schedules are shortened alike.
-        workers: how many runs at once; by default one a core, with a thread each.
+        workers: how many runs at once; by default one per core, with a thread each.
         ray: "local", or the address of a Ray cluster, to do the runs as Ray tasks.
         out: the study's folder; by default runs/NAME, and runs/NAME-SCALE for a trial.
         progress: show what is going on.
 
     Returns:
-        The table: one row a run.
+        The table: one row per run.
     """
     results = find(file, scale=scale, out=out)
     with ExitStack() as stack:
@@ -52,10 +50,14 @@ def run(
         write_text(results.folder / "study.yaml", results.study.to_yaml())
         pending = [one for one in results.all_runs if one.state != "finished"]
         if pending:
-            engine = _engine(results, pending, workers, ray)
+            engine = _engine(results.folder, len(pending), workers, ray)
             stack.callback(engine.close)
+            engine.check(pending, results.study.metrics)
             display = stack.enter_context(Display(results, progress))
-            _work(pending, engine, display)
+            try:
+                work_through(pending, engine, display)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt("stopped; the same command resumes it") from None
     return Results(results.study, results.folder).write()
 
 
@@ -68,7 +70,7 @@ def status(study: str | Path, *, scale: float | None = None, out: str | Path | N
         out: the study's folder, where the file is given and it is not the usual one.
 
     Returns:
-        One row a run: run, state, step, steps, seconds, error.
+        One row per run: run, state, step, steps, seconds, error.
     """
     table = find(study, scale=scale, out=out).table
     columns = [name for name in ("run", "state", "step", "steps", "seconds", "error") if name in table]
@@ -136,27 +138,13 @@ def find(place: str | Path, *, scale: float | None = None, out: str | Path | Non
     return held
 
 
-def _engine(results: Results, pending: list[StudyRun], workers: int | None, ray: str | None) -> Engine:
-    """Where the runs are done, once they are known to work there."""
+def _engine(folder: Path, runs: int, workers: int | None, ray: str | None) -> Engine:
+    """Where the runs are done."""
     if ray is None:
-        check([one.request for one in pending], results.study.metrics)
-        return local_workers(len(pending), workers, results.folder / "logs")
+        return local_workers(runs, workers, folder / "logs")
     from distaff.studies.cluster import RayTasks
 
-    tasks = RayTasks(ray, results.folder, workers)
-    try:
-        tasks.check(pending, results.study.metrics)
-    except BaseException:
-        tasks.close()
-        raise
-    return tasks
-
-
-def _work(pending: list[StudyRun], engine: Engine, display: Display) -> None:
-    try:
-        work_through(pending, engine, display)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("stopped; the same command goes on where it was") from None
+    return RayTasks(ray, folder, workers)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from distaff.foundation.cli_flags import parse
+from distaff.foundation.binding import parse_flags
 from distaff.foundation.errors import unknown
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
     }
     if name not in actions:
         raise unknown("study command", name, actions)
-    call = parse(f"distaff study {name}", _with_address(rest), actions[name])
+    call = parse_flags(f"distaff study {name}", _with_address(rest), actions[name])
     found = actions[name](**call)
     if name == "report":
         say(f"written: {found}")

@@ -51,9 +51,9 @@ class Display:
             self._live.stop()
 
     def started(self, run: StudyRun) -> None:
-        """Say that a run begins, or where it goes on."""
+        """Say that a run begins, or where it resumes."""
         at = f" at step {run.saved_step:,}" if run.saved_step else ""
-        self._say(f"{'goes on' if at else 'starts'}{at}: {run.key}")
+        self._say(f"{'resumes' if at else 'starts'}{at}: {run.key}")
 
     def ended(self, run: StudyRun, error: str | None, again: bool) -> None:
         """Say how a run ended."""

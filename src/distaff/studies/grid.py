@@ -4,12 +4,11 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-LITERAL = "value"
-"""``{value: [400, 200]}`` is the list itself, not a grid of two."""
-
 
 def combinations(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Every combination of the lists in ``settings``, at any depth, the last one changing fastest.
+
+    ``{value: [400, 200]}`` is the list itself, not a grid of two.
 
     >>> list(combinations({"beta": [1, 4], "betas": {"value": [0.5, 0.9]}}))
     [{'beta': 1, 'betas': [0.5, 0.9]}, {'beta': 4, 'betas': [0.5, 0.9]}]

@@ -5,13 +5,14 @@ import os
 import selectors
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from distaff.foundation.errors import DistaffError
+from distaff.studies.check import check
 from distaff.studies.study_run import StudyRun
 from distaff.studies.worker_task import Outcome, to_message
 
@@ -47,6 +48,10 @@ class LocalWorkers:
     def room(self) -> int:
         """How many more runs can start now."""
         return sum(worker is None or worker.run is None for worker in self._workers)
+
+    def check(self, runs: Sequence[StudyRun], metrics: Sequence[str]) -> None:
+        """Raise if runs cannot work here."""
+        check([run.request for run in runs], metrics)
 
     def start(self, run: StudyRun) -> None:
         """Give a run to a worker that has none."""
@@ -127,7 +132,7 @@ def cores() -> int:
 
 
 def local_workers(runs: int, workers: int | None, logs: Path) -> LocalWorkers:
-    """Workers for so many runs: one a core (or a GPU, where there are any), no more than runs.
+    """Workers for so many runs: one per core (or GPU, where there are any), no more than runs.
 
     Two runs of one thread get more steps done than one run of two: threads of one run wait for each other at
     every operation. Cores that are left over are shared out as threads.

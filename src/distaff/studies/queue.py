@@ -4,6 +4,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Protocol
 
+from distaff.studies.display import Display
 from distaff.studies.study_run import StudyRun
 from distaff.studies.worker_task import Outcome, record_failure
 
@@ -18,6 +19,9 @@ class Engine(Protocol):
     def room(self) -> int:
         """How many more runs can start now."""
 
+    def check(self, runs: Sequence[StudyRun], metrics: Sequence[str]) -> None:
+        """Raise if runs cannot work where they will be trained, which is where the data are."""
+
     def start(self, run: StudyRun) -> None:
         """Begin with a run."""
 
@@ -25,23 +29,10 @@ class Engine(Protocol):
         """What ended within some seconds; waits no longer than for the first."""
 
     def close(self) -> None:
-        """Let go of all that is under way; it can be gone on with later."""
+        """Let go of all that is under way; it can be resumed later."""
 
 
-class Watcher(Protocol):
-    """Who is told how it goes."""
-
-    def started(self, run: StudyRun) -> None:
-        """A run was given to the engine."""
-
-    def ended(self, run: StudyRun, error: str | None, again: bool) -> None:
-        """A run ended: well, or with an error that is its last or is tried again."""
-
-    def look(self, under_way: Sequence[StudyRun], waiting: Sequence[StudyRun]) -> None:
-        """About a second has passed."""
-
-
-def work_through(runs: Sequence[StudyRun], engine: Engine, watcher: Watcher) -> None:
+def work_through(runs: Sequence[StudyRun], engine: Engine, display: Display) -> None:
     """Do all runs; one that fails goes to the end of the queue once, then its error is kept."""
     waiting = deque(runs)
     under_way: dict[str, StudyRun] = {}
@@ -51,7 +42,7 @@ def work_through(runs: Sequence[StudyRun], engine: Engine, watcher: Watcher) -> 
             run = waiting.popleft()
             under_way[run.key] = run
             engine.start(run)
-            watcher.started(run)
+            display.started(run)
         for outcome in engine.finished(SECONDS_BETWEEN_LOOKS):
             run = under_way.pop(outcome.key)
             tries[outcome.key] += outcome.error is not None
@@ -60,5 +51,5 @@ def work_through(runs: Sequence[StudyRun], engine: Engine, watcher: Watcher) -> 
                 waiting.append(run)
             elif outcome.error is not None:
                 record_failure(run, outcome, tries[outcome.key])
-            watcher.ended(run, outcome.error, again)
-        watcher.look(list(under_way.values()), list(waiting))
+            display.ended(run, outcome.error, again)
+        display.look(list(under_way.values()), list(waiting))

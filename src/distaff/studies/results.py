@@ -44,7 +44,7 @@ class Results:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a run, in the study's order.
+        """One row per run, in the study's order.
 
         Columns: ``run`` (its folder), ``state``, ``error``; every setting (``recipe``, ``data``, ``gamma``,
         ``seed``, ``steps`` …); ``scale``; ``step``, done so far; ``reconstruction`` and ``kl`` in nats; each

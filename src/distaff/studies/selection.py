@@ -38,8 +38,8 @@ def udr_scores(
         seed: of that draw.
 
     Returns:
-        One row a run that has another seed of its setting to be compared with: ``run``, the settings that the
-        study varies, ``seed`` and ``udr``; the best first.
+        One row per run that has another seed of its setting to be compared with: ``run``, the settings that
+        the study varies, ``seed`` and ``udr``; the best first.
     """
     groups = results.study.varied
     runs = {run.key: run for run in results.all_runs}

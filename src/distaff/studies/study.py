@@ -3,9 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -23,7 +21,7 @@ from distaff.studies.grid import combinations
 SCORING = ("observations", "metrics", "figures")
 KEYS = ("name", "about", "data", "steps", "seeds", "scale", "common", "runs", *SCORING)
 SELECTIONS = ("default", "all")
-Drawn = Figure | pd.DataFrame | Mapping[str, Figure | pd.DataFrame]
+Drawn = Figure | pd.DataFrame | Mapping[str, Figure] | Mapping[str, Figure | pd.DataFrame]
 """What a drawing returns: a figure, a table, or several of them by title."""
 
 
@@ -44,23 +42,20 @@ class Drawing:
     @property
     def function(self) -> Callable[..., Drawn]:
         """The function, which takes ``Results`` first."""
-        drawings = import_module("distaff.studies.drawings")  # which know Results, which know Study
-        if ":" in self.name:
-            return find_function("drawing", self.name, drawings)
-        known = drawings_in(drawings)
-        if self.name not in known:
-            raise unknown("drawing", self.name, known)
-        return known[self.name]
+        from distaff.studies import drawings  # which know Results, which know Study
+
+        return find_function("drawing", self.name, drawings.all_drawings())
 
     def check(self) -> None:
         """Raise where there is no such function, or it does not take these arguments."""
         _, *parameters = inspect.signature(self.function).parameters.values()
+        known = {parameter.name: parameter.default for parameter in parameters}
         for name in self.arguments:
-            if name not in [parameter.name for parameter in parameters]:
-                raise unknown(f"argument of {self.name}", name, [parameter.name for parameter in parameters])
-        for parameter in parameters:
-            if parameter.default is inspect.Parameter.empty and parameter.name not in self.arguments:
-                raise DistaffError(f"the drawing {self.name} needs the argument {parameter.name!r}.")
+            if name not in known:
+                raise unknown(f"argument of {self.name}", name, known)
+        for name, default in known.items():
+            if default is inspect.Parameter.empty and name not in self.arguments:
+                raise DistaffError(f"the drawing {self.name} needs the argument {name!r}.")
 
 
 @dataclass(frozen=True)
@@ -150,15 +145,6 @@ class Study:
         """The file again, with the scale it was read at."""
         content = {"name": self.name, **yaml.safe_load(self.source), "scale": self.scale}
         return yaml_text(content)
-
-
-def drawings_in(module: ModuleType) -> dict[str, Callable[..., Drawn]]:
-    """The public functions that a package of drawings defines in any of its files, by name."""
-    return {
-        name: function
-        for name, function in inspect.getmembers(module, inspect.isfunction)
-        if not name.startswith("_") and function.__module__.startswith(module.__name__)
-    }
 
 
 def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:

@@ -50,7 +50,7 @@ def _summary(results: Results) -> list[Block]:
     facts: dict[str, Cell] = {}
     if study.runs:
         facts["runs finished"] = f"{len(results.finished)} of {len(table)}"
-        facts["data"] = ", ".join(dict.fromkeys(Path(run.data.spec).stem for run in study.runs))
+        facts["data"] = ", ".join(dict.fromkeys(Path(str(run.data.spec)).stem for run in study.runs))
         steps = sorted({run.training.steps for run in study.runs})
         facts["steps"] = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} … {steps[-1]:,}"
         if study.observations is not None:
@@ -86,7 +86,7 @@ def _best(results: Results) -> dict[str, Cell]:
 
 
 def _groups(results: Results) -> list[Block]:
-    """One row a setting, its scores with their intervals."""
+    """One row per setting, its scores with their intervals."""
     scores = score_columns(results)
     if not scores:
         return []

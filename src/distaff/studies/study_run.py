@@ -15,17 +15,15 @@ from distaff.analysis.encoding import encode_run
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
-from distaff.foundation.binding import bind, to_plain
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_json
 from distaff.metrics import Score
 from distaff.metrics.scores_file import ELBO, Entry, Scores, Setup
 from distaff.models.coding import codes_from
 from distaff.models.representation import Representation
-from distaff.runs.data_call import DataConfig
-from distaff.runs.folder import RunFolder
+from distaff.runs.config import DataConfig
+from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
-from distaff.runs.log import read_log
 from distaff.runs.request import RunRequest
 
 State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]
@@ -153,7 +151,7 @@ class StudyRun:
     @property
     def data(self) -> Dataset:
         """What it was trained on, or as much of it as the study looks at; opened once for all runs of it."""
-        return _open(json.dumps(to_plain(self.folder.read().data), sort_keys=True), self.observations)
+        return _open(self.folder.read().data, self.observations)
 
     @property
     def _count(self) -> int:
@@ -230,8 +228,8 @@ def column_of(score: Score) -> str:
 
 
 @lru_cache(maxsize=2)
-def _open(call: str, observations: int | None) -> Dataset:
-    return some(DataConfig(**bind(DataConfig, json.loads(call))).reopen(), observations)
+def _open(data: DataConfig, observations: int | None) -> Dataset:
+    return some(data.reopen(), observations)
 
 
 def _last_line(path: Path) -> dict[str, Any]:

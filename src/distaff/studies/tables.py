@@ -21,7 +21,7 @@ def group_table(
     metrics: Sequence[str] | None = None,
     interval: Interval = "t",
 ) -> pd.DataFrame:
-    """One row a setting and metric: the setting, ``metric``, ``n``, ``mean``, ``low``, ``high``.
+    """One row per setting and metric: the setting, ``metric``, ``n``, ``mean``, ``low``, ``high``.
 
     Only finished runs count. ``table.attrs["interval"]`` says which interval it is; a single run has none.
 

@@ -1,7 +1,8 @@
-"""What a worker does with one run: train it, or go on with it, score it, and say how it went."""
+"""What a worker does with one run: trains or resumes it, scores it, and says how it went."""
 
 import errno
 import json
+import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,14 +11,18 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from distaff.analysis.encoding import Encoded, encode_run, trained_steps
+from distaff.analysis.evaluate import elbo, varied_factors
+from distaff.data.dataset import Dataset
 from distaff.foundation.binding import bind, to_plain
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_json
+from distaff.metrics import Evaluation, evaluate_scores
+from distaff.metrics.scores_file import Scores, Setup
 from distaff.runs.folder import RunFolder
 from distaff.runs.request import RunRequest
-from distaff.studies.scoring import score
 from distaff.studies.study_run import WORK, StudyRun, Work
-from distaff.training.train import resume, train
+from distaff.training.train import begin, resume
 
 LEAVING = 60.0
 """Seconds that a worker of a study that was killed has to write its last checkpoint and leave."""
@@ -74,7 +79,7 @@ def record_failure(run: StudyRun, outcome: Outcome, tries: int) -> None:
 def to_message(run: StudyRun) -> str:
     """A run as one line of JSON, for a worker that may be in another folder or on another machine."""
     data = run.request.data
-    there = replace(data, spec=_absolute(data.spec), file=data.file and _absolute(data.file))
+    there = replace(data, spec=_absolute(str(data.spec)), file=data.file and _absolute(data.file))
     request = to_plain(replace(run.request, data=there))
     scoring = {"metrics": run.metrics, "observations": run.observations}
     return json.dumps({"folder": str(run.folder.path.absolute()), "request": request, **scoring})
@@ -94,7 +99,7 @@ def _train(run: StudyRun) -> None:
     if run.saved_step >= run.request.training.steps:
         return
     if not folder.config.exists():
-        _begin(run.request, folder.path)
+        begin(run.request, run.request.recipe.goal(), folder.path)
         return
     try:
         with FileLock(folder.path / ".lock", timeout=LEAVING):
@@ -102,20 +107,6 @@ def _train(run: StudyRun) -> None:
     except Timeout:
         pass  # training says who holds it
     resume(folder.path, **vars(run.request.machine))
-
-
-def _begin(request: RunRequest, out: Path) -> None:
-    train(
-        request.recipe,
-        request.data.spec,
-        out=out,
-        file=request.data.file,
-        data_options=request.data.options,
-        **vars(request.model),
-        **vars(request.training),
-        **vars(request.machine),
-        **request.arguments,
-    )
 
 
 def _absolute(place: str) -> str:
@@ -126,3 +117,28 @@ def _absolute(place: str) -> str:
 def _is_full(problem: BaseException) -> bool:
     """Whether the disk had no room; safetensors says so in words alone."""
     return getattr(problem, "errno", None) in FULL or any(word in str(problem) for word in FULL_WORDS)
+
+
+def score(run: StudyRun) -> None:
+    """Compute the metrics that ``scores.json`` lacks and write it, with how long they took.
+
+    A metric that a run's codes do not allow is noted as skipped, with the reason: one collapsed model should
+    not take the others' scores with it. What no run could have was refused before any was trained.
+    """
+    began = time.monotonic()
+    setup = Setup(run.observations)
+    known = Scores.read(run.folder.scores).at(trained_steps(run.folder))
+    done = {entry.metric for entry in known.of(setup)}
+    missing = [metric for metric in run.metrics if metric not in done]
+    encoded = encode_run(run.folder, run.data, progress=False)
+    known = known.plus(elbo(encoded), setup)
+    if missing:
+        known = known.plus(_measured(encoded, run.data, missing), setup)
+    known.spent(time.monotonic() - began).write(run.folder.scores)
+
+
+def _measured(encoded: Encoded, data: Dataset, metrics: list[str]) -> Evaluation:
+    try:
+        return evaluate_scores(encoded.standard_codes, varied_factors(data), metrics=metrics, strict=False)
+    except DistaffError as reason:  # codes that are none at all
+        return Evaluation((), dict.fromkeys(metrics, str(reason)))

@@ -34,7 +34,7 @@ class Batches:
 
     Args:
         data: where the images come from.
-        size: images a batch, over all processes.
+        size: images per batch, over all processes.
         seed: of the order.
         device: where batches go.
         rank: which share of each batch this process takes.

@@ -1,16 +1,19 @@
-"""Collapse: a run that goes bad and stays so is noticed, said once, and kept as it was before."""
+"""Collapse: a GAN that goes bad and stays so is noticed, said once, and kept as it was before."""
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from distaff.foundation.files import atomic_folder
 from distaff.runs import checkpoints
-from distaff.runs.folder import RunFolder, warn
-from distaff.runs.log import truncate_log
+from distaff.runs.folder import RunFolder, truncate_log, warn
 
 PATIENCE = 300
-"""Steps that trouble must last to be spoken of."""
+"""Steps that a collapse must last to be spoken of."""
+
+FOOLED = 0.05
+"""A discriminator that tells no more generated images than this, and no fewer real ones than 1 minus it."""
+REASON = "the discriminator takes every image for real, generated ones too: try infowgan_gp"
 
 BEFORE = "before-collapse"
 """Where a run gone bad is kept as it was: a run folder of its own, in the run's."""
@@ -18,19 +21,23 @@ BEFORE = "before-collapse"
 Line = Mapping[str, Any]
 
 
+def has_collapsed(line: Line) -> bool:
+    """Whether the discriminator takes everything for real, as in every plain run of FactorVAE's Fig. 24."""
+    return bool(line["accuracy_fake"] <= FOOLED and line["accuracy_real"] >= 1 - FOOLED)
+
+
 class CollapseWatch:
-    """Watches the log lines of a run for trouble that lasts.
+    """Watches the log lines of a GAN for a collapse that lasts.
 
     When it begins, the newest checkpoint, which is from before, is kept aside; if it passes before long, that
     is dropped again.
 
     Args:
         folder: the run folder; None keeps nothing.
-        trouble: what is wrong with a run that writes such a line, or None.
     """
 
-    def __init__(self, folder: RunFolder | None, trouble: Callable[[Line], str | None]) -> None:
-        self.folder, self.trouble = folder, trouble
+    def __init__(self, folder: RunFolder | None) -> None:
+        self.folder = folder
         self.sound, self.said = 0, False
         self._since: int | None = None
         if folder is not None:
@@ -46,8 +53,8 @@ class CollapseWatch:
         """Take in a line; ``anew`` if it was not seen before."""
         if self.said:
             return
-        reason, before = self.trouble(line), self._since
-        self._since = None if reason is None else self.sound if before is None else before
+        before = self._since
+        self._since = None if not has_collapsed(line) else self.sound if before is None else before
         if self._since is None:
             self.sound = int(line["step"])
         else:
@@ -55,17 +62,17 @@ class CollapseWatch:
         if anew and self.folder is not None and (self._since is None) != (before is None):
             self._keep(self.folder) if before is None else self._drop(self.folder)
         if anew and self.said:
-            warn(f"since step {self._since}, {reason}; {self._kept()}")
+            warn(f"since step {self._since}, {REASON}; {self._kept()}")
 
     def _keep(self, folder: RunFolder) -> None:
-        newest, facts = checkpoints.find(folder.checkpoints, warn)
+        newest, reached = checkpoints.find(folder.checkpoints, warn)
         if newest is None:
             return
         with atomic_folder(folder.path / BEFORE) as new:
             copy = RunFolder(new)
             shutil.copy(folder.config, new)
             shutil.copy(folder.log, copy.log)
-            truncate_log(copy.log, facts["step"])
+            truncate_log(copy.log, reached.step)
             shutil.copytree(newest, copy.checkpoints / newest.name)
 
     def _drop(self, folder: RunFolder) -> None:

@@ -17,9 +17,6 @@ from distaff.training.learner import descend, gather, trainable
 from distaff.training.norms import share_batch_norms
 from distaff.training.optimisers import Course, make_adam
 
-FOOLED = 0.05
-"""A discriminator that tells no more generated images than this, and no fewer real ones than 1 minus it."""
-
 
 class InfoGANLearner:
     """A generator, a discriminator with the trunk that Q reads, and Q's head, under any game.
@@ -40,7 +37,8 @@ class InfoGANLearner:
         self, model: InfoGAN, game: Game, optimiser: Optimizer, fabric: Fabric, course: Course = Course()
     ) -> None:
         self.model, self.game, self.fabric, self.course = model, game, fabric, course
-        share_batch_norms(model, fabric.world_size, partial(gather, fabric))
+        if fabric.world_size > 1:
+            share_batch_norms(model, partial(gather, fabric))
         average = {"average": course.average.module} if course.average else {}
         self.modules: Mapping[str, nn.Module] = {"model": model, **average}
         settings = game.discriminator
@@ -60,12 +58,6 @@ class InfoGANLearner:
             values = self._teach(real, fake.detach(), c)
         values |= self._deceive(fake, c, index)
         return {name: value.detach() for name, value in values.items()}
-
-    def trouble(self, line: Mapping[str, float]) -> str | None:
-        """A discriminator that takes everything for real, as in every plain run of FactorVAE's Fig. 24."""
-        if line["accuracy_fake"] <= FOOLED and line["accuracy_real"] >= 1 - FOOLED:
-            return "the discriminator takes every image for real, generated ones too: try infowgan_gp"
-        return None
 
     def _teach(self, real: Tensor, fake: Tensor, c: Tensor) -> dict[str, Tensor]:
         """One step of the discriminator."""

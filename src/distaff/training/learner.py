@@ -17,25 +17,18 @@ from distaff.objectives.densities import Source
 from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import weight_at
 from distaff.objectives.step import Processes, Step
+from distaff.runs.checkpoints import Trained
 from distaff.training.batches import Batches
 from distaff.training.norms import share_batch_norms
 from distaff.training.optimisers import Course, make_adam
 
 
-class Learner(Protocol):
+class Learner(Trained, Protocol):
     """What the loop trains and a checkpoint holds."""
 
     @property
-    def modules(self) -> Mapping[str, nn.Module]:
-        """What is saved; ``"model"`` is what a user wants back."""
-
-    @property
-    def optimisers(self) -> Mapping[str, Optimizer]:
-        """What moves them."""
-
-    @property
     def model(self) -> Model:
-        """The same, as what it is."""
+        """What a user wants back."""
 
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
         """Take step ``index`` and return its values, detached scalars on the device."""
@@ -65,7 +58,8 @@ class VAELearner:
         self.course = course
         self.model, self.objective, self.data_size, self.fabric = model, objective, data_size, fabric
         self.processes = Processes(fabric.global_rank, partial(gather, fabric))
-        share_batch_norms(model, fabric.world_size, self.processes.gather)
+        if fabric.world_size > 1:
+            share_batch_norms(model, self.processes.gather)
         self.ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
         self.critics = {ratio.name: fabric.to_device(ratio.network(model.latents)) for ratio in self.ratios}
         self.modules: Mapping[str, nn.Module] = {

@@ -51,9 +51,9 @@ class SharedBatchNorm(_BatchNorm):
         """Any number of dimensions goes."""
 
 
-def share_batch_norms(module: nn.Module, processes: int, gather: Callable[[Tensor], Tensor]) -> None:
+def share_batch_norms(module: nn.Module, gather: Callable[[Tensor], Tensor]) -> None:
     """Put a ``SharedBatchNorm`` in the place of every BatchNorm of a module that several processes train."""
-    for parent in list(module.modules()) if processes > 1 else ():
+    for parent in list(module.modules()):
         for name, child in parent.named_children():
             if isinstance(child, _BatchNorm):
                 setattr(parent, name, SharedBatchNorm(child, gather))

@@ -1,8 +1,12 @@
 """What a run leaves behind while it trains: log lines, TensorBoard, checkpoints, progress."""
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
@@ -13,18 +17,44 @@ from torch.utils.tensorboard import SummaryWriter
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import append_json_line, write_json
 from distaff.foundation.progress import Progress
+from distaff.objectives.games import Game
 from distaff.runs import checkpoints
-from distaff.runs.folder import RunFolder
-from distaff.runs.log import read_log, truncate_log
+from distaff.runs.checkpoints import Reached
+from distaff.runs.config import Goal
+from distaff.runs.folder import RunFolder, read_log, truncate_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.collapse import CollapseWatch
 from distaff.training.learner import Learner
-from distaff.training.signals import StopSignal
 
 
-def always(name: str, index: int) -> bool:
-    """Every value takes part."""
-    return True
+class StopSignal:
+    """Remembers the signal that asked the run to stop; a second SIGINT or SIGTERM acts as usual."""
+
+    def __init__(self) -> None:
+        self.heard: signal.Signals | None = None
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Catch the first signal; only a main thread can, elsewhere nothing changes."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+        def restore() -> None:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+        def ask_to_stop(number: int, frame: FrameType | None) -> None:
+            self.heard = signal.Signals(number)
+            restore()
+
+        for number in former:
+            signal.signal(number, ask_to_stop)
+        try:
+            yield
+        finally:
+            restore()
 
 
 class Recorder:
@@ -38,9 +68,9 @@ class Recorder:
         training: how often to log (a line holds the mean over the steps since the last one), to checkpoint
             and to keep snapshots.
         progress: what the user sees.
-        resumed: the step that this process starts from, and the seconds of training spent before.
-        takes_part: whether a value, by name and step, is part of a loss: if it is not finite the run stops.
-        watch: looks at the log lines of a run that may collapse.
+        resumed: how far the run was before.
+        goal: what the run is trained for: values that take part in its loss stop the run if they are not
+            finite, and a GAN is watched for collapse; without a goal, every value takes part.
     """
 
     def __init__(
@@ -49,20 +79,20 @@ class Recorder:
         fabric: Fabric,
         training: TrainingSettings,
         progress: Progress,
-        resumed: tuple[int, float] = (0, 0.0),
-        takes_part: Callable[[str, int], bool] = always,
-        watch: CollapseWatch | None = None,
+        resumed: Reached = Reached(),
+        goal: Goal | None = None,
     ) -> None:
         self.folder = folder if fabric.is_global_zero else None
-        self.fabric, self.training, self.progress, self.takes_part = fabric, training, progress, takes_part
+        self.fabric, self.training, self.progress, self.goal = fabric, training, progress, goal
         self.snapshots = frozenset(snapshot_steps(training.steps, training.snapshots or 0))
         self.stop = StopSignal()
-        self.saved, seconds = resumed
+        self.saved = resumed.step
         self._pending: list[tuple[int, Tensor]] = []
         self._names: tuple[str, ...] = ()
-        self._started = time.monotonic() - seconds
+        self._started = time.monotonic() - resumed.seconds
         self._board: SummaryWriter | None = None
-        self._watch = watch if fabric.is_global_zero else None
+        watched = isinstance(goal, Game) and fabric.is_global_zero
+        self._watch = CollapseWatch(self.folder) if watched else None
         if self.folder is not None:
             self.folder.diverged.unlink(missing_ok=True)
             truncate_log(self.folder.log, self.saved)
@@ -99,8 +129,8 @@ class Recorder:
                 if weight.is_floating_point() and not torch.isfinite(weight).all():
                     raise self._diverged(f"the weight {name}.{key}", step - 1)
         if self.folder is not None:
-            facts = {"seconds": round(time.monotonic() - self._started, 1)}
-            checkpoints.save(self.folder.checkpoints, learner, step, facts)
+            reached = Reached(step, round(time.monotonic() - self._started, 1))
+            checkpoints.save(self.folder.checkpoints, learner, reached)
         self.saved = step
         self.fabric.barrier()
 
@@ -118,7 +148,7 @@ class Recorder:
         self._pending = []
         places = (~torch.isfinite(table)).nonzero().tolist()
         bad = [(indices[row], self._names[column]) for row, column in places]
-        bad = [(index, name) for index, name in bad if self.takes_part(name, index)]
+        bad = [(index, name) for index, name in bad if not self.goal or self.goal.takes_part(name, index)]
         if bad:
             # The loss is bad whenever a term is: name the term.
             first = [name for index, name in bad if index == bad[0][0]]

@@ -1,17 +1,30 @@
 """``train`` and ``resume``: from a call to a trained model in a run folder."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
+from lightning_fabric import Fabric
+
+from distaff.data.dataset import Dataset
 from distaff.foundation.binding import bind
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import Progress
 from distaff.foundation.text import named_values
-from distaff.models.representation import Representation
-from distaff.runs.config import Goal, RecipeCall, RunConfig, resolved
-from distaff.runs.data_call import Data, open_data
-from distaff.runs.folder import RunFolder
-from distaff.runs.model_config import describe
+from distaff.models.infogan import InfoGAN
+from distaff.models.layout import channels_last
+from distaff.models.representation import Model, Representation
+from distaff.models.vae import VAE
+from distaff.objectives.games import Game
+from distaff.objectives.objective import Objective
+from distaff.runs import checkpoints
+from distaff.runs.config import Data, DataCall, Goal, RecipeCall, RunConfig, resolved
+from distaff.runs.folder import RunFolder, warn
+from distaff.runs.model_config import VAEConfig, describe
+from distaff.runs.request import RunRequest
 from distaff.runs.settings import (
     GROUPS,
     SETTINGS,
@@ -21,7 +34,20 @@ from distaff.runs.settings import (
     chosen,
     takes_settings,
 )
-from distaff.training.launch import Job, launch
+from distaff.training.batches import Batches, seed_weights
+from distaff.training.gan_learner import InfoGANLearner, generator_parameters
+from distaff.training.learner import Learner, VAELearner
+from distaff.training.loop import fit
+from distaff.training.optimisers import Average, Course, make_optimiser
+from distaff.training.recorder import Recorder
+
+
+class Interrupted(KeyboardInterrupt):
+    """Training was asked to stop by a signal, and did after a checkpoint."""
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
 
 
 @takes_settings(*GROUPS)
@@ -58,9 +84,23 @@ def train(
     options = named_values(data_options) if isinstance(data_options, str) else dict(data_options or {})
     options |= {} if resize is None else {"resize": resize}
     options |= {"skip_bad": True} if skip_bad else {}
-    dataset, opened = open_data(data, file, options)
-    config = RunConfig(call, opened, describe(model, dataset, goal), resolved(training, goal))
-    return launch(Job(config, goal, dataset, None if out is None else RunFolder(Path(out)), machine))
+    source = DataCall(data, None if file is None else str(file), options)
+    return begin(RunRequest(call, source, model, training, machine), goal, out)
+
+
+def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Representation:
+    """Train what a request asks for, or resume it in ``out``.
+
+    Args:
+        request: the run.
+        goal: what its recipe returns.
+        out: the run folder; without one, nothing is written.
+    """
+    data, found = request.data.open()
+    model, training = describe(request.model, data, goal), resolved(request.training, goal)
+    config = RunConfig(request.recipe, found, model, training)
+    folder = None if out is None else RunFolder(Path(out))
+    return _launch(Job(config, goal, data, folder, request.machine))
 
 
 @takes_settings(Machine)
@@ -86,4 +126,100 @@ def resume(
         training = TrainingSettings(**bind(TrainingSettings, {**vars(config.training), "steps": steps}))
         config = replace(config, training=training)
         run.write(config)
-    return launch(Job(config, config.recipe.goal(), dataset, run, machine))
+    return _launch(Job(config, config.recipe.goal(), dataset, run, machine))
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that the processes of a run need to know.
+
+    Args:
+        config: the run.
+        goal: what its recipe asks to train for.
+        data: what it is trained on.
+        folder: where the run is kept; None keeps nothing.
+        machine: where it is trained.
+    """
+
+    config: RunConfig
+    goal: Goal
+    data: Dataset
+    folder: RunFolder | None
+    machine: Machine
+
+
+def _launch(job: Job) -> Representation:
+    """Do a job on one or several devices; the caller's random numbers stay as they were."""
+    where = {name: getattr(job.machine, name) for name in ("accelerator", "devices", "strategy")}
+    fabric = Fabric(precision=job.config.training.precision, **where)
+    work: Callable[..., Model] = _work_in_folder
+    with torch.random.fork_rng():
+        model: Model = fabric.launch(work, job)
+    return Representation(model, job.data.shape)
+
+
+def _work_in_folder(fabric: Fabric, job: Job) -> Model:
+    """Make the folder this run's own while it trains."""
+    owned = job.folder if fabric.is_global_zero else None
+    if owned:
+        owned.claim(job.config)
+    with owned.lock() if owned else nullcontext():
+        if owned:
+            checkpoints.remove_leftovers(owned.checkpoints)
+        fabric.barrier()
+        return _work(fabric, job)
+
+
+def _work(fabric: Fabric, job: Job) -> Model:
+    training, folder = job.config.training, job.folder
+    learner = _learner(fabric, job)
+    order = training.batch_size, training.seed
+    batches = Batches(job.data, *order, fabric.device, fabric.global_rank, fabric.world_size)
+    before = checkpoints.restore(folder.checkpoints, learner, warn) if folder else checkpoints.Reached()
+    visible = job.machine.progress and fabric.is_global_zero
+    with Progress(job.config.recipe.name, training.steps, before.step, visible) as bar:
+        recorder = Recorder(folder, fabric, training, bar, before, job.goal)
+        with recorder.stop.listening():
+            fit(learner, batches, before.step, training.steps, recorder)
+        recorder.close()
+    if recorder.stop.heard is not None and recorder.saved < training.steps:
+        where = f"; resume with: distaff resume {folder.path}" if folder else ""
+        message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
+        raise Interrupted(message, recorder.stop.heard)
+    return _trained(learner)
+
+
+def _learner(fabric: Fabric, job: Job) -> Learner:
+    config, training = job.config, job.config.training
+    seed_weights(training.seed)
+    model = channels_last(config.model.build(config.data.shape))
+    if isinstance(job.goal, Game):
+        assert isinstance(model, InfoGAN)
+        if training.batch_size // fabric.world_size < 2:
+            raise DistaffError(
+                "a GAN normalises over its batch, which needs 2 images per process: raise batch_size."
+            )
+        model = model.to(fabric.device)
+        optimiser = make_optimiser(generator_parameters(model), training)
+        return InfoGANLearner(model, job.goal, optimiser, fabric, _course(model, training))
+    assert isinstance(model, VAE)
+    assert isinstance(config.model, VAEConfig)
+    assert isinstance(job.goal, Objective)
+    model.prior.start_from(job.data.images)
+    model = model.to(fabric.device)
+    optimiser = make_optimiser(model.parameters(), training)
+    course = replace(_course(model, training), temperature=config.model.temperature)
+    return VAELearner(model, job.goal, optimiser, len(job.data), fabric, course)
+
+
+def _course(model: Model, training: TrainingSettings) -> Course:
+    average = None if training.average is None else Average(model, training.average)
+    return Course(training.learning_rate, clip=training.clip, average=average)
+
+
+def _trained(learner: Learner) -> Model:
+    """What a user gets back: the average of the weights, if one was kept."""
+    average = learner.modules.get("average")
+    if isinstance(average, VAE) and isinstance(learner.model, VAE):
+        average.temperature = learner.model.temperature
+    return average if isinstance(average, VAE | InfoGAN) else learner.model

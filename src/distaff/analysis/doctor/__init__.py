@@ -6,9 +6,9 @@ from pathlib import Path
 
 from distaff.analysis.doctor import checks
 from distaff.analysis.doctor.finding import Finding, Severity
-from distaff.analysis.doctor.run_evidence import Patient
+from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.binding import public_functions
-from distaff.runs.data_call import Data
+from distaff.runs.config import Data
 from distaff.runs.folder import RunFolder
 
 __all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]
@@ -53,8 +53,8 @@ def diagnose(
     """
     folder = RunFolder(Path(run))
     folder.read()
-    patient = Patient(folder, data, observations, seed)
-    found = [check(patient) for check in public_functions(checks).values()]
+    evidence = RunEvidence(folder, data, observations, seed)
+    found = [check(evidence) for check in public_functions(checks).values()]
     findings = [
         finding for severity in Severity for finding in found if finding and finding.severity is severity
     ]

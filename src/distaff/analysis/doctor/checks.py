@@ -1,12 +1,12 @@
 """The checks: each looks at one thing, and says nothing where that is as it should be.
 
-A new check is a function here: it takes a ``Patient`` and returns a ``Finding`` or None.
+A new check is a function here: it takes a ``RunEvidence`` and returns a ``Finding`` or None.
 """
 
 import math
 
 from distaff.analysis.doctor.finding import Finding, note, problem
-from distaff.analysis.doctor.run_evidence import Patient
+from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.errors import DistaffError
 from distaff.objectives.objective import FunctionTerm, Objective, Term
 
@@ -22,7 +22,7 @@ APART = 1.0
 """Nats by which two estimates of the same quantity may differ."""
 
 
-def divergence(p: Patient) -> Finding | None:
+def divergence(p: RunEvidence) -> Finding | None:
     """A term or weight that became non-finite."""
     if p.divergence is None:
         return None
@@ -36,7 +36,7 @@ def divergence(p: Patient) -> Finding | None:
     )
 
 
-def unfinished(p: Patient) -> Finding | None:
+def unfinished(p: RunEvidence) -> Finding | None:
     """A run with steps left to take."""
     steps = p.config.training.steps
     if p.step >= steps or p.divergence or p.damages:
@@ -53,7 +53,7 @@ def unfinished(p: Patient) -> Finding | None:
     )
 
 
-def damaged_checkpoint(p: Patient) -> Finding | None:
+def damaged_checkpoint(p: RunEvidence) -> Finding | None:
     """A checkpoint whose files do not match their hashes."""
     if not p.damages:
         return None
@@ -64,7 +64,7 @@ def damaged_checkpoint(p: Patient) -> Finding | None:
     )
 
 
-def missing_data(p: Patient) -> Finding | None:
+def missing_data(p: RunEvidence) -> Finding | None:
     """Data that cannot be opened, or are no longer those of the training."""
     if not isinstance(p.data, DistaffError):
         return None
@@ -83,7 +83,7 @@ def missing_data(p: Patient) -> Finding | None:
     )
 
 
-def missing_recipe(p: Patient) -> Finding | None:
+def missing_recipe(p: RunEvidence) -> Finding | None:
     """A recipe of the user's own that cannot be imported."""
     if not isinstance(p.goal, DistaffError):
         return None
@@ -94,7 +94,7 @@ def missing_recipe(p: Patient) -> Finding | None:
     )
 
 
-def unused_latents(p: Patient) -> Finding | None:
+def unused_latents(p: RunEvidence) -> Finding | None:
     """Latents whose posterior is the prior, though not all of them."""
     if p.sample is None or _says_too_little(p):
         return None
@@ -113,7 +113,7 @@ def unused_latents(p: Patient) -> Finding | None:
     )
 
 
-def kl_too_small(p: Patient) -> Finding | None:
+def kl_too_small(p: RunEvidence) -> Finding | None:
     """A posterior that is the prior altogether."""
     if p.sample is None or not _says_too_little(p):
         return None
@@ -136,7 +136,7 @@ def kl_too_small(p: Patient) -> Finding | None:
     return problem(what, why, f"{_less_pull(p)}.")
 
 
-def mean_for_sum(p: Patient) -> Finding | None:
+def mean_for_sum(p: RunEvidence) -> Finding | None:
     """A term of the user's own that is a mean where a sum belongs."""
     if p.sample is None or not isinstance(p.goal, Objective):
         return None
@@ -159,7 +159,7 @@ def mean_for_sum(p: Patient) -> Finding | None:
     return None
 
 
-def saturated_critic(p: Patient) -> Finding | None:
+def saturated_critic(p: RunEvidence) -> Finding | None:
     """A critic that is nearly always right."""
     for term, accuracy in p.logged(".critic_accuracy").items():
         if accuracy > SATURATED:
@@ -172,7 +172,7 @@ def saturated_critic(p: Patient) -> Finding | None:
     return None
 
 
-def useless_critic(p: Patient) -> Finding | None:
+def useless_critic(p: RunEvidence) -> Finding | None:
     """A critic that guesses although there is something to tell apart."""
     for term, accuracy in p.logged(".critic_accuracy").items():
         bounds = p.sample and p.sample.bounds(term)
@@ -186,7 +186,7 @@ def useless_critic(p: Patient) -> Finding | None:
     return None
 
 
-def total_correlations_disagree(p: Patient) -> Finding | None:
+def total_correlations_disagree(p: RunEvidence) -> Finding | None:
     """An estimate of the total correlation in the log that cannot be right."""
     logged, sample = p.recent("total_correlation"), p.sample
     bounds = sample and sample.bounds("total_correlation")
@@ -215,27 +215,27 @@ def total_correlations_disagree(p: Patient) -> Finding | None:
     )
 
 
-def _says_too_little(p: Patient) -> bool:
+def _says_too_little(p: RunEvidence) -> bool:
     return p.sample is not None and p.sample.kl < TOO_SMALL
 
 
-def _reconstruction_gain(p: Patient) -> float:
+def _reconstruction_gain(p: RunEvidence) -> float:
     """By which part the logged reconstruction error has fallen since the log's first line."""
     first, last = (p.log[0].get("nll", math.nan) if p.log else math.nan), p.recent("nll")
     return 1.0 if math.isnan(first) or last is None else (first - last) / max(abs(first), 1e-9)
 
 
-def _weights(p: Patient) -> dict[str, object]:
+def _weights(p: RunEvidence) -> dict[str, object]:
     arguments = p.config.recipe.arguments.items()
     return {name: value for name, value in arguments if isinstance(value, int | float | str) and value}
 
 
-def _pull(p: Patient) -> str:
+def _pull(p: RunEvidence) -> str:
     said = ", ".join(f"{name} {value}" for name, value in _weights(p).items())
     return f"the penalty ({said})" if said else "the penalty"
 
 
-def _less_pull(p: Patient) -> str:
+def _less_pull(p: RunEvidence) -> str:
     numbers = {name: value for name, value in _weights(p).items() if isinstance(value, int | float)}
     if not numbers:
         return "smaller weights, or more steps"
@@ -244,7 +244,7 @@ def _less_pull(p: Patient) -> str:
     return f"a smaller {name}, or one that grows: --{name.replace('_', '-')} linear:0:{value:g}:{steps}"
 
 
-def _is_own(p: Patient) -> bool:
+def _is_own(p: RunEvidence) -> bool:
     return ":" in p.config.recipe.name
 
 

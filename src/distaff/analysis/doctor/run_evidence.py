@@ -17,11 +17,9 @@ from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step
 from distaff.runs import checkpoints
-from distaff.runs.config import Goal, RunConfig
-from distaff.runs.data_call import Data
-from distaff.runs.folder import RunFolder
+from distaff.runs.config import Data, Goal, RunConfig
+from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load, open_data
-from distaff.runs.log import read_log
 
 RECENT = 0.1
 """The part of the log, at its end, that says how the run is now."""
@@ -77,7 +75,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Patient:
+class RunEvidence:
     """A run folder under examination.
 
     Args:
@@ -139,7 +137,7 @@ class Patient:
     @cached_property
     def step(self) -> int:
         """Of the newest good checkpoint; 0 if there is none."""
-        return int(self._checkpoint[0].get("step", 0))
+        return self._checkpoint[0].step
 
     @property
     def damages(self) -> Sequence[str]:
@@ -147,12 +145,12 @@ class Patient:
         return self._checkpoint[1]
 
     @cached_property
-    def _checkpoint(self) -> tuple[dict[str, Any], list[str]]:
+    def _checkpoint(self) -> tuple[checkpoints.Reached, list[str]]:
         damages: list[str] = []
         try:
             return checkpoints.find(self.folder.checkpoints, damages.append)[1], damages
         except DistaffError as error:
-            return {}, [*damages, str(error)]
+            return checkpoints.Reached(), [*damages, str(error)]
 
     @cached_property
     def goal(self) -> Goal | DistaffError:

@@ -3,7 +3,7 @@
 
 const signed = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 
-// Raw bytes, row by row, one or three a pixel → ImageData a picture.
+// Raw bytes, row by row, one or three per pixel → one ImageData per picture.
 function toPictures(bytes, [height, width, channels]) {
   const size = height * width * channels;
   return Array.from({ length: Math.floor(bytes.length / size) }, (_, n) => {

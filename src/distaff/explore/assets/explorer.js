@@ -1,5 +1,5 @@
 "use strict";
-// The page: a panel a run, a row a latent. `source` (live.js or frozen.js) answers for the models.
+// The page: a panel per run, a row per latent. `source` (live.js or frozen.js) answers for the models.
 
 const byId = id => document.getElementById(id);
 const stamp = id => byId(id).content.firstElementChild.cloneNode(true);

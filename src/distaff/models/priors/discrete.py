@@ -31,7 +31,7 @@ class Relaxed(Marginals, nn.Module):
 
     @property
     def width(self) -> int:
-        """Columns of u: one a class, or one a bit."""
+        """Columns of u: one per class, or one per bit."""
         return self.group.width
 
     def log_prob_dims(self, u: Tensor) -> Tensor:

@@ -5,8 +5,9 @@ from typing import Protocol
 from torch import Tensor
 
 from distaff.data.images import Images
+from distaff.mixtures.pairs import LOG_2PI
 from distaff.models.latents import TEMPERATURE
-from distaff.models.posteriors import LOG_2PI, GroupPosterior
+from distaff.models.posteriors import GroupPosterior
 
 
 class GroupPrior(Protocol):
@@ -48,7 +49,7 @@ class Marginals:
 
     @property
     def width(self) -> int:
-        """Columns of z: one a real variable."""
+        """Columns of z: one per real variable."""
         return self.dims
 
     def log_prob_dims(self, z: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Gaussian priors: standard, one variance a dimension, and a learned full covariance."""
+"""Gaussian priors: standard, one variance per dimension, and a learned full covariance."""
 
 import torch
 from torch import Tensor, nn
@@ -125,6 +125,6 @@ class FullCovariance(Marginals, nn.Module):
 
 
 def _kl_dims(posterior: GaussianPosterior, logvar: Tensor) -> Tensor:
-    """½ [(mu² + s²)/sigma² + log sigma² − log s² − 1], one a dimension."""
+    """½ [(mu² + s²)/sigma² + log sigma² − log s² − 1], one per dimension."""
     scaled = (posterior.mu**2 + posterior.logvar.exp()) * (-logvar).exp()
     return 0.5 * (scaled + logvar - posterior.logvar - 1)

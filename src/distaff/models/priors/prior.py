@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from distaff.data.images import Images
-from distaff.models.latents import TEMPERATURE, Gaussian, Group, LatentSpace
+from distaff.models.latents import TEMPERATURE, Group, LatentSpace, Real
 from distaff.models.posteriors import GroupPosterior, Posterior
 from distaff.models.priors.discrete import Relaxed
 from distaff.models.priors.group import GroupPrior
@@ -97,4 +97,4 @@ class Prior(nn.Module):
 
 def standard(group: Group) -> nn.Module:
     """What a group has when nothing else is asked for: N(0, I), or equal class probabilities."""
-    return StandardNormal(group.dims) if isinstance(group, Gaussian) else Relaxed(group, learned=False)
+    return StandardNormal(group.dims) if isinstance(group, Real) else Relaxed(group, learned=False)

@@ -1,41 +1,34 @@
 """Drawings of studies: ``Results`` and arguments in, a ``Figure`` or a table, or several by title, out.
 
-Every public function that is imported here can be named under ``figures`` in a study file.
+Any public function in a file of this folder that takes ``Results`` first and returns one of these, as its
+type hints say, can be named under ``figures`` in a study file: writing it here is all it takes.
 """
 
-from distaff.studies.drawings.latent_codes import (
-    correlation_matrices,
-    information_matrix,
-    informativeness_bars,
-    marginals,
-    misjed_map,
-)
-from distaff.studies.drawings.matching import matched_latents
-from distaff.studies.drawings.pictures import samples, top_latents, traversals
-from distaff.studies.drawings.sweeps import (
-    agreement,
-    correlation_of_scores,
-    scores_by_factor,
-    scores_by_setting,
-    trade_off,
-)
-from distaff.studies.drawings.training import through_training, training_curves
+import importlib
+import pkgutil
+import typing
+from collections.abc import Callable
+from typing import Any
 
-__all__ = [
-    "agreement",
-    "correlation_matrices",
-    "correlation_of_scores",
-    "information_matrix",
-    "informativeness_bars",
-    "marginals",
-    "matched_latents",
-    "misjed_map",
-    "samples",
-    "scores_by_factor",
-    "scores_by_setting",
-    "through_training",
-    "top_latents",
-    "trade_off",
-    "training_curves",
-    "traversals",
-]
+from distaff.foundation.binding import public_functions
+from distaff.studies.results import Results
+from distaff.studies.study import Drawn
+
+
+def all_drawings() -> dict[str, Callable[..., Drawn]]:
+    """Every drawing of this folder, by name."""
+    modules = [importlib.import_module(f"{__name__}.{file.name}") for file in pkgutil.iter_modules(__path__)]
+    functions = (pair for module in modules for pair in public_functions(module).items())
+    return {name: function for name, function in functions if _is_drawing(function)}
+
+
+def _is_drawing(function: Callable[..., Any]) -> bool:
+    hints = typing.get_type_hints(function)
+    return next(iter(hints.values())) is Results and hints["return"] in typing.get_args(Drawn)
+
+
+def __getattr__(name: str) -> Any:
+    found = {} if name.startswith("_") else all_drawings()
+    if name not in found:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found[name]

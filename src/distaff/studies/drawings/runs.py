@@ -9,7 +9,7 @@ from distaff.analysis.evaluate import varied_factors
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics import Factors
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.declare import card_of
+from distaff.metrics.metric import card_of
 from distaff.models.vae import VAE
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun

@@ -1,4 +1,4 @@
-"""Line: a few points of the real line, for models whose latent and observed space can both be drawn."""
+"""A few points of the real line, for models whose latent and observed space can both be drawn."""
 
 import numpy as np
 
@@ -29,4 +29,4 @@ def load(count: int = 8, end: float = 2.0) -> Dataset:
     if count < 2 or not end > 0:
         raise DistaffError(f"a line of {count} points up to {end:g}: it needs two points and a positive end.")
     points = np.linspace(-end, end, count, dtype=np.float32)[:, None]
-    return Dataset(FloatImages(points), np.arange(count)[:, None], ("point",), (count,), name="line")
+    return Dataset(FloatImages(points), np.arange(count)[:, None], ("point",), (count,), name="toy_line")

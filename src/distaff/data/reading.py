@@ -1,0 +1,72 @@
+"""What the readers of files share: one sentence for whatever is wrong, and rows copied block by block."""
+
+import gzip
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.progress import progress
+
+ByteFile = gzip.GzipFile | BufferedReader
+ROWS = 4096
+"""Rows that are copied at a time."""
+
+
+@contextmanager
+def whole(file: str | Path, kind: str) -> Iterator[None]:
+    """Whatever is wrong with the bytes of ``file`` comes out as one sentence: it is not a whole ``kind``."""
+    try:
+        yield
+    except FileNotFoundError as problem:
+        raise DistaffError(f"there is no file {file}.") from problem
+    except DistaffError:
+        raise
+    except Exception as problem:  # readers fed damaged bytes raise whatever they happen to meet
+        reason = str(problem).partition("\n")[0]
+        raise DistaffError(f"{file} is not a whole {kind} ({reason}): fetch or save it again.") from problem
+
+
+def not_official(file: Path, title: str, why: str) -> DistaffError:
+    """The error for a file that can be read but is not the one its authors published."""
+    return DistaffError(
+        f"{file} is not an official {title} file: {why}; fetch it again, or put data of your own into an .npz"
+        " as 'images'."
+    )
+
+
+def open_unzipped(path: Path) -> ByteFile:
+    """Open a file that may be gzipped or not."""
+    with path.open("rb") as raw:
+        zipped = raw.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if zipped else path.open("rb")
+
+
+def short_hash(*texts: str) -> str:
+    """Sixteen letters that name a cache by what it is made from."""
+    return hashlib.sha256("\n".join(texts).encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def rows_of(source: Any, rows: int = ROWS) -> Iterator[NDArray[Any]]:
+    """The rows of an array in a file, a block at a time."""
+    for start in range(0, len(source), rows):
+        yield source[start : start + rows]
+
+
+def copy_blocks(
+    blocks: Iterable[NDArray[Any]],
+    target: NDArray[Any],
+    title: str,
+    convert: Callable[[NDArray[Any]], NDArray[Any]] = np.asarray,
+) -> None:
+    """Fill ``target`` with blocks of rows, each converted, under a progress bar titled ``title``."""
+    start = 0
+    for block in progress(blocks, title, -(-len(target) // ROWS)):
+        target[start : start + len(block)] = convert(block)
+        start += len(block)

@@ -1,0 +1,301 @@
+"""The public face, for type checkers; written by ``python -m tests.metrics.stub``."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from numpy.typing import ArrayLike
+
+from distaff.metrics.catalogue import metrics_table as metrics_table
+from distaff.metrics.codes_file import evaluate_file as evaluate_file
+from distaff.metrics.codes_file import read_codes as read_codes
+from distaff.metrics.codes_file import write_codes as write_codes
+from distaff.metrics.correlations import correlation_matrix as correlation_matrix
+from distaff.metrics.dci import DCI as DCI
+from distaff.metrics.dci_es import DCIES as DCIES
+from distaff.metrics.evaluation import Evaluation as Evaluation
+from distaff.metrics.evaluation import evaluate as evaluate
+from distaff.metrics.evaluation import evaluate_scores as evaluate_scores
+from distaff.metrics.evaluator import Evaluator as Evaluator
+from distaff.metrics.infomec import InfoMEC as InfoMEC
+from distaff.metrics.inputs import CodesLike, FactorsLike
+from distaff.metrics.inputs import Factors as Factors
+from distaff.metrics.inputs import as_factors as as_factors
+from distaff.metrics.inputs import quantize_factors as quantize_factors
+from distaff.metrics.metric import metric as metric
+from distaff.metrics.score import Result as Result
+from distaff.metrics.score import Score as Score
+from distaff.metrics.scores_file import write_scores as write_scores
+
+def dci(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "esmaeili18",
+    predictor: Literal["lasso", "forest", "boosting", "histogram"] | None = None,
+    task: Literal["regression", "classification"] | None = None,
+    weighted: bool | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    alpha: float | None = None,
+    trees: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> DCI: ...
+def dci_es(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "eastwood23",
+    first: int | None = None,
+    last: int | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> DCIES: ...
+def explicitness(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "ridgeway18",
+    penalty: float | None = None,
+    normalize: bool | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def factor_vae_score(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "kim18",
+    votes: int | None = None,
+    size: int | None = None,
+    fresh: int | None = None,
+    prune: Literal["auto", "kl", "ratio", "means", "none"] | None = None,
+    threshold: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def hoyer(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "mathieu19",
+    scale: bool | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def indin(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    k: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def infomec(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "hsu23",
+    neighbours: int | None = None,
+    inactive: float | None = None,
+    rows: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> InfoMEC: ...
+def informativeness(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    estimate: Literal["quantized", "sampled"] | None = None,
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def irs(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "suter19",
+    quantile: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def jemmig(
+    codes: CodesLike,
+    factors: FactorsLike | None = None,
+    *,
+    probabilities: Mapping[str, ArrayLike] | None = None,
+    protocol: str = "do20",
+    estimate: Literal["quantized", "sampled"] | None = None,
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def mig(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "locatello19",
+    bins: int | None = None,
+    samples: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def misjed(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    normalize: bool | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def modularity(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "original",
+    bins: int | None = None,
+    posterior: bool | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def rmig(
+    codes: CodesLike,
+    factors: FactorsLike | None = None,
+    *,
+    probabilities: Mapping[str, ArrayLike] | None = None,
+    protocol: str = "do20",
+    estimate: Literal["quantized", "sampled"] | None = None,
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def sap(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "kumar18",
+    classifier: Literal["thresholds", "svm"] | None = None,
+    standardise: bool | None = None,
+    penalty: float | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    continuous: Sequence[str] | bool | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def separability(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    samples: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def sepin(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    k: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def total_correlation(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    samples: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def total_information(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    samples: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def udr(
+    models: Mapping[str, CodesLike] | Sequence[CodesLike],
+    *,
+    protocol: str = "duan20",
+    similarity: Literal["lasso", "spearman"] | None = None,
+    alpha: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> dict[str, Score]: ...
+def windin(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def wsepin(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "do20",
+    samples: int | None = None,
+    normalize: bool | None = None,
+    bins: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def z_diff(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "locatello19",
+    pairs: int | None = None,
+    points: int | None = None,
+    test: int | None = None,
+    solver: Literal["adagrad", "logistic"] | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...

@@ -1,0 +1,275 @@
+"""``@metric`` turns a formula into a public function with protocols, checked options and intervals.
+
+A metric is a dataclass of settings, named protocols, and a formula of codes, factors and settings:
+
+    @dataclass(frozen=True)
+    class Voting:
+        '''How votes are taken.
+
+Args:
+            votes: number of votes that make the classifier.
+            size: observations in a vote.
+        '''
+
+        votes: Count
+        size: Annotated[int, Ge(2)]
+
+    @metric(paper="Kim & Mnih 2018", protocols={"kim18": Voting(votes=800, size=100)}, bounds=(0, 1))
+    def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int) -> Result:
+        '''Accuracy of guessing the fixed factor from the latent that varies least.'''
+
+``distaff.metrics`` finds it by its being there. The public function takes arrays of any kind and each setting
+as a keyword, ``None`` standing for the protocol's value; its signature and docstring name them all
+(``distaff.metrics.signatures``).
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+
+from distaff.codes import Codes
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.metrics.inputs import IntArray, as_codes, check, labelled
+from distaff.metrics.intervals import HALF, checked_draws, with_intervals
+from distaff.metrics.labels import read_labels
+from distaff.metrics.options import declared
+from distaff.metrics.sampled import means_only_note
+from distaff.metrics.score import Breakdown, Result, Score
+from distaff.metrics.signatures import public_docstring, public_signature
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Settings = TypeVar("Settings", bound="DataclassInstance")
+Posterior = Literal["no", "used if given", "yes"] | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """What there is to know about a metric.
+
+    Args:
+        formula: what computes its results.
+        paper: where it comes from.
+        presets: the settings of each protocol by its name, the default first.
+        bounds: the range of values.
+        direction: whether higher or lower is better.
+        posterior: whether it needs q(z|x), that is, log-variances: always, never, never but uses them if they
+            are given; or the protocols that need them.
+        returns: what it gives: ``Score``, a named tuple of scores, or ``dict`` for one score per model.
+        idle: the settings that have no effect beside the others, for these codes (of the first model): they
+            keep the protocol's value and stay out of the score's name.
+        shares: the parts of the rows to score for intervals, see ``distaff.metrics.intervals.errors``.
+    """
+
+    formula: Callable[..., Any]
+    paper: str
+    presets: Mapping[str, Any]
+    bounds: tuple[float, float]
+    direction: Literal["higher", "lower"]
+    posterior: Posterior
+    returns: type
+    idle: Callable[[Any, Codes], Collection[str]]
+    shares: Sequence[float]
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.formula.__name__
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (self.formula.__doc__ or "").strip().partition("\n")[0]
+
+    @property
+    def inputs(self) -> Literal["codes", "codes and factors", "several codes"]:
+        """What it reads. Only metrics of one model's codes appear in ``evaluate``."""
+        takes = signature(self.formula).parameters
+        if "models" in takes:
+            return "several codes"
+        return "codes and factors" if "factors" in takes or "labels" in takes else "codes"
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The names of the presets."""
+        return tuple(self.presets)
+
+
+def metric(
+    *,
+    paper: str,
+    protocols: Mapping[str, Settings],
+    bounds: tuple[float, float] = (0.0, math.inf),
+    direction: Literal["higher", "lower"] = "higher",
+    posterior: Posterior = "no",
+    returns: type = Score,
+    idle: Callable[[Settings, Codes], Collection[str]] = lambda settings, codes: (),
+    shares: Sequence[float] = HALF,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a public metric of a formula; ``Card`` describes the arguments.
+
+    The formula is called by the names of its parameters: ``codes``; ``factors``, or ``labels`` if it takes
+    soft ones too; or ``models``, the codes of several by name; ``settings``; ``seed`` if it draws.
+    Keyword-only parameters of its own become options. It gives a ``Result``, or several by the names of
+    their scores.
+    """
+    allowed = declared(protocols)
+
+    def publish(formula: Callable[..., Any]) -> Callable[..., Any]:
+        card = Card(formula, paper, protocols, bounds, direction, posterior, returns, idle, shares)
+        shape = public_signature(formula, protocols, returns)
+
+        @wraps(formula)
+        def public(*arrays: Any, **options: Any) -> Any:
+            call = shape.bind(*arrays, **options)
+            for name, value in call.arguments.items():
+                if name in allowed and value is not shape.parameters[name].default:
+                    check(name, value, allowed[name])
+            call.apply_defaults()
+            return _scored(card, call.arguments)
+
+        vars(public).update(card=card, __signature__=shape)
+        public.__annotations__ = {name: p.annotation for name, p in shape.parameters.items()}
+        public.__annotations__["return"] = shape.return_annotation
+        public.__doc__ = public_docstring(card.formula, shape, type(protocols[card.protocols[0]]))
+        return public
+
+    return publish
+
+
+def card_of(function: Callable[..., Any]) -> Card:
+    """The card of a metric."""
+    card = getattr(function, "card", None)
+    if not isinstance(card, Card):
+        raise TypeError(f"{function!r} is not a metric: declare it with @metric.")
+    return card
+
+
+def resolve_protocol(
+    protocols: Mapping[str, Settings],
+    protocol: str,
+    *,
+    idle: Callable[[Settings], Collection[str]] = lambda _: (),
+    **given: Any,
+) -> tuple[Settings, str]:
+    """The protocol's settings with the caller's values put in, and the name that says so.
+
+    Values of ``None`` keep the protocol's. A changed value becomes part of the name
+    (``"kim18 with votes=200"``), so that the same name never means two numbers. ``idle`` names the settings
+    that have no effect beside the others: their values stay the protocol's and out of the name.
+    """
+    if protocol not in protocols:
+        raise unknown("protocol", protocol, protocols)
+    preset = protocols[protocol]
+    changes = {
+        key: value for key, value in given.items() if value is not None and value != getattr(preset, key)
+    }
+    without_effect = idle(replace(preset, **changes))
+    changes = {key: value for key, value in changes.items() if key not in without_effect}
+    if not changes:
+        return preset, protocol
+    listed = ", ".join(f"{key}={value}" for key, value in changes.items())
+    return replace(preset, **changes), f"{protocol} with {listed}"
+
+
+def _scored(card: Card, given: Mapping[str, Any]) -> Any:
+    """The score or scores of a call whose options have been checked."""
+    draws = checked_draws(given["bootstrap"]) if given["bootstrap"] else 0
+    takes = signature(card.formula).parameters
+    whole = _read(card, given)
+    codes = whole["codes"] if "codes" in whole else next(iter(whole["models"].values()))
+    settings, protocol = resolve_protocol(
+        card.presets,
+        given["protocol"],
+        idle=lambda changed: card.idle(changed, codes),
+        **{name: given[name] for name in vars(card.presets[card.protocols[0]])},
+    )
+    own = {name: given[name] for name, parameter in takes.items() if parameter.kind is parameter.KEYWORD_ONLY}
+
+    def results(read: Mapping[str, Any], seed: int) -> dict[str, Result]:
+        drawing = {"seed": seed} if "seed" in takes else {}
+        found = card.formula(**read, settings=settings, **drawing, **own)
+        return {card.name: found} if isinstance(found, Result) else found
+
+    found = results(whole, given["seed"])
+    if draws:
+        found = with_intervals(
+            found,
+            lambda rows, seed: results(_part(whole, rows), seed),
+            count=len(codes),
+            draws=draws,
+            seed=given["seed"],
+            bounds=card.bounds,
+            shares=card.shares,
+        )
+    labels = whole.get("factors", whole.get("labels"))
+    notes = () if labels is None else labels.notes
+    if card.posterior == "yes":
+        notes += means_only_note(codes)
+    stored = {**asdict(settings), **({"seed": given["seed"]} if "seed" in takes else {})}
+    scores = {
+        name: Score(
+            name=card.name if card.returns is dict else name,
+            value=float(result.value),
+            protocol=protocol,
+            direction=card.direction,
+            settings={**stored, **result.settings},
+            per_factor=None if labels is None else _named(labels.names, result.per_factor),
+            per_latent=_named(codes.names, result.per_latent),
+            interval=result.interval,
+            details=result.details,
+            notes=notes + result.notes,
+        )
+        for name, result in found.items()
+    }
+    if card.returns is dict:
+        return scores
+    return scores[card.name] if card.returns is Score else card.returns(*scores.values())
+
+
+def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What the formula reads of what the caller gave, by the names of its parameters."""
+    takes = signature(card.formula).parameters
+    if "labels" in takes:
+        codes, labels = read_labels(given["codes"], given["factors"], given["probabilities"])
+        return {"codes": codes, "labels": labels}
+    if "factors" in takes:
+        codes, factors = labelled(given["codes"], given["factors"])
+        return {"codes": codes, "factors": factors}
+    if "codes" in takes:
+        return {"codes": as_codes(given["codes"], given["logvar"])}
+    models = given["models"]
+    named = models if isinstance(models, Mapping) else {f"model{i}": codes for i, codes in enumerate(models)}
+    read = {name: as_codes(codes) for name, codes in named.items()}
+    if len(read) < 2:
+        raise DistaffError(f"{card.name} compares models: give the codes of at least two.")
+    if len({len(codes) for codes in read.values()}) > 1:
+        raise DistaffError(
+            f"{card.name} compares models on the same observations: their codes differ in length."
+        )
+    return {"models": read}
+
+
+def _part(whole: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
+    """What a formula reads of some observations; an error if they cannot be scored."""
+    if "models" in whole:
+        return {"models": {name: as_codes(codes[rows]) for name, codes in whole["models"].items()}}
+    codes = as_codes(whole["codes"][rows])
+    if "labels" in whole:
+        return {"codes": codes, "labels": whole["labels"].select(rows)}
+    if "factors" in whole:
+        codes, factors = labelled(codes, whole["factors"].select(rows))
+        return {"codes": codes, "factors": factors}
+    return {"codes": codes}
+
+
+def _named(names: Sequence[str], values: Breakdown | None) -> Mapping[str, float] | None:
+    if isinstance(values, np.ndarray):
+        return dict(zip(names, values.tolist(), strict=True))
+    return values

@@ -1,0 +1,88 @@
+"""The signature and the docstring of a public metric, made from its formula and its protocols' settings."""
+
+import re
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature, cleandoc, signature
+from textwrap import indent
+from typing import Any, get_type_hints
+
+USUAL = {
+    "codes": "(N, D) means, or ``Codes``.",
+    "logvar": "(N, D) log-variances; −inf is a deterministic latent.",
+    "factors": "(N, K) classes.",
+    "probabilities": "soft labels p(y_k|x_n) instead of factors: name → (N, classes).",
+    "protocol": "named settings, of which the options below change single ones.",
+    "bootstrap": "halves of the rows to score for the interval, 0 for none.",
+    "seed": "of the draws.",
+}
+"""What arguments mean where a formula's docstring says nothing else."""
+
+_SECTION = re.compile(r"^Args:\n((?: .*\n|\n)+)", re.M)
+_ENTRY = re.compile(r"^(\w+): (.*(?:\n .*)*)", re.M)
+
+
+def public_signature(formula: Callable[..., Any], protocols: Mapping[str, Any], returns: type) -> Signature:
+    """The arrays that a formula reads as users give them, then its options, each by its name.
+
+    An option of the protocol's settings is None by default, which stands for the protocol's value.
+    """
+    takes = signature(formula).parameters
+    first, *_ = protocols
+    fields = get_type_hints(type(protocols[first]))
+    options = {name: p for name, p in takes.items() if p.kind is p.KEYWORD_ONLY}
+    parameters = [
+        *_arrays(set(takes)),
+        Parameter("protocol", Parameter.KEYWORD_ONLY, default=first, annotation=str),
+        *(_option(name, None, kind | None) for name, kind in fields.items()),
+        *(_option(name, p.default, p.annotation) for name, p in options.items()),
+        _option("bootstrap", 0, int),
+        _option("seed", 0, int),
+    ]
+    return Signature(parameters, return_annotation="dict[str, Score]" if returns is dict else returns)
+
+
+def public_docstring(formula: Callable[..., Any], shape: Signature, settings: type) -> str:
+    """The formula's docstring with every argument of the public function described.
+
+    A description comes from the formula's own docstring, else from that of the settings, else it is the
+    usual one.
+    """
+    text = cleandoc(formula.__doc__ or "") + "\n"
+    known = dict(USUAL)
+    for source in (*reversed(settings.__mro__), formula):
+        known |= _described(cleandoc(source.__doc__ or "") + "\n")
+    entries = [f"{name}: {known[name]}" for name in shape.parameters if name in known]
+    section = "Args:\n" + indent("\n".join(entries), "    ") + "\n"
+    if _SECTION.search(text):
+        return _SECTION.sub(lambda _: section + "\n", text, count=1).strip() + "\n"
+    body, mark, rest = text.partition("\nExamples:\n")
+    return f"{body.rstrip()}\n\n{section}{mark}{rest}"
+
+
+def _arrays(takes: set[str]) -> list[Parameter]:
+    """What users give as arrays; annotations in words, as the unions behind them fill a page."""
+    given: list[tuple[str, Any, str]] = [("codes", Parameter.empty, "CodesLike")]
+    if "models" in takes:
+        given = [("models", Parameter.empty, "Mapping[str, CodesLike] | Sequence[CodesLike]")]
+    elif "labels" in takes:
+        given.append(("factors", None, "FactorsLike | None"))
+    elif "factors" in takes:
+        given.append(("factors", Parameter.empty, "FactorsLike"))
+    else:
+        given.append(("logvar", None, "ArrayLike | None"))
+    arrays = [
+        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=words)
+        for name, default, words in given
+    ]
+    soft = _option("probabilities", None, "Mapping[str, ArrayLike] | None")
+    return [*arrays, soft] if "labels" in takes else arrays
+
+
+def _option(name: str, default: Any, kind: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _described(text: str) -> dict[str, str]:
+    """Argument name → its description, from the Args section of a docstring without indentation."""
+    found = _SECTION.search(text)
+    return dict(_ENTRY.findall(cleandoc(f"\n{found[1]}"))) if found else {}

@@ -1,0 +1,122 @@
+"""Components and samples sorted into boxes of neighbours, and the log-densities of one box's components."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from distaff.mixtures.pairs import LOG_2PI, Part, coefficients
+
+LOG_2 = math.log(2)
+
+ROUNDING = 2e-4
+"""The most that rounding may do to the terms of a pair, in nats, in a box's precision. It is a bound: errors
+of log q(z) are several times smaller."""
+
+
+class OtherPart(Part, Protocol):
+    """Variables that are not Gaussian: the log-densities of pairs, and rows chosen by ``map``."""
+
+    def map(self, f: Callable[[Tensor], Tensor]) -> Self:
+        """The same of ``f`` of the parameters (N, ...)."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Neighbouring components, ready for the product; log-densities are in bits.
+
+    Args:
+        low: (D,) the least mean; ``high`` the greatest, ``centre`` between them the box's origin.
+        least_precision: (D,) the least 1/σ².
+        factor: (2D, n) what z² and z from the centre are multiplied with, in float32 or float64. Where even
+            float64 would round too much, the means from the centre and −1/2σ².
+        direct: whether ``factor`` is of the second sort, and differences are squared pair by pair.
+        constants: (n, D) log-density at the centre.
+        heights: (n, D) log-density at the component's own mean.
+        log_weights: (n,).
+        others: the parts that are not Gaussian.
+    """
+
+    low: Tensor
+    high: Tensor
+    centre: Tensor
+    least_precision: Tensor
+    factor: Tensor
+    direct: bool
+    constants: Tensor
+    heights: Tensor
+    log_weights: Tensor
+    others: Sequence[OtherPart]
+
+    @classmethod
+    def of(cls, mu: Tensor, logvar: Tensor, others: Sequence[OtherPart], log_weights: Tensor) -> "Box":
+        """The box of n components: means and log-variances (n, D), other parts, log-weights (n,)."""
+        mu, logvar = mu.double(), logvar.double()
+        low, high = mu.amin(0), mu.amax(0)
+        centre = (low + high) / 2
+        mu = mu - centre
+        quadratic, linear, constant = (c / LOG_2 for c in coefficients(mu, logvar))
+        heights = -0.5 * (logvar + LOG_2PI) / LOG_2
+        # The terms of a near pair cancel down from about (half the box)² / σ²: that decides the precision.
+        terms = (torch.exp(-logvar).amax(0) * ((high - low) / 2).square()).sum().item()
+        direct = not terms * torch.finfo(torch.float64).eps < ROUNDING
+        single = terms * torch.finfo(torch.float32).eps < ROUNDING
+        factor = torch.cat([mu, quadratic] if direct else [quadratic, linear], 1)
+        return cls(
+            low=low,
+            high=high,
+            centre=centre,
+            least_precision=torch.exp(-logvar).amin(0),
+            factor=(factor.float() if single else factor).T.contiguous(),
+            direct=direct,
+            constants=heights if direct else constant,
+            heights=heights,
+            log_weights=log_weights.double() / LOG_2,
+            others=others,
+        )
+
+    def bits(self, moved: Tensor, dims: Tensor, constants: Tensor) -> Tensor:
+        """(m, n) the log-densities of samples under all components.
+
+        Args:
+            moved: (m, D) the samples from the centre.
+            dims: (D,) 1 for a dimension that is kept, 0 for one that is left out.
+            constants: (n,) what is added to each component's.
+        """
+        if not self.direct:
+            moved = moved * dims
+            left = torch.cat([moved.square(), moved], 1).to(self.factor.dtype)
+            return torch.addmm(constants.to(self.factor.dtype), left, self.factor)
+        total = constants.expand(len(moved), -1).clone()
+        means, quadratic = self.factor.chunk(2)
+        for d in dims.nonzero()[:, 0].tolist():
+            total.addcmul_((moved[:, d, None] - means[d]).square_(), quadratic[d])
+        return total
+
+
+def log_sum(bits: Tensor) -> Tensor:
+    """(m,) float64: log Σ_n 2^bits_mn of bits (m, n), which are overwritten."""
+    top = bits.amax(1, keepdim=True)
+    # exp2 is twice as fast as exp; below −126 its results are subnormal and many times slower.
+    powers = bits.sub_(top).float().clamp_(min=-126).exp2_()
+    return LOG_2 * top[:, 0].double() + powers.sum(1).double().log()
+
+
+def neighbours(points: Tensor, size: int) -> list[Tensor]:
+    """Rows of ``points`` in groups of at most ``size`` neighbours, by halving the widest side."""
+    if points.shape[1] == 0:
+        return list(torch.split(torch.arange(len(points), device=points.device), size))
+    values, found, stack = points.float().cpu().numpy(), [], [np.arange(len(points))]
+    while stack:
+        rows = stack.pop()
+        if len(rows) <= size:
+            found.append(torch.from_numpy(rows).to(points.device))
+            continue
+        sample = values[rows[:: max(1, len(rows) // 256)]]
+        order = np.argpartition(values[rows, sample.std(0).argmax()], len(rows) // 2)
+        stack += [rows[order[len(rows) // 2 :]], rows[order[: len(rows) // 2]]]
+    return found
