@@ -28,7 +28,10 @@ def train(arguments: Sequence[str]) -> None:
         print("Usage: distaff train RECIPE [flags]. Recipes, each with flags of its own (add --help):\n")
         return _list_recipes()
     recipe = find_function("recipe", name, recipes)
-    call = _flags(f"train {name}", arguments[1:], recipe, training.train, leave_out=["recipe"])
+    defaults = _of_preset(name, arguments[1:])
+    call = _flags(
+        f"train {name}", arguments[1:], recipe, training.train, leave_out=["recipe"], defaults=defaults
+    )
     out = call.pop("out") or f"runs/{name.replace(':', '.')}-{Path(call['data']).stem}-{call['seed']}"
     training.train(name, out=out, **call)
     _say(f"trained: {out}\nscore it with: distaff evaluate {out}")
@@ -140,6 +143,15 @@ def study(arguments: Sequence[str]) -> None:
     console(arguments, _say)
 
 
+def presets(arguments: Sequence[str]) -> None:
+    """List the presets: settings that go well together, for distaff train RECIPE --preset NAME."""
+    from distaff.runs.presets import presets as known
+
+    _flags("presets", arguments, known)
+    for preset in known().values():
+        print(f"{preset.name:14}{preset.about}\n{'':14}for {', '.join(preset.recipes)}\n")
+
+
 def recipes(arguments: Sequence[str]) -> None:
     """List the recipes with their terms."""
     _flags("recipes", arguments, _list_recipes)
@@ -150,7 +162,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     command.__name__: command
     for group in (
         (train, resume, evaluate, decompose, traverse, report, explore),
-        (study, doctor, export, recipes, metrics, data),
+        (study, doctor, export, recipes, presets, metrics, data),
     )
     for command in group
 }
@@ -184,6 +196,22 @@ def _flags(
     from distaff.foundation.binding import parse_flags
 
     return parse_flags(f"distaff {command}", arguments, *functions, **how)
+
+
+def _of_preset(recipe: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """The settings of the preset that is among a recipe's flags, if any: what the other flags default to."""
+    from argparse import ArgumentParser
+
+    from distaff.runs.presets import find_preset
+
+    flags = ArgumentParser(add_help=False, allow_abbrev=False)
+    for name in ("--preset", "--data", "--steps"):
+        flags.add_argument(name)
+    asked, _ = flags.parse_known_args(list(arguments))
+    if asked.preset is None:
+        return {}
+    steps = {"steps": int(asked.steps)} if str(asked.steps).isdecimal() else {}
+    return find_preset(asked.preset).fill(steps, recipe, asked.data or "dsprites")
 
 
 def _help() -> str:

@@ -140,6 +140,7 @@ def parse_flags(
     *functions: Callable[..., Any],
     leave_out: Sequence[str] = (),
     pairs: bool = False,
+    defaults: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Read ``arguments`` as keyword arguments of the functions together; wrong ones end the program with 2.
 
@@ -149,6 +150,7 @@ def parse_flags(
         *functions: whose parameters become flags (positional without a default).
         leave_out: parameters that have no form as a flag.
         pairs: give a switch that is on by default its ``--name`` beside its ``--no-name``.
+        defaults: plain values that flags have by default, in place of the functions' own.
     """
     import docstring_parser
     import tyro
@@ -162,6 +164,9 @@ def parse_flags(
         for parameter in inspect.signature(function).parameters.values():
             if parameter.name in leave_out or parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 continue
+            if parameter.name in (defaults or {}):
+                value = read_value((defaults or {})[parameter.name], hints[parameter.name], parameter.name)
+                parameter = parameter.replace(default=value)
             hint: Any = _readable(hints[parameter.name])
             hint = Annotated[hint, tyro.conf.arg(help=helps.get(parameter.name, ""))]
             if parameter.default is inspect.Parameter.empty:

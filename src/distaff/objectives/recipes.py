@@ -79,7 +79,9 @@ def annealed_vae(gamma: Weight = 1000.0, capacity: Weight = Linear(0.0, 25.0, 10
     return nll + gamma * CapacityGap(capacity)
 
 
-def factor_vae(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) -> Objective:
+def factor_vae(
+    gamma: Weight = 35.0, critic: CriticSettings = CriticSettings(), beta: Weight = 1.0
+) -> Objective:
     """FactorVAE (Kim & Mnih 2018, Eq. 2): the VAE with its total correlation penalised by density ratio.
 
     >>> print(factor_vae(gamma=35))
@@ -90,8 +92,10 @@ def factor_vae(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) 
     Args:
         gamma: weight of the total correlation; 0 is the VAE.
         critic: the critic that estimates it, and its optimiser.
+        beta: weight of the KL, 1 in Eq. 2; a schedule that ends there, such as exponential:60:1:4000, opens a
+            tight bottleneck slowly, so that factors take a latent each, one after another.
     """
-    return nll + kl + gamma * density_ratio_tc(critic)
+    return nll + beta * kl + gamma * density_ratio_tc(critic)
 
 
 def factor_vae_prior(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) -> Objective:

@@ -14,6 +14,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.objectives.schedules import shortened
 from distaff.runs.config import DataCall, RecipeCall, find_recipe
 from distaff.runs.former_versions import first_data_name
+from distaff.runs.presets import find_preset
 from distaff.runs.settings import SETTINGS, Machine, ModelSettings, TrainingSettings, chosen
 
 SHORT = 20
@@ -48,7 +49,9 @@ class RunRequest:
         ``scale`` multiplies the steps, and those of every schedule, so that a trial keeps the run's shape.
         """
         given = dict(settings)
-        data, name = DataCall.of(given.pop("data")), given.pop("recipe")
+        data, name, preset = DataCall.of(given.pop("data")), given.pop("recipe"), given.pop("preset", None)
+        if preset is not None:
+            given = find_preset(preset).fill(given, name, str(data.spec))
         recipe = find_recipe(name)
         own = inspect.signature(recipe).parameters
         for argument, value in given.items():

@@ -19,7 +19,7 @@ from distaff.runs.settings import SETTINGS
 from distaff.studies.grid import combinations
 
 SCORING = ("observations", "metrics", "figures")
-KEYS = ("name", "about", "data", "steps", "seeds", "scale", "common", "runs", *SCORING)
+KEYS = ("name", "about", "data", "preset", "steps", "seeds", "scale", "common", "runs", *SCORING)
 SELECTIONS = ("default", "all")
 Drawn = Figure | pd.DataFrame | Mapping[str, Figure] | Mapping[str, Figure | pd.DataFrame]
 """What a drawing returns: a figure, a table, or several of them by title."""
@@ -148,8 +148,8 @@ class Study:
 
 
 def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:
-    known = [*(name for name in SETTINGS if name != "progress"), "data"]
-    common = {key: content[key] for key in ("data", "steps") if key in content}
+    known = [*(name for name in SETTINGS if name != "progress"), "data", "preset"]
+    common = {key: content[key] for key in ("data", "preset", "steps") if key in content}
     common |= _mapping("common", content.get("common", {}), known)
     seeds = _seeds(content.get("seeds", 1))
     runs: dict[str, RunRequest] = {}

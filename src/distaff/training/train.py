@@ -24,6 +24,7 @@ from distaff.runs import checkpoints
 from distaff.runs.config import Data, DataCall, Goal, RecipeCall, RunConfig, resolved
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.model_config import VAEConfig, describe
+from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import (
     GROUPS,
@@ -55,6 +56,7 @@ def train(
     recipe: str | Callable[..., Goal],
     data: Data = "dsprites",
     *,
+    preset: str | None = None,
     out: str | Path | None = None,
     file: str | Path | None = None,
     resize: int | None = None,
@@ -67,6 +69,7 @@ def train(
     Args:
         recipe: a name from ``distaff recipes``, ``module:function``, or the function itself.
         data: a data set's name, an npz file, a folder of images, an array or a Dataset.
+        preset: settings that go well together, a name from ``distaff presets``; all others given here win.
         out: the run folder; without one, nothing is written and nothing can be resumed.
         file: the official file of a named data set, instead of the built-in one.
         resize: the side that images are brought to, where the data set can.
@@ -77,6 +80,9 @@ def train(
     Returns:
         The trained model.
     """
+    if preset is not None:
+        named = data if isinstance(data, str) else None
+        settings = find_preset(preset).fill(settings, getattr(recipe, "__name__", str(recipe)), named)
     own = {name: value for name, value in settings.items() if name not in SETTINGS}
     model, training = chosen(ModelSettings, settings), chosen(TrainingSettings, settings)
     machine = chosen(Machine, settings)
