@@ -94,8 +94,9 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     result = dict(below)
     for name, value in above.items():
         former = result.get(name)
-        both = isinstance(former, Mapping) and isinstance(value, Mapping)
-        result[name] = merged(former, value) if both else value
+        if isinstance(former, Mapping) and isinstance(value, Mapping):
+            value = merged(former, value)
+        result[name] = value
     return result
 
 
