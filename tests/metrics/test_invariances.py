@@ -78,7 +78,10 @@ def assert_same(name, before, after):
 
 KINDS = st.sampled_from(["noise", "clear", "skewed", "dead"])
 few = settings(max_examples=3, deadline=None, derandomize=True)
-every_protocol = pytest.mark.parametrize("name", EVERY)
+boosted = ("dci:locatello19", "dci:locatello19-histogram")
+every_protocol = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in boosted else ()) for name in EVERY]
+)
 
 
 @every_protocol

@@ -18,8 +18,9 @@ def correlation_matrix(
 ) -> Float64Array:
     """(D, D) Pearson correlations of the Gaussian latents.
 
-    Of ``"samples"`` (one draw of q(z|x) an observation) it describes the latents; of ``"means"`` it overrates
-    what noisy latents share, as the paper's Fig. 20 shows. A constant latent correlates with no other.
+    Of ``"samples"`` (one draw of q(z|x) per observation) it describes the latents; of ``"means"`` it
+    overrates what noisy latents share, as the paper's Fig. 20 shows. A constant latent correlates with no
+    other.
 
     Args:
         codes: (N, D) means, or ``Codes``.

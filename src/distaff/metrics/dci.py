@@ -42,12 +42,12 @@ class DCI(NamedTuple):
 def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[str, Result]:
     """Whether each latent matters for one factor, each factor needs one latent, and all are predicted.
 
-    One predictor a factor gives importances R_ik (|weights| or impurity decrease). With P_i· = R_i·/Σ_k R_ik
-    and ρ_i = Σ_k R_ik/ΣR, disentanglement is Σ_i ρ_i (1 − H_K(P_i·)); with P_·k = R_·k/Σ_i R_ik, completeness
-    is the mean over factors of 1 − H_D(P_·k), or their mean with Σ_i R_ik/ΣR as weights; entropies in base K
-    and D. Informativeness is the mean over factors of 1 − NRMSE on test rows, 0 for guessing the mean (the
-    paper prints the error itself), or of the accuracy when classes are predicted. Noise scores near 0
-    (accuracy: chance).
+    One predictor per factor gives importances R_ik (|weights| or impurity decrease). With P_i· = R_i·/Σ_k
+    R_ik and ρ_i = Σ_k R_ik/ΣR, disentanglement is Σ_i ρ_i (1 − H_K(P_i·)); with P_·k = R_·k/Σ_i R_ik,
+    completeness is the mean over factors of 1 − H_D(P_·k), or their mean with Σ_i R_ik/ΣR as weights;
+    entropies in base K and D. Informativeness is the mean over factors of 1 − NRMSE on test rows, 0 for
+    guessing the mean (the paper prints the error itself), or of the accuracy when classes are predicted.
+    Noise scores near 0 (accuracy: chance).
 
     Args:
         codes: (N, D) means, or ``Codes``; the importance of a categorical latent is that of its classes.

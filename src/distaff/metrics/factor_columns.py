@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from distaff.codes import as_array
 from distaff.foundation.errors import DistaffError
 
-ROWS_A_CLASS = 10
+ROWS_PER_CLASS = 10
 """Numbers with fractions are classes if there are at least this many rows to each of their values."""
 
 
@@ -92,11 +92,11 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
         raise DistaffError(f"factor {name!r} holds infinite values: remove such rows first.")
     note = ""
     if real is None and not np.array_equal(values[present], np.round(values[present])):
-        real = ROWS_A_CLASS * len(levels) > len(numbers)
+        real = ROWS_PER_CLASS * len(levels) > len(numbers)
         kind = "numbers: fewer than" if real else "classes: at least"
         note = (
             f"factor {name!r} has {len(levels)} values with fractions in {len(numbers)} rows, taken as {kind}"
-            f" {ROWS_A_CLASS} rows a value"
+            f" {ROWS_PER_CLASS} rows a value"
         )
     if not real:
         indices[present] = found

@@ -58,7 +58,7 @@ class Groups:
 
 
 def group_rows(factors: Factors) -> list[Groups]:
-    """One ``Groups`` a factor; an error names a factor of which no two rows share a class."""
+    """One ``Groups`` per factor; an error names a factor of which no two rows share a class."""
     groups = [Groups(factors.classes[:, k], size) for k, size in enumerate(factors.sizes)]
     for name, group in zip(factors.names, groups, strict=True):
         if group.counts.max() < 2:

@@ -68,7 +68,7 @@ class Probe:
 
 
 def probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Probe:
-    """Train one predictor a factor on some rows and test it on others.
+    """Train one predictor per factor on some rows and test it on others.
 
     The lasso reads latents and factors standardised by the rows that train it; gradient boosting reads the
     latents as they are, since scikit-learn's trees take values closer than 1e-7 as equal.

@@ -31,7 +31,7 @@ class Factors:
     Args:
         values: (N, K) numbers as given; for labels such as strings, the number of the class. NaN is missing.
         indices: (N, K) class numbers from 0, in the order of the values; -1 where missing or real-valued.
-        names: one name a factor.
+        names: one name per factor.
         sizes: the number of classes of each factor; 0 for a real-valued one.
         notes: what a reader of a score should know: rows dropped, factors quantized.
     """
@@ -110,7 +110,7 @@ def as_factors(
 
     Args:
         values: the labels.
-        names: one name a factor; by default the columns' own.
+        names: one name per factor; by default the columns' own.
         real: names of the real-valued factors, all others being classes; or True or False for all.
     """
     if isinstance(values, Factors) and real is None:
@@ -235,7 +235,7 @@ def _checked_names(names: Sequence[str], count: int) -> tuple[str, ...]:
     if count == 0:
         raise DistaffError("there are no factors: give an array (N, K) with K of at least 1.")
     if len(names) != count:
-        raise DistaffError(f"{len(names)} names for {count} factors: give one name a factor.")
+        raise DistaffError(f"{len(names)} names for {count} factors: give one name per factor.")
     if len(set(names)) != count:
         raise DistaffError(f"two factors have the same name among {_listed(names)}: rename one.")
     return tuple(str(name) for name in names)

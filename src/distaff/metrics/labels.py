@@ -26,10 +26,10 @@ class Labels:
     """The labels of N observations: classes (N, K), or class probabilities (N, size) of each factor.
 
     Args:
-        names: one name a factor.
+        names: one name per factor.
         sizes: the number of classes of each factor.
         classes: (N, K) hard labels, if they are hard.
-        soft: p(y_k|x_n), one (N, size) array a factor, if they are soft.
+        soft: p(y_k|x_n), one (N, size) array per factor, if they are soft.
         notes: what a reader of a score should know.
     """
 

@@ -27,7 +27,7 @@ def r_squared(codes: Codes, values: Float64Array) -> Float64Array:
 
 
 def threshold_accuracies(codes: Codes, classes: IntArray, sizes: list[int]) -> Float64Array:
-    """The best balanced accuracy of thresholds that cut each latent into one interval a class.
+    """The best balanced accuracy of thresholds that cut each latent into one interval per class.
 
     Kumar et al. 2018, by the search of ``distaff.metrics.thresholds``. A categorical latent predicts, for
     each of its classes, the likeliest class of the factor.
@@ -49,7 +49,7 @@ def threshold_accuracies(codes: Codes, classes: IntArray, sizes: list[int]) -> F
 def svm_accuracies(
     codes: Codes, classes: IntArray, train: IntArray, test: IntArray, penalty: float, standardise: bool
 ) -> Float64Array:
-    """Test accuracy of one balanced linear SVM a pair; a categorical latent enters as indicators.
+    """Test accuracy of one balanced linear SVM per pair; a categorical latent enters as indicators.
 
     The latents enter as they are, and their scales matter through the penalty, or standardised.
     """

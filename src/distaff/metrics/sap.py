@@ -67,7 +67,7 @@ def sap(
         codes: (N, D) means with D of at least 2, or ``Codes``.
         factors: (N, K) classes or real values.
         protocol: ``"kumar18"`` (the thresholds with the best balanced accuracy, on all rows),
-            ``"locatello19"`` (one balanced linear SVM a pair, trained on 10,000 rows, tested on 5,000; the
+            ``"locatello19"`` (one balanced linear SVM per pair, trained on 10,000 rows, tested on 5,000; the
             latents enter as they are, so that small ones meet a strong penalty) or
             ``"locatello19-standardised"`` (the same whatever the latents' scales).
         continuous: names of the factors to score by R², or True or False for all; the real-valued ones if

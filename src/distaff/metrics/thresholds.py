@@ -1,4 +1,4 @@
-"""The thresholds that cut a line into one interval a class and win the best balanced accuracy.
+"""The thresholds that cut a line into one interval per class and win the best balanced accuracy.
 
 Each row of class c counts 1/n_c, so that all classes weigh the same. Cuts lie between distinct values.
 """
