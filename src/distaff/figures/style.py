@@ -6,7 +6,6 @@ so figures can be drawn in several threads and nothing stays behind.
 
 import threading
 from collections.abc import Iterable
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
@@ -45,8 +44,9 @@ FORMATS = ("png", "pdf", "svg")
 _saving = threading.Lock()
 
 
-bare_figure = partial(Figure, dpi=DPI, layout="constrained", facecolor="white")
-"""An empty figure of a (width, height) in inches, with the shared resolution and layout."""
+def bare_figure(size: tuple[float, float]) -> Figure:
+    """An empty white figure of a (width, height) in inches, whose parts are laid out by themselves."""
+    return Figure(size, dpi=DPI, layout="constrained", facecolor="white")
 
 
 def panels(
