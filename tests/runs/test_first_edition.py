@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from distaff.runs.run_names import folder_name
+from distaff.runs.request import folder_name
 from safetensors.torch import load_file
 
 import distaff

@@ -34,18 +34,18 @@ from distaff.studies import Study
 assert inspect.signature(distaff.train).parameters["patience"].default == 7
 assert "patience: steps to wait in vain." in distaff.train.__doc__
 
-quick = ["--data", "line", "--latents", "1", "--batch-size", "8", "--steps", "2", "--accelerator", "cpu"]
+quick = ["--data", "toy_line", "--latents", "1", "--batch-size", "8", "--steps", "2", "--accelerator", "cpu"]
 cli.main(["train", "vae", *quick, "--no-progress", "--patience", "9", "--out", "run"])
 cli.main(["resume", "run", "--steps", "3", "--no-progress"])
 assert RunFolder(Path("run")).read().training.patience == 9
 
-runs = Study.parse("data: line\\nruns: [{{recipe: vae, patience: [7, 9]}}]").runs
+runs = Study.parse("data: toy_line\\nruns: [{{recipe: vae, patience: [7, 9]}}]").runs
 assert [run.settings["patience"] for run in runs] == [7, 9]
 assert len({{run.key for run in runs}}) == 2
-usual = Study.parse("data: line\\nruns: [{{recipe: vae}}]").runs[0]
+usual = Study.parse("data: toy_line\\nruns: [{{recipe: vae}}]").runs[0]
 assert usual.key == runs[0].key, "a setting at its default must not rename runs"
 try:
-    Study.parse("data: line\\nruns: [{{recipe: vae, patience: 0}}]")
+    Study.parse("data: toy_line\\nruns: [{{recipe: vae, patience: 0}}]")
 except DistaffError as error:
     assert "patience must be at least 1" in str(error), error
 else:

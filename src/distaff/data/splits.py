@@ -21,8 +21,8 @@ def split(data: Dataset, test: float = 0.1, seed: int = 0) -> tuple[Dataset, Dat
         The part to train on and the part to test on, each in the order of ``data``.
 
     >>> from distaff.data import pinwheel
-    >>> [len(part) for part in split(pinwheel.load(), test=0.25)]
-    [300, 100]
+    >>> tuple(len(part) for part in split(pinwheel.load(), test=0.25))
+    (300, 100)
     """
     count = round(len(data) * test)
     if not 0 < count < len(data):

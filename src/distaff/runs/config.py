@@ -193,14 +193,13 @@ class RunConfig:
         kinds = {**PARTS, "model": model_config(parts["model"])}
         made_with = dict(m) if isinstance(m := sections.get("made_with"), Mapping) else {}
         made_by = made_with.get("distaff", __version__)
+        parts = in_todays_words(parts, made_by)
         if made_by == __version__:
             lacking = [
                 f"{n}.{f.name}" for n, kind in kinds.items() for f in fields(kind) if f.name not in parts[n]
             ]
             if lacking:
                 raise DistaffError(f"it lacks {', '.join(lacking)}")
-        else:
-            parts = in_todays_words(parts, made_by)
         read = {name: kind(**bind(kind, parts[name])) for name, kind in kinds.items()}
         return cls(**read, made_with=made_with)
 
@@ -220,7 +219,8 @@ class RunConfig:
 
     def differences(self, other: "RunConfig") -> list[str]:
         """What another run has otherwise, in words; what either was made with does not count."""
-        mine, others = replace(self, recipe=self.recipe.with_defaults()).to_plain(), other.to_plain()
+        both = (replace(config, recipe=config.recipe.with_defaults()).to_plain() for config in (self, other))
+        mine, others = both
         return [d for name in PARTS for d in _differences(name, mine[name], others[name])]
 
 
