@@ -4,12 +4,7 @@ A metric is a dataclass of settings, named protocols, and a formula of codes, fa
 
     @dataclass(frozen=True)
     class Voting:
-        '''How votes are taken.
-
-Args:
-            votes: number of votes that make the classifier.
-            size: observations in a vote.
-        '''
+        '''How votes are taken; each field is described under Args.'''
 
         votes: Count
         size: Annotated[int, Ge(2)]
