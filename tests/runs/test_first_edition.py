@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from distaff.runs.request import folder_name
 from safetensors.torch import load_file
 
 import distaff
 from distaff import studies
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import open_data as load_data
-from distaff.runs.request import RunRequest
+from distaff.runs.request import RunRequest, folder_name
 
 FIRST = Path(__file__).parent.parent / "fixtures" / "first_edition"
 

@@ -27,6 +27,7 @@ from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.densities import Density, exact
 from distaff.objectives.evidence import iwae_bound
+from distaff.objectives.memory import PosteriorMemory
 from distaff.objectives.objective import Objective, Term
 from distaff.objectives.step import Step
 from distaff.objectives.terms import (
@@ -286,11 +287,14 @@ def _minibatch(model: VAE, batches: Batches, density: Density, samples: int) -> 
     size = len(batches.data)
     totals = dict.fromkeys((term.name for term in TERMS), 0.0)
     count = max(1, min(samples, size) // batches.size)
+    memory = PosteriorMemory(density.memory, model.latents).to(batches.device) if density.memory else None
     for i in range(count):
         images = partial(more_images, batches, i)
-        step = Step(model, model(batches(i)), i, size, density=density, images=images)
+        step = Step(model, model(batches(i)), i, size, density=density, images=images, memory=memory)
         for term in TERMS:
             totals[term.name] += float(term(step)) / count
+        if memory is not None:
+            memory.remember(step.output.posterior)
     return totals
 
 

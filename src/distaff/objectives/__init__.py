@@ -36,6 +36,7 @@ from distaff.objectives.densities import (
     chen_stratified,
     exact,
     independent_batch,
+    remembered,
     stratified,
     weighted,
 )
@@ -131,6 +132,7 @@ __all__ = [
     "posterior_log_det",
     "real_kl",
     "recipes",
+    "remembered",
     "sampled_kl",
     "squared_covariances",
     "stratified",

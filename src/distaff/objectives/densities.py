@@ -51,12 +51,14 @@ class Density:
         name: what it is called.
         weights: w (B, M) for a shape.
         source: whose posteriors the M are.
+        memory: how many posteriors of the steps before stand beside those of the batch.
         place: ``module:name`` of one from elsewhere.
     """
 
     name: str
     weights: Callable[[Shape], Tensor]
     source: Source = Source.BATCH
+    memory: int = 0
     place: str = ""
 
     def log_weights(self, shape: Shape, like: Tensor) -> Tensor:
@@ -115,6 +117,10 @@ batch = Density("batch", _plain)
 
 independent_batch = Density("independent_batch", _plain, Source.SECOND_BATCH)
 """FactorVAE App. D, Eq. 6: the mixture of a batch that z are independent of; its TC turns negative."""
+
+remembered = Density("remembered", _plain, memory=1024)
+"""The mixture of the batch and of the last 1,024 posteriors of the steps before, 1/M each: of use while z
+tells up to about log 1,024 = 7 nats of x, where a batch alone has long ceased to be."""
 
 exact = Density("exact", _plain, Source.DATA_SET)
 """q(z) itself: the whole data set is encoded, with gradient, at every step; for small data sets."""

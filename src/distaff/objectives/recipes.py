@@ -1,5 +1,6 @@
 """One function per paper: from its letters to an objective. ``distaff train NAME`` finds them by name."""
 
+from dataclasses import replace
 from typing import Literal
 
 from distaff.foundation.errors import unknown
@@ -9,7 +10,7 @@ from distaff.objectives.critics import (
     density_ratio_prior,
     density_ratio_tc,
 )
-from distaff.objectives.densities import Density, batch, stratified
+from distaff.objectives.densities import Density, batch, remembered, stratified
 from distaff.objectives.divergences import Divergence, mmd, mmd_joint
 from distaff.objectives.evidence import Evidence, log_evidence
 from distaff.objectives.games import JENSEN_SHANNON, WASSERSTEIN, DiscriminatorSettings, Game
@@ -80,7 +81,11 @@ def annealed_vae(gamma: Weight = 1000.0, capacity: Weight = Linear(0.0, 25.0, 10
 
 
 def factor_vae(
-    gamma: Weight = 35.0, critic: CriticSettings = CriticSettings(), beta: Weight = 1.0
+    gamma: Weight = 35.0,
+    critic: CriticSettings = CriticSettings(),
+    beta: Weight = 1.0,
+    early: Weight = 0.0,
+    density: Density = remembered,
 ) -> Objective:
     """FactorVAE (Kim & Mnih 2018, Eq. 2): the VAE with its total correlation penalised by density ratio.
 
@@ -94,8 +99,15 @@ def factor_vae(
         critic: the critic that estimates it, and its optimiser.
         beta: weight of the KL, 1 in Eq. 2; a schedule that ends there, such as exponential:60:1:4000, opens a
             tight bottleneck slowly, so that factors take a latent each, one after another.
+        early: weight of the same total correlation from a mixture of posteriors, 0 in Eq. 2. The critic
+            learns late, and what is tangled by then stays so; the mixture is of use from the first step until
+            the bottleneck opens.
+        density: how that mixture is made.
     """
-    return nll + beta * kl + gamma * density_ratio_tc(critic)
+    objective = nll + beta * kl + gamma * density_ratio_tc(critic)
+    if early == 0:
+        return objective
+    return (objective + early * replace(total_correlation, name="early_tc")).using(density)
 
 
 def factor_vae_prior(gamma: Weight = 35.0, critic: CriticSettings = CriticSettings()) -> Objective:

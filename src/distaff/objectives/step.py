@@ -12,6 +12,7 @@ from distaff.models.posteriors import Posterior
 from distaff.models.precision import single
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, Shape, Source, stratified
+from distaff.objectives.memory import PosteriorMemory
 
 
 def alone(x: Tensor) -> Tensor:
@@ -50,6 +51,7 @@ class Step:
         density: how q(z) is estimated.
         processes: whoever else has a share of the batch.
         images: gives observations beyond the batch, for densities that ask for them.
+        memory: the posteriors of the steps before, for densities that remember.
     """
 
     model: VAE
@@ -60,6 +62,7 @@ class Step:
     density: Density = stratified
     processes: Processes = Processes()
     images: Callable[[Source], Tensor] = no_more_images
+    memory: PosteriorMemory | None = None
 
     @property
     def z(self) -> Tensor:
@@ -150,7 +153,8 @@ class Step:
     def posteriors(self) -> Posterior:
         """The M posteriors that stand for q(z), those of all processes."""
         if self.density.source is Source.BATCH:
-            return self.output.posterior.map(self.processes.gather)
+            own = self.output.posterior.map(self.processes.gather)
+            return own if self.memory is None else self.memory.beside(own, self.index * len(own.mode()))
         others = self.model.encode(self.images(self.density.source))
         return others if self.density.source is Source.DATA_SET else others.map(self.processes.gather)
 

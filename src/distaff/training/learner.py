@@ -14,6 +14,7 @@ from distaff.models.representation import Model
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.densities import Source
+from distaff.objectives.memory import PosteriorMemory
 from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import weight_at
 from distaff.objectives.step import Processes, Step
@@ -60,11 +61,14 @@ class VAELearner:
         self.processes = Processes(fabric.global_rank, partial(gather, fabric))
         if fabric.world_size > 1:
             share_batch_norms(model, self.processes.gather)
+        memory = objective.density.memory
+        self.memory = fabric.to_device(PosteriorMemory(memory, model.latents)) if memory else None
         self.ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
         self.critics = {ratio.name: fabric.to_device(ratio.network(model.latents)) for ratio in self.ratios}
         self.modules: Mapping[str, nn.Module] = {
             "model": model,
             **({"average": course.average.module} if course.average else {}),
+            **({"memory": self.memory} if self.memory is not None else {}),
             **{f"critic.{name}": m for name, m in self.critics.items()},
         }
         self.optimisers: dict[str, Optimizer] = {"model": optimiser}
@@ -83,6 +87,8 @@ class VAELearner:
             values = self.objective(step := self._step(batches, index))
         descend(self.fabric, self.model, self.optimisers["model"], values["loss"], self.course.clip)
         self.course.end(self.model, index)
+        if self.memory is not None:
+            self.memory.remember(step.output.posterior.map(self.processes.gather))
         for ratio in self.ratios:
             values |= self._teach(ratio, step.z.detach(), batches(index, stream=1))
         return {name: value.detach() for name, value in (values | rate).items()}
@@ -97,6 +103,7 @@ class VAELearner:
             self.objective.density,
             self.processes,
             partial(more_images, batches, index),
+            self.memory,
         )
 
     def _teach(self, ratio: DensityRatio, z: Tensor, second_batch: Tensor) -> dict[str, Tensor]:
