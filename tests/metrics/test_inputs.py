@@ -69,6 +69,8 @@ TEXTS = ["10", "2", "33", "2", "10", "1"]
         pd.DataFrame({"size": TEXTS}, dtype="string"),
         {"size": TEXTS},
         [10, "2", 33, 2, "10", 1],
+        pd.Series(TEXTS, dtype="category"),
+        pd.Series(pd.Categorical([10, 2, 33, 2, 10, 1], categories=[33, 10, 2, 1])),
     ],
 )
 def test_strings_of_numbers_are_classes_in_the_order_of_the_numbers(given):
@@ -76,6 +78,16 @@ def test_strings_of_numbers_are_classes_in_the_order_of_the_numbers(given):
     assert factors.indices[:, 0].tolist() == [2, 1, 3, 1, 2, 0]
     assert factors.values[:, 0].tolist() == [10, 2, 33, 2, 10, 1]
     assert factors.notes == ()
+
+
+def test_categories_keep_an_order_of_their_own_and_are_classes_unless_said_to_be_real():
+    sizes = pd.Series(pd.Categorical(["10", None, "2", "10"], categories=["10", "2"], ordered=True))
+    assert as_factors(sizes).indices[:, 0].tolist() == [0, -1, 1, 0]
+    assert as_factors(sizes.cat.as_unordered()).indices[:, 0].tolist() == [1, -1, 0, 1]
+    angles = pd.Series([0.5, 0.25, 1.5], dtype="category")
+    assert (as_factors(angles).sizes, as_factors(angles).notes) == ((3,), ())
+    assert as_factors(angles, real=True).sizes == (0,)
+    assert as_factors(angles, real=True).values[:, 0].tolist() == [0.5, 0.25, 1.5]
 
 
 def test_strings_that_are_not_all_numbers_or_write_one_number_twice_are_texts():

@@ -70,9 +70,12 @@ def join_columns(parts: list["pd.Series[Any]"]) -> "pd.Series[Any]":
 
 def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) -> Column:
     """Values and classes of one column of any type; ``real`` says which it is, ``None`` leaves it open."""
-    if isinstance(series.dtype, pd.CategoricalDtype) and not real:
-        codes = series.cat.remove_unused_categories().cat.codes.to_numpy().astype(np.int64)
-        return numbered(np.where(codes < 0, np.nan, codes), codes)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        if not real and (series.cat.ordered or _numbers(series.cat.categories.to_series()) is None):
+            codes = series.cat.remove_unused_categories().cat.codes.to_numpy().astype(np.int64)
+            return numbered(np.where(codes < 0, np.nan, codes), codes)
+        # Categories without an order of their own that are numbers have theirs: pandas sorts "10" before "2".
+        series, real = series.astype(object), bool(real)
     present = series.notna().to_numpy(bool)
     given = series[present]
     numbers = _numbers(given)
