@@ -62,7 +62,7 @@ class VAELearner:
         if fabric.world_size > 1:
             share_batch_norms(model, self.processes.gather)
         memory = objective.density.memory
-        self.memory = fabric.to_device(PosteriorMemory(memory, model.latents)) if memory else None
+        self.memory = PosteriorMemory(memory, model.latents).to(fabric.device) if memory else None
         self.ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
         self.critics = {ratio.name: fabric.to_device(ratio.network(model.latents)) for ratio in self.ratios}
         self.modules: Mapping[str, nn.Module] = {
