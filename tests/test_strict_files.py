@@ -105,7 +105,7 @@ def test_every_command_writes_numbers_that_any_reader_can_read(tmp_path, monkeyp
     Path("study.yaml").write_text(STUDY.format(data=tmp_path / "data.npz"))
     run("study", "run", "study.yaml", "--out", "study")
     run("study", "report", "study")
-    for listing in (["recipes"], ["metrics"], ["data", "list"]):
+    for listing in (["recipes"], ["presets"], ["metrics"], ["data", "list"]):
         run(*listing)
     assert cli.COMMANDS.keys() == SEEN, "a command is not tried here"
     found = check_folder(tmp_path)

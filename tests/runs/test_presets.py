@@ -120,7 +120,9 @@ def test_quick_ends_at_the_papers_objective():
     """Eq. 2 of Kim & Mnih 2018: whatever the way, at the last step the KL weighs 1 and γ is constant."""
     settings = find_preset("quick").settings("factor_vae", "dsprites")
     last = int(settings["steps"])
-    beta, gamma = (Schedule.parse(str(settings[name])) for name in ("beta", "gamma"))
+    names = ("bottleneck", "early", "gamma")
+    bottleneck, early, gamma = (Schedule.parse(str(settings[name])) for name in names)
     at = lambda weight, step: weight(step) if isinstance(weight, Schedule) else weight  # noqa: E731
-    assert at(beta, last) == 1
+    assert at(bottleneck, last) == 1
+    assert at(early, last) == 0
     assert at(gamma, last) == at(gamma, last - 1) > 0

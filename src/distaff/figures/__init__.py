@@ -87,7 +87,8 @@ def __getattr__(name: str) -> Callable[..., Figure]:
 
 
 def _found() -> dict[str, Callable[..., Figure]]:
-    files = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    modules = [module.name for module in iter_modules(__path__) if module.name != "style"]
+    files = [import_module(f"{__name__}.{name}") for name in modules]
     found: dict[str, Callable[..., Figure]] = {
         name: function
         for file in files

@@ -83,7 +83,7 @@ def annealed_vae(gamma: Weight = 1000.0, capacity: Weight = Linear(0.0, 25.0, 10
 def factor_vae(
     gamma: Weight = 35.0,
     critic: CriticSettings = CriticSettings(),
-    beta: Weight = 1.0,
+    bottleneck: Weight = 1.0,
     early: Weight = 0.0,
     density: Density = remembered,
 ) -> Objective:
@@ -97,14 +97,14 @@ def factor_vae(
     Args:
         gamma: weight of the total correlation; 0 is the VAE.
         critic: the critic that estimates it, and its optimiser.
-        beta: weight of the KL, 1 in Eq. 2; a schedule that ends there, such as exponential:60:1:4000, opens a
-            tight bottleneck slowly, so that factors take a latent each, one after another.
+        bottleneck: weight of the KL, 1 in Eq. 2; a schedule that ends there, such as exponential:60:1:4000,
+            opens a tight bottleneck slowly, so that factors take a latent each, one after another.
         early: weight of the same total correlation from a mixture of posteriors, 0 in Eq. 2. The critic
             learns late, and what is tangled by then stays so; the mixture is of use from the first step until
             the bottleneck opens.
         density: how that mixture is made.
     """
-    objective = nll + beta * kl + gamma * density_ratio_tc(critic)
+    objective = nll + bottleneck * kl + gamma * density_ratio_tc(critic)
     if early == 0:
         return objective
     return (objective + early * replace(total_correlation, name="early_tc")).using(density)
