@@ -102,10 +102,10 @@ def as_factors(
     """``Factors`` of an (N, K) array, tensor or list of rows, of a frame or of a dict of columns.
 
     Integers, strings, booleans and categories are classes, in the order of their values; strings that are
-    all numbers ("10", "2") are read as those, and ordered categories keep their order. Numbers with fractions are classes if there are at least ten
-    rows to each value (such as 40 angles over 20,000 rows); otherwise the factor is real-valued, which some
-    metrics take as it is and others refuse. Which of the two was taken is said in ``notes``, and so by every
-    score; ``real`` decides it instead. NaN or None is a missing label.
+    all numbers ("10", "2") are read as those, and ordered categories keep their order. Numbers with fractions
+    are classes if there are at least ten rows to each value (such as 40 angles over 20,000 rows); otherwise
+    the factor is real-valued, which some metrics take as it is and others refuse. Which of the two was taken
+    is said in ``notes``, and so by every score; ``real`` decides it instead. NaN or None is a missing label.
 
     Args:
         values: the labels.
