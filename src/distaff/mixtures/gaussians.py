@@ -31,7 +31,7 @@ COMPONENTS_PER_BOX = (768, 1536)
 """The least and the most; between them, as many as make 128 boxes."""
 COMPONENTS_PER_INTERVAL = (1024, 4096)
 """The same of a single dimension, where large boxes are narrow too."""
-SAMPLES_PER_BOX = 768
+SAMPLES_PER_BOX = 512
 
 NEGLIGIBLE = 11.0
 """Skipped terms add up to less than exp(−NEGLIGIBLE) of a sum."""
