@@ -13,7 +13,7 @@ from distaff.mixtures.pairs import LOG_2PI, Part, coefficients
 
 LOG_2 = math.log(2)
 
-ROUNDING = 2e-4
+ROUNDING = 1e-4
 """The most that rounding may do to the terms of a pair, in nats, in a box's precision. It is a bound: errors
 of log q(z) are several times smaller."""
 
@@ -90,7 +90,7 @@ class Box:
         if not self.direct:
             moved = moved * dims
             left = torch.cat([moved.square(), moved], 1).to(self.factor.dtype)
-            return torch.addmm(constants.to(self.factor.dtype), left, self.factor)
+            return torch.addmm(constants, left, self.factor)
         total = constants.expand(len(moved), -1).clone()
         means, quadratic = self.factor.chunk(2)
         for d in dims.nonzero()[:, 0].tolist():
