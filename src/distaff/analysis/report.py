@@ -59,14 +59,14 @@ def report_run(
 
 def _summary(config: RunConfig, folder: RunFolder, scores: Sequence[Score]) -> Facts:
     log = read_log(folder.log)
-    minutes = log[-1]["seconds"] / 60 if log else float("nan")
+    seconds = log[-1]["seconds"] if log else float("nan")
     weights = {k: v for k, v in config.recipe.arguments.items() if not isinstance(v, dict)}
     return Facts(
         {
             **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
             **weights,
             "steps": f"{trained_steps(folder):,} of {config.training.steps:,}",
-            "training": f"{minutes:.1f} min",
+            "training": f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min",
             "observations": f"{config.data.size:,}",
             "seed": config.training.seed,
         }
