@@ -6,10 +6,15 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test units test-slow lint format docs bench bench-peers clean
 
-.venv/ready: pyproject.toml constraints.txt
+# What distaff itself needs; tools for its development come with .venv/ready.
+.venv/demo-ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "distaff needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+.venv/ready: .venv/demo-ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
@@ -52,9 +57,9 @@ bench-peers:
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0 -e . pythae==0.1.2
 	.venv-peers/bin/python -m benchmarks.peers
 
-# Some seven minutes of training on two cores; Ctrl-C keeps the run, the same command goes on with it.
-demo: .venv/ready
-	$(BIN)/distaff train factor_vae --data dsprites --gamma 15 --critic.hidden 500 --critic.layers 4 --critic.learning-rate 1e-3 --learning-rate 5e-4 --steps 4000 --seed 0 --out runs/demo
+# Ctrl-C keeps the run, and the same command resumes it.
+demo: .venv/demo-ready
+	$(BIN)/distaff train factor_vae --preset quick --data dsprites --seed 0 --out runs/demo
 	$(BIN)/distaff evaluate runs/demo
 	$(BIN)/distaff report runs/demo
 

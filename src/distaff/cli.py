@@ -48,7 +48,7 @@ def resume(arguments: Sequence[str]) -> None:
 
 
 def evaluate(arguments: Sequence[str]) -> None:
-    """Score a run over its whole data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
+    """Score a run on a sample of its data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
     from distaff.analysis.evaluate import evaluate_run
 
     evaluation = evaluate_run(**_flags("evaluate", arguments, evaluate_run))

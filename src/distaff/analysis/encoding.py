@@ -1,8 +1,7 @@
-"""One pass of a model over a data set: codes, and for a VAE the two halves of the ELBO; kept in the run."""
+"""One pass of a model over a data set or a sample of it: codes, and the ELBO's halves; kept in the run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,6 +10,9 @@ from safetensors.numpy import save_file
 
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
+from distaff.data.images import IntArray
+from distaff.data.splits import some_rows
+from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file
 from distaff.foundation.progress import Progress
 from distaff.models.coding import code_tensors, codes_from, joined
@@ -20,17 +22,23 @@ from distaff.runs.checkpoints import find
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.load import load
 
+SAMPLE = 100_000
+"""Observations that a run is scored on by default."""
+KEPT_SAMPLE = ("observations", "seed")
+"""What the file of codes says of a sample; a file of the whole data set says neither."""
+
 
 @dataclass(frozen=True)
 class Encoded:
     """One pass over a data set: its codes, and for a VAE the two halves of the ELBO per observation.
 
     Args:
-        codes: q(z|x) of all N observations.
+        codes: q(z|x) of N observations.
         nll: (N,) −log p(x|z) at one sample of q(z|x).
         kl: (N,) KL(q(z|x) ‖ p(z)).
         kl_dims: (N, latents) KL(q(z_d|x) ‖ p(z_d)) of each latent, in the order of ``codes.names``.
         deviations: (D,) of the real latents' usual priors; 1 by default.
+        rows: (N,) which observations of the data set these are, if they are a sample; None if they are all.
     """
 
     codes: Codes
@@ -38,6 +46,13 @@ class Encoded:
     kl: FloatArray | None = None
     kl_dims: FloatArray | None = None
     deviations: tuple[float, ...] = ()
+    rows: IntArray | None = None
+
+    @property
+    def typical(self) -> int:
+        """The number, in the data set, of the observation that is typical: see ``typical``."""
+        place = typical(self.codes)
+        return place if self.rows is None else int(self.rows[place])
 
     @property
     def kl_per_latent(self) -> FloatArray | None:
@@ -55,23 +70,89 @@ class Encoded:
         )
 
 
-def encode_run(folder: RunFolder, data: Dataset, progress: bool = True) -> Encoded:
-    """Encode a run's data set, or read what an earlier call left for the same checkpoint."""
-    known = already_encoded(folder, data.fingerprint)
+def typical(codes: Codes) -> int:
+    """The row whose means are nearest to the mean of all rows, each latent in its own standard deviations.
+
+    >>> typical(Codes(np.array([[-9.0], [0.5], [9.0]])))
+    1
+    """
+    means = codes.means.astype(np.float64)
+    spread = means.std(0)
+    varied = spread > 0
+    if not varied.any():
+        return len(codes) // 2
+    distances = (means[:, varied] - means[:, varied].mean(0)) / spread[varied]
+    return int(np.square(distances).sum(1).argmin())
+
+
+def sample_size(observations: int | str) -> int | None:
+    """How many observations to encode, as a flag says it: 2 or more, or None for ``all``."""
+    if observations == "all":
+        return None
+    try:
+        count = int(observations)
+    except ValueError:
+        count = 0
+    if count < 2:
+        raise DistaffError(f"observations are how many to score, 2 or more, or all, not {observations!r}.")
+    return count
+
+
+def encode_run(
+    folder: RunFolder, data: Dataset, progress: bool = True, observations: int | None = None, seed: int = 0
+) -> Encoded:
+    """Encode a run's data set or a sample of it, or read what an earlier call left of the same.
+
+    Args:
+        folder: the run.
+        data: its whole data set.
+        progress: show a progress bar.
+        observations: how many to choose at random, as ``distaff.data.some_rows`` does; all of them if None
+            or if there are no more.
+        seed: of that choice.
+    """
+    sampled = observations is not None and observations < len(data)
+    sample = {"observations": str(observations), "seed": str(seed)} if sampled else {}
+    known = already_encoded(folder, data.fingerprint, sample)
     if known is not None:
         return known
     model = load(folder.path)
-    arrays = _arrays(model, data, progress)
+    rows = _rows(len(data), sample)
+    arrays = _arrays(model, data if rows is None else data.subset(rows), progress)
     with atomic_file(folder.codes) as temporary:
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        save_file(contiguous, temporary, _key(folder, data.fingerprint))
-    return _encoded(arrays, model.model.latents)
+        save_file(contiguous, temporary, {**_key(folder, data.fingerprint), **sample})
+    return _encoded(arrays, model.model.latents, rows)
 
 
-def already_encoded(folder: RunFolder, fingerprint: str) -> Encoded | None:
-    """What an earlier call left for the same checkpoint and the data of this fingerprint, if anything."""
-    arrays = _read_cache(folder.codes, _key(folder, fingerprint))
-    return None if arrays is None else _encoded(arrays, folder.read().model.latents)
+def any_codes(folder: RunFolder, data: Dataset, progress: bool = True) -> Encoded:
+    """What is kept of a run's checkpoint, whichever sample it is; a sample of the usual size otherwise."""
+    known = already_encoded(folder, data.fingerprint)
+    return encode_run(folder, data, progress, SAMPLE) if known is None else known
+
+
+def already_encoded(
+    folder: RunFolder, fingerprint: str, sample: Mapping[str, str] | None = None
+) -> Encoded | None:
+    """What an earlier call left for the same checkpoint, if anything.
+
+    Args:
+        folder: the run.
+        fingerprint: of its whole data set.
+        sample: the ``observations`` and ``seed`` that are wanted; empty for the whole set, None for any.
+    """
+    try:
+        with safe_open(folder.codes, "numpy") as file:
+            metadata = file.metadata() or {}
+            kept = {name: metadata[name] for name in KEPT_SAMPLE if name in metadata}
+            if metadata != {**_key(folder, fingerprint), **kept} or sample not in (None, kept):
+                return None
+            names = file.keys()
+            arrays = {name: file.get_tensor(name) for name in names}
+    except (FileNotFoundError, SafetensorError):
+        return None
+    config = folder.read()
+    return _encoded(arrays, config.model.latents, _rows(config.data.size, kept))
 
 
 def encode(model: Representation, data: Dataset, progress: bool = True) -> Encoded:
@@ -85,9 +166,13 @@ def _arrays(model: Representation, data: Dataset, progress: bool) -> dict[str, F
         return joined(_pass(model, data), len(data), lambda done: bar.update({"step": done}))
 
 
-def _encoded(arrays: Mapping[str, FloatArray], latents: LatentSpace) -> Encoded:
+def _rows(size: int, sample: Mapping[str, str]) -> IntArray | None:
+    return some_rows(size, int(sample["observations"]), int(sample["seed"])) if sample else None
+
+
+def _encoded(arrays: Mapping[str, FloatArray], latents: LatentSpace, rows: IntArray | None = None) -> Encoded:
     nll, kl, kl_dims = (arrays.get(name) for name in ("nll", "kl", "kl_dims"))
-    return Encoded(codes_from(arrays), nll, kl, kl_dims, latents.deviations)
+    return Encoded(codes_from(arrays), nll, kl, kl_dims, latents.deviations, rows)
 
 
 def _key(folder: RunFolder, fingerprint: str) -> dict[str, str]:
@@ -97,16 +182,6 @@ def _key(folder: RunFolder, fingerprint: str) -> dict[str, str]:
 def trained_steps(folder: RunFolder) -> int:
     """The step of the run's newest good checkpoint."""
     return find(folder.checkpoints, warn)[1].step
-
-
-def _read_cache(path: Path, key: Mapping[str, str]) -> dict[str, FloatArray] | None:
-    """The arrays that an earlier call left for the same key; None if there are none, or they are damaged."""
-    try:
-        with safe_open(path, "numpy") as file:
-            names = file.keys()
-            return {name: file.get_tensor(name) for name in names} if file.metadata() == key else None
-    except (FileNotFoundError, SafetensorError):
-        return None
 
 
 @torch.inference_mode()

@@ -8,10 +8,9 @@ import torch
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.encoding import Encoded, encode_run, trained_steps
+from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
 from distaff.analysis.evaluate import evaluate_encoded
-from distaff.analysis.traversals import drawable, traversals
-from distaff.codes import FloatArray
+from distaff.analysis.traversals import drawable, random_images, traversals
 from distaff.data.dataset import Dataset
 from distaff.figures.html import Block, Code, Facts, Picture, Table, Text, page
 from distaff.foundation.files import write_text
@@ -23,24 +22,32 @@ from distaff.runs.latent_names import read_names, titled
 from distaff.runs.load import load, open_data
 
 
-def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool = True) -> Path:
+def report_run(
+    run: str | Path,
+    *,
+    observations: int | str = SAMPLE,
+    out: str | Path | None = None,
+    progress: bool = True,
+) -> Path:
     """Write a page about a run: its scores, traversals, reconstructions, curves and settings.
 
     Args:
         run: the run folder.
+        observations: how many to score, chosen at random, or all; a smaller data set is scored whole.
         out: the page; by default report.html in the run folder.
         progress: show a progress bar while the data set is encoded.
     """
     folder = RunFolder(Path(run))
     config = folder.read()
+    count = sample_size(observations)
     data = open_data(folder)
-    encoded = encode_run(folder, data, progress)
+    encoded = encode_run(folder, data, progress, count)
     scores = evaluate_encoded(encoded, data).scores
     model = load(folder.path)
     blocks = [
         _summary(config, folder, scores),
         *_pictures(folder, model, data, encoded),
-        _scores(scores, read_names(folder)),
+        _scores(scores, encoded, config, read_names(folder)),
         Text(str(config.recipe.goal()), title="What was minimised"),
         Code(config.to_yaml(), title="Settings (run.yaml)", folded=True),
         Code(_commands(folder), title="Look closer"),
@@ -52,14 +59,14 @@ def report_run(run: str | Path, *, out: str | Path | None = None, progress: bool
 
 def _summary(config: RunConfig, folder: RunFolder, scores: Sequence[Score]) -> Facts:
     log = read_log(folder.log)
-    minutes = log[-1]["seconds"] / 60 if log else float("nan")
+    seconds = log[-1]["seconds"] if log else float("nan")
     weights = {k: v for k, v in config.recipe.arguments.items() if not isinstance(v, dict)}
     return Facts(
         {
             **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
             **weights,
             "steps": f"{trained_steps(folder):,} of {config.training.steps:,}",
-            "training": f"{minutes:.1f} min",
+            "training": f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min",
             "observations": f"{config.data.size:,}",
             "seed": config.training.seed,
         }
@@ -68,7 +75,7 @@ def _summary(config: RunConfig, folder: RunFolder, scores: Sequence[Score]) -> F
 
 def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
     kl, given = encoded.kl_per_latent, read_names(folder)
-    drawings = _images(model, data, kl, given) if len(data.shape) == 3 else {}
+    drawings = _images(model, data, encoded, given) if len(data.shape) == 3 else {}
     if kl is not None and np.isfinite(kl).all():  # a deterministic latent's is infinite
         bars = figures.kl_bars(kl, titled(model.names, given))
         drawings["kl"] = (bars, "KL of each latent: near 0 is unused")
@@ -87,16 +94,18 @@ def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: 
 
 
 def _images(
-    model: Representation, data: Dataset, kl: FloatArray | None, names: Mapping[str, str]
+    model: Representation, data: Dataset, encoded: Encoded, names: Mapping[str, str]
 ) -> dict[str, tuple[Figure, str]]:
-    rows = np.linspace(0, len(data) - 1, 10).astype(np.int64)
-    originals = data.images[rows].numpy()
+    kl, originals = encoded.kl_per_latent, random_images(data, 10)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         drawn = drawable(model.model.draw(20).cpu().numpy())
     order = "" if kl is None else ", sorted by KL to the prior"
     drawings = {
-        "traversals": (traversals(model, data, kl, names=names), f"Latent traversals{order}"),
+        "traversals": (
+            traversals(model, data, kl, encoded.typical, names=names),
+            f"Latent traversals{order}",
+        ),
         "reconstructions": (
             figures.reconstructions(originals, drawable(model.reconstruct(originals))),
             "Originals and their reconstructions",
@@ -110,12 +119,17 @@ def _images(
     return drawings
 
 
-def _scores(scores: Sequence[Score], names: Mapping[str, str]) -> Table:
+def _scores(scores: Sequence[Score], encoded: Encoded, config: RunConfig, names: Mapping[str, str]) -> Table:
     rows = [
         (score.name, score.value, score.direction, score.protocol, _breakdown(score, names))
         for score in scores
     ]
-    caption = "Over the whole data set." + "".join(f" {note}" for score in scores for note in score.notes)
+    whole = encoded.rows is None
+    scored = f"{len(encoded.codes):,} of the {config.data.size:,} observations, chosen at random"
+    errors = {score.name: score.details.get("standard_error") for score in scores}
+    sentences = ["Over the whole data set." if whole else f"Over {scored}."]
+    sentences += [f"Standard error of {name}: {error:.3g}." for name, error in errors.items() if error]
+    caption = " ".join([*sentences, *(note for score in scores for note in score.notes)])
     headers = ("score", "value", "better", "protocol", "by factor or latent")
     return Table(headers, rows, title="Scores", caption=caption)
 

@@ -7,9 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.encoding import encode_run
+from distaff.analysis.encoding import any_codes
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
+from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
 from distaff.runs.folder import RunFolder
@@ -25,15 +26,17 @@ def traverse_run(
     Args:
         run: the run folder.
         out: the picture, .png, .pdf or .svg; by default figures/traversals.png in the run folder.
-        index: the observation to start from; by default the middle of the data set.
+        index: the observation to start from; by default a typical one, whose code is near the mean of all.
         latents: how many rows, at most; by default all.
     """
     folder = RunFolder(Path(run))
     data = open_data(folder)
     model = load(folder.path)
     path = Path(out) if out is not None else folder.figures / "traversals.png"
-    kl = encode_run(folder, data).kl_per_latent
-    return figures.save(traversals(model, data, kl, index, latents, read_names(folder)), path)
+    encoded = any_codes(folder, data)
+    start = encoded.typical if index is None else index
+    figure = traversals(model, data, encoded.kl_per_latent, start, latents, read_names(folder))
+    return figures.save(figure, path)
 
 
 def traversals(
@@ -46,7 +49,8 @@ def traversals(
 ) -> Figure:
     """One row per latent, sorted by KL if there is one, with some originals and reconstructions on top.
 
-    ``names`` are those that people gave to latents. A discrete latent's row shows its classes, and
+    The rows start from the observation ``index``, by default the one in the middle. ``names`` are those that
+    people gave to latents. A discrete latent's row shows its classes, and
     what is left of it stays white.
     """
     if len(data.shape) != 3:
@@ -56,7 +60,7 @@ def traversals(
     variables = space.coded
     steps = max(9, *(variable.classes for variable in variables))
     values = np.linspace(-space.reach, space.reach, steps).tolist()
-    some = data.images[np.linspace(0, len(data) - 1, len(values)).astype(np.int64)].numpy()
+    some = random_images(data, len(values))
     titles = titled((variable.name for variable in variables), names or {})
     kinds = [f"{t} ({v.classes} classes)" if v.classes else t for t, v in zip(titles, variables, strict=True)]
     if kl is not None:
@@ -69,6 +73,11 @@ def traversals(
         sort_by=kl,
         top=top,
     )
+
+
+def random_images(data: Dataset, count: int) -> FloatArray:
+    """(count, *shape) random observations, always the same ones: evenly spaced rows of a grid look alike."""
+    return data.images[np.resize(some_rows(len(data), count), count)].numpy()
 
 
 def drawable(images: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from distaff.analysis.encoding import already_encoded, trained_steps
+from distaff.analysis.encoding import already_encoded, trained_steps, typical
 from distaff.analysis.evaluate import varied_factors
 from distaff.analysis.traversals import drawable
 from distaff.codes import Codes, FloatArray
@@ -102,10 +102,8 @@ class LoadedRun:
 
     @property
     def typical(self) -> int:
-        """The observation whose code lies nearest to the prior's centre: something to begin with."""
-        if self.rows is None:
-            return 0
-        return int(self.rows[np.square(self.codes.means).sum(axis=1).argmin()])
+        """The observation whose code lies nearest to the mean of the codes: something to begin with."""
+        return 0 if self.rows is None else int(self.rows[typical(self.codes)])
 
     @property
     def centre(self) -> list[float]:
@@ -193,4 +191,5 @@ def _codes(
     rng = np.random.default_rng(0)
     rows = np.arange(total) if total <= most else np.sort(rng.choice(total, most, replace=False))
     codes = model.encode(data.subset(rows).images) if known is None else known.codes[rows]
-    return (rows if here else None), codes
+    numbers = rows if known is None or known.rows is None else known.rows[rows]
+    return (numbers if here else None), codes

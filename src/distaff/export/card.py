@@ -39,7 +39,7 @@ def model_card(
         metadata=yaml_text(_metadata(config, scores)),
         objective=objective,
         picture=PICTURE if picture else None,
-        scores=scores,
+        scores=[{**score, "protocol": _protocol(score)} for score in scores],
         settings=yaml_text({key: plain[key] for key in ("recipe", "model", "training")}),
         step=step,
         things="images" if len(config.data.shape) == 3 else "vectors",
@@ -47,11 +47,17 @@ def model_card(
     )
 
 
+def _protocol(score: Mapping[str, Any]) -> str:
+    """How a score was measured, with the size of the sample where it was one."""
+    size = score.get("settings", {}).get("observations")
+    return str(score["protocol"]) if size is None else f"{score['protocol']}, {size:,} observations"
+
+
 def _metadata(config: RunConfig, scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     task = "image-feature-extraction" if len(config.data.shape) == 3 else "feature-extraction"
     name = config.data.name
     metrics = [
-        {"type": score["name"], "name": f"{score['name']} ({score['protocol']})", "value": score["value"]}
+        {"type": score["name"], "name": f"{score['name']} ({_protocol(score)})", "value": score["value"]}
         for score in scores
         if score["value"] is not None
     ]

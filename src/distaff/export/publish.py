@@ -1,6 +1,7 @@
 """A run as a folder in the Hugging Face layout: weights, config, a card with scores, a traversal picture."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.encoding import encode_run, trained_steps
+from distaff.analysis.encoding import SAMPLE, any_codes, encode_run, trained_steps
 from distaff.analysis.evaluate import evaluate_encoded
 from distaff.analysis.traversals import drawable, traversals
 from distaff.data.dataset import Dataset
@@ -63,12 +64,18 @@ def _data(folder: RunFolder) -> Dataset | None:
 def _scores(
     folder: RunFolder, data: Dataset | None, step: int, progress: bool
 ) -> Sequence[Mapping[str, Any]]:
-    """What ``distaff evaluate`` found of this checkpoint, or finds now."""
-    known = [e.content for e in Scores.read(folder.scores).at(step).of(Setup()) if not e.reason]
-    if known or data is None:
-        return known
-    found = evaluate_encoded(encode_run(folder, data, progress), data)
-    return [finite(score.to_dict()) for score in found.scores]
+    """What ``distaff evaluate`` found of this checkpoint, on most observations, or finds now."""
+    known = Scores.read(folder.scores).at(step)
+    samples = {e.setup.observations or inf for e in known.entries if e.setup == Setup(e.setup.observations)}
+    for size in sorted(samples, reverse=True):
+        entries = known.of(Setup(None if size == inf else int(size)))
+        found = [entry.content for entry in entries if not entry.reason]
+        if found:
+            return found
+    if data is None:
+        return []
+    evaluation = evaluate_encoded(encode_run(folder, data, progress, SAMPLE), data)
+    return [finite(score.to_dict()) for score in evaluation.scores]
 
 
 def _picture(
@@ -77,6 +84,7 @@ def _picture(
     if len(trained.shape) != 3:
         return None
     if data is not None:
-        return traversals(trained, data, encode_run(folder, data, progress).kl_per_latent)
+        encoded = any_codes(folder, data, progress)
+        return traversals(trained, data, encoded.kl_per_latent, encoded.typical)
     values = np.linspace(-2, 2, 9).tolist()
     return figures.traversals(drawable(trained.traverse(values=values)), trained.names)

@@ -168,10 +168,11 @@ def parse_flags(
                 value = read_value((defaults or {})[parameter.name], hints[parameter.name], parameter.name)
                 parameter = parameter.replace(default=value)
             hint: Any = _readable(hints[parameter.name])
+            as_text = hint is str
             hint = Annotated[hint, tyro.conf.arg(help=helps.get(parameter.name, ""))]
             if parameter.default is inspect.Parameter.empty:
                 hint = Annotated[hint, tyro.conf.Positional]
-            if hasattr(parameter.default, "parse"):
+            if hasattr(parameter.default, "parse") or (as_text and isinstance(parameter.default, int)):
                 parameter = parameter.replace(default=str(parameter.default))
             parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
 

@@ -19,11 +19,13 @@ class Score:
         value: the number.
         protocol: the named preset it follows, such as ``"kim18"``.
         direction: whether higher or lower is better.
-        settings: every value the protocol fixed or the caller overrode.
+        settings: every value the protocol fixed or the caller overrode; ``observations``, if a sample of that
+            many was scored.
         per_factor: the breakdown over factors, by factor name, where there is one.
         per_latent: the breakdown over latents, by latent name, where there is one.
         interval: a (low, high) 95% interval, if asked for: see ``distaff.metrics.intervals``.
-        details: what else a reader may want: the MI matrix, active latents, counts of votes.
+        details: what else a reader may want: the MI matrix, active latents, counts of votes,
+            the ``standard_error`` of a mean over a sample.
         notes: sentences about what was dropped, pruned or out of range.
         metric: what ``evaluate`` was asked for, such as ``dci`` or ``mig:chen18``; some metrics have several
             scores.
@@ -46,7 +48,12 @@ class Score:
 
     def __repr__(self) -> str:
         interval = "" if self.interval is None else f" [{self.interval[0]:.4f}, {self.interval[1]:.4f}]"
-        lines = [f"{self.name} {self.value:.4f}{interval}  ({self.protocol}, {self.direction} is better)"]
+        error = f" ± {self.details['standard_error']:.4f}" if "standard_error" in self.details else ""
+        sample = (
+            f", {self.settings['observations']:,} observations" if "observations" in self.settings else ""
+        )
+        about = f"{self.protocol}{sample}, {self.direction} is better"
+        lines = [f"{self.name} {self.value:.4f}{error}{interval}  ({about})"]
         breakdowns = [parts for parts in (self.per_factor, self.per_latent) if parts]
         lines += [
             "  " + "  ".join(f"{name} {value:.4f}" for name, value in parts.items()) for parts in breakdowns

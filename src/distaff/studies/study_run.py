@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
-from distaff.analysis.encoding import encode_run
+from distaff.analysis.encoding import Encoded, encode_run
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
@@ -141,12 +141,18 @@ class StudyRun:
         try:
             with safe_open(self.folder.codes, "numpy") as file:
                 names = file.keys()
-                of_last_step = (file.metadata() or {}).get("step") == str(self.steps)
-                if of_last_step and file.get_slice("means").get_shape()[0] == self._count:
+                key = file.metadata() or {}
+                ours = key.get("step") == str(self.steps) and key.get("seed", "0") == "0"
+                if ours and file.get_slice("means").get_shape()[0] == self._count:
                     return codes_from({name: file.get_tensor(name) for name in names})
         except (FileNotFoundError, SafetensorError):
             pass
-        return encode_run(self.folder, self.data, progress=False).codes
+        return self.encoded.codes
+
+    @property
+    def encoded(self) -> Encoded:
+        """``data`` through the model, as ``distaff evaluate --observations`` encodes it."""
+        return encode_run(self.folder, _whole(self.folder.read().data), False, self.observations)
 
     @property
     def data(self) -> Dataset:
@@ -229,7 +235,12 @@ def column_of(score: Score) -> str:
 
 @lru_cache(maxsize=2)
 def _open(data: DataConfig, observations: int | None) -> Dataset:
-    return some(data.reopen(), observations)
+    return some(_whole(data), observations)
+
+
+@lru_cache(maxsize=2)
+def _whole(data: DataConfig) -> Dataset:
+    return data.reopen()
 
 
 def _last_line(path: Path) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from distaff.analysis.encoding import Encoded, encode_run, trained_steps
-from distaff.analysis.evaluate import elbo, varied_factors
+from distaff.analysis.encoding import Encoded, trained_steps
+from distaff.analysis.evaluate import elbo, of_sample, varied_factors
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import bind, to_plain
 from distaff.foundation.errors import DistaffError
@@ -130,7 +130,7 @@ def score(run: StudyRun) -> None:
     known = Scores.read(run.folder.scores).at(trained_steps(run.folder))
     done = {entry.metric for entry in known.of(setup)}
     missing = [metric for metric in run.metrics if metric not in done]
-    encoded = encode_run(run.folder, run.data, progress=False)
+    encoded = run.encoded
     known = known.plus(elbo(encoded), setup)
     if missing:
         known = known.plus(_measured(encoded, run.data, missing), setup)
@@ -139,6 +139,8 @@ def score(run: StudyRun) -> None:
 
 def _measured(encoded: Encoded, data: Dataset, metrics: list[str]) -> Evaluation:
     try:
-        return evaluate_scores(encoded.standard_codes, varied_factors(data), metrics=metrics, strict=False)
+        factors = varied_factors(data)
+        found = evaluate_scores(encoded.standard_codes, factors, metrics=metrics, strict=False)
+        return of_sample(found, encoded)
     except DistaffError as reason:  # codes that are none at all
         return Evaluation((), dict.fromkeys(metrics, str(reason)))

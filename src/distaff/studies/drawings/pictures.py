@@ -7,7 +7,7 @@ import torch
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.encoding import encode_run
+from distaff.analysis.encoding import typical
 from distaff.analysis.traversals import drawable
 from distaff.analysis.traversals import traversals as traversals_of
 from distaff.figures.traversal import ranked
@@ -40,14 +40,18 @@ def traversals(
         score: the run with its best value is drawn; the first seed's if none is given.
         where: settings that the runs must have.
         top: rows at most.
-        index: the observation to start from; the middle of the data by default.
+        index: the observation to start from; by default a typical one, whose code is near the mean of all.
     """
     return {
-        _titled(name, run, score): traversals_of(
-            run.model, run.data, encode_run(run.folder, run.data, progress=False).kl_per_latent, index, top
-        )
+        _titled(name, run, score): _traversals(run, index, top)
         for name, run in one_each(results, curve, score, where).items()
     }
+
+
+def _traversals(run: StudyRun, index: int | None, top: int | None) -> Figure:
+    encoded = run.encoded
+    start = typical(encoded.codes) if index is None else index
+    return traversals_of(run.model, run.data, encoded.kl_per_latent, start, top)
 
 
 def samples(
@@ -97,7 +101,7 @@ def _top_latents(run: StudyRun, factors: Sequence[str] | None, top: int) -> Figu
     model, data, codes = run.model, run.data, run.codes
     known = factors_of(run)
     information = np.asarray(rmig(codes, known).details["mutual_information"])
-    start = data.images[len(data) // 2].numpy()
+    start = data.images[typical(codes)].numpy()
     values = np.linspace(-model.model.latents.reach, model.model.latents.reach, 9).tolist()
     images, labels = {}, {}
     for factor in factors or known.names:
