@@ -239,6 +239,14 @@ def test_a_value_within_a_range(made):
     assert 0 < edge.probability < 1
 
 
+def test_a_difference_within_a_range(made):
+    """That two groups are alike is a claim too: the interval of their difference lies in the range."""
+    alike = {**HIGHER, "range": [-0.1, 0.1]}
+    assert made.verdict({"within": alike}, lifted(0.0)).text == "holds"
+    assert made.verdict({"within": alike}, lifted(1.0)).text == "does not hold"
+    assert made.verdict({"within": alike}, lifted(0.0, scale=1.0)).outcome == "undecided"
+
+
 def test_a_rank_correlation(made):
     def numbers(settings, name):
         common = noise(settings)
@@ -296,6 +304,8 @@ def test_intervals_of_differences_cover_paired_and_not():
         ({"says": "", "higher": HIGHER}, "a claim is a mapping that says what is claimed"),
         ({"higher": [1]}, "higher is a mapping"),
         ({"higher": {**HIGHER, "off": {}}}, "unknown key of higher 'off': did you mean 'of'"),
+        ({"higher": {**HIGHER, "range": [0, 1]}}, "unknown key of higher 'range'"),
+        ({"within": HIGHER}, "within needs the key 'range'"),
         ({"higher": {"metric": "mig", "of": {}}}, "higher needs the key 'than'"),
         ({"higher": {**HIGHER, "metric": "migg"}}, "unknown metric 'migg': did you mean 'mig'"),
         ({"higher": {**HIGHER, "metric": "sap"}}, "unknown metric 'sap'"),
@@ -310,7 +320,7 @@ def test_intervals_of_differences_cover_paired_and_not():
         ({"trend": {"metric": "mig", "over": "beta", "direction": "up"}}, "direction must be"),
         ({"trend": {"metric": "mig", "over": "recipe", "direction": "rising"}}, "over several numbers"),
         ({"trend": {"metric": "mig", "over": "bta", "direction": "rising"}}, "unknown setting 'bta'"),
-        ({"within": {"metric": "mig", "range": [2, 1]}}, "range is two numbers"),
+        ({"within": {"metric": "mig", "range": [2, 1]}}, "a range is two numbers"),
         ({"within": {"metric": "mig", "range": ["a", 1]}}, "range must be"),
         ({"correlation": {"metrics": ["mig", "kl"]}}, "at_least or at_most"),
         ({"higher": HIGHER, "published": "many"}, "published must be"),

@@ -1,10 +1,13 @@
 """``Claim``: what a paper says, in one of the forms that runs decide."""
 
+import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 Where = dict[str, Any]
 """Settings that runs have, each a value or a list of which any will do."""
+ABOVE, BELOW = (math.nextafter(0, 1), math.inf), (-math.inf, math.nextafter(0, -1))
+"""The effects that are higher, and lower, than none."""
 
 
 @dataclass(frozen=True)
@@ -23,21 +26,21 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One mean is higher, or lower, than another; ``at_equal`` compares at equal values of a third metric."""
+    """The difference of two means lies in a range; ``at_equal`` takes both at equal values of a third."""
 
-    direction: Literal["higher", "lower"]
     of: Quantity
     than: Quantity
+    range: tuple[float, float]
     at_equal: str | None = None
 
 
 @dataclass(frozen=True)
 class Trend:
-    """A quantity rises, or falls, with a setting."""
+    """The mean change of a quantity from one value of a setting to the next lies in a range."""
 
     quantity: Quantity
     over: str
-    direction: Literal["rising", "falling"]
+    range: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,7 @@ class Range:
     """A mean lies between two numbers."""
 
     quantity: Quantity
-    low: float
-    high: float
+    range: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,7 @@ class Correlation:
 
     first: Quantity
     second: Quantity
-    low: float
-    high: float
+    range: tuple[float, float]
 
 
 Form = Comparison | Trend | Range | Correlation

@@ -93,10 +93,11 @@ def _columns_of(metric: str) -> list[str]:
 
 
 def _factors(runs: Sequence[RunRequest]) -> list[str]:
-    """The factors of data sets that are known by name."""
+    """The factors of data sets that are known by name; none where a catalogue only counts them."""
     known = names()
     specs = {str(run.data.spec) for run in runs}
-    return list(dict.fromkeys(factor for spec in specs if spec in known for factor in about(spec).factors))
+    found = dict.fromkeys(factor for spec in specs if spec in known for factor in about(spec).factors)
+    return list(found) if all(factor.isidentifier() for factor in found) else []
 
 
 def _logged(runs: Sequence[RunRequest]) -> set[str]:

@@ -16,7 +16,18 @@ from typing import Any, Literal
 from distaff.foundation.binding import bind, read_value
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.runs.request import RunRequest
-from distaff.studies.claim_forms import Claim, Comparison, Correlation, Form, Quantity, Range, Trend, Where
+from distaff.studies.claim_forms import (
+    ABOVE,
+    BELOW,
+    Claim,
+    Comparison,
+    Correlation,
+    Form,
+    Quantity,
+    Range,
+    Trend,
+    Where,
+)
 from distaff.studies.claim_names import with_known_names
 
 KEYS = ("says", "published", "needs")
@@ -63,12 +74,11 @@ def _form(name: str, content: Any) -> Form:
     if not isinstance(content, Mapping):
         raise DistaffError(f"{name} is a mapping such as {{metric: mig, …}}, not {content!r}.")
     options = FORMS[name]
-    make = next((option for key, option in options.items() if key in content), None)
-    make = make or next(iter(options.values()))
+    make = next((option for key, option in options.items() if key in content), next(iter(options.values())))
     parameters = {
         "for" if key == "where" else key: parameter
         for key, parameter in inspect.signature(make).parameters.items()
-        if key != "direction" or name == "trend"
+        if key != "range" or name == "within"
     }
     for key in content:
         if key not in parameters:
@@ -77,54 +87,59 @@ def _form(name: str, content: Any) -> Form:
         if parameter.default is inspect.Parameter.empty and key not in content:
             raise DistaffError(f"{name} needs the key {key!r}.")
     given = {"where" if key == "for" else key: value for key, value in content.items()}
-    if "direction" not in given and name in ("higher", "lower"):
-        given["direction"] = name
-    made: Form = make(**bind(make, given))
+    made: Form = make(**bind(make, {**given, **RANGES.get(name, {})}))
     return made
 
 
 def _groups(
-    direction: Literal["higher", "lower"], metric: str, of: Where, than: Where, at_equal: str | None = None
+    metric: str, of: Where, than: Where, range: list[float], at_equal: str | None = None
 ) -> Comparison:
-    return Comparison(direction, Quantity(metric, of), Quantity(metric, than), at_equal)
+    return Comparison(Quantity(metric, of), Quantity(metric, than), _range(range), at_equal)
 
 
-def _columns(
-    direction: Literal["higher", "lower"], column: str, than: dict[str, str], where: Where = ALL_RUNS
-) -> Comparison:
+def _columns(column: str, than: dict[str, str], range: list[float], where: Where = ALL_RUNS) -> Comparison:
     if list(than) != ["column"]:
         raise DistaffError(f"a column is compared with another, as in than: {{column: kl}}, not {than!r}.")
-    return Comparison(direction, Quantity(column, where), Quantity(than["column"], where))
+    return Comparison(Quantity(column, where), Quantity(than["column"], where), _range(range))
 
 
 def _trend(metric: str, over: str, direction: Literal["rising", "falling"], where: Where = ALL_RUNS) -> Trend:
-    return Trend(Quantity(metric, where), over, direction)
+    return Trend(Quantity(metric, where), over, ABOVE if direction == "rising" else BELOW)
 
 
 def _within(metric: str, range: list[float], where: Where = ALL_RUNS) -> Range:
-    if len(range) != 2 or not range[0] <= range[1]:
-        raise DistaffError(f"range is two numbers, the lower first, not {range!r}.")
-    return Range(Quantity(metric, where), *range)
+    return Range(Quantity(metric, where), _range(range))
 
 
 def _correlation(
-    metrics: list[str], at_least: float | None = None, at_most: float | None = None, where: Where = ALL_RUNS
+    metrics: list[str],
+    at_least: float | None = None,
+    at_most: float | None = None,
+    where: Where = ALL_RUNS,
 ) -> Correlation:
     if len(metrics) != 2 or (at_least is None and at_most is None):
         raise DistaffError("a correlation is of two metrics, and at_least or at_most a number.")
     low = -math.inf if at_least is None else at_least
     high = math.inf if at_most is None else at_most
-    return Correlation(Quantity(metrics[0], where), Quantity(metrics[1], where), low, high)
+    return Correlation(Quantity(metrics[0], where), Quantity(metrics[1], where), _range([low, high]))
+
+
+def _range(ends: Sequence[float]) -> tuple[float, float]:
+    if len(ends) != 2 or not ends[0] <= ends[1]:
+        raise DistaffError(f"a range is two numbers, the lower first, not {list(ends)!r}.")
+    return ends[0], ends[1]
 
 
 FORMS: dict[str, dict[str, Callable[..., Form]]] = {
     "higher": {"metric": _groups, "column": _columns},
     "lower": {"metric": _groups, "column": _columns},
+    "within": {"of": _groups, "column": _columns, "metric": _within},
     "trend": {"metric": _trend},
-    "within": {"metric": _within},
     "correlation": {"metrics": _correlation},
 }
 """Each form's readers, by the key that tells them apart."""
+RANGES = {"higher": {"range": ABOVE}, "lower": {"range": BELOW}}
+"""Where the difference lies, for the forms that say it by their names."""
 
 
 def _listed(value: Any) -> Any:

@@ -27,8 +27,6 @@ from distaff.studies.study_run import StudyRun
 
 FEWEST = 3
 """Seeds below which nothing is decided."""
-ABOVE, BELOW = (math.nextafter(0, 1), math.inf), (-math.inf, math.nextafter(0, -1))
-"""The effects that are higher, and lower, than none."""
 FILE = "claims.json"
 
 Outcome = Literal["holds", "does not hold", "undecided", "not run"]
@@ -88,10 +86,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Finding:
-    """What runs show: the effect, where it should lie, and the numbers that it was made of."""
+    """What runs show: the effect, and the numbers that it was made of."""
 
     effect: Effect
-    claimed: tuple[float, float]
     ours: tuple[float, ...]
     note: str = ""
 
@@ -133,7 +130,7 @@ def _judge(claim: Claim, results: Results) -> Verdict:
         return Verdict(claim, "undecided", note=str(reason))
     if finding is None:
         return Verdict(claim, "not run", note=needed)
-    effect, (start, end) = finding.effect, finding.claimed
+    effect, (start, end) = finding.effect, claim.form.range
     low, high = effect.interval
     outcome: Outcome = "undecided"
     if effect.seeds >= FEWEST:
@@ -150,32 +147,29 @@ def _judge(claim: Claim, results: Results) -> Verdict:
 def _finding(claim: Claim, results: Results) -> _Finding | None:
     """What the runs of a claim show; None where one of its groups has none."""
     match claim.form:
-        case Comparison(direction, of, than, at_equal):
-            claimed = ABOVE if direction == "higher" else BELOW
-            if at_equal is not None:
-                return _at_equal(results, of, than, at_equal, claimed)
-            first, second = _means(results, of), _means(results, than)
-            if not first or not second:
+        case Comparison(of, than, _, None):
+            ours, theirs = _means(results, of), _means(results, than)
+            if not ours or not theirs:
                 return None
-            ours = (_mean(first), _mean(second))
-            return _Finding(difference_of(first, second), claimed, ours)
-        case Trend(quantity, over, direction):
-            return _trend(results, quantity, over, ABOVE if direction == "rising" else BELOW)
-        case Range(quantity, low, high):
+            return _Finding(difference_of(ours, theirs), (_mean(ours), _mean(theirs)))
+        case Comparison(of, than, _, str(at_equal)):
+            return _at_equal(results, of, than, at_equal)
+        case Trend(quantity, over):
+            return _trend(results, quantity, over)
+        case Range(quantity):
             values = _means(results, quantity)
-            return _Finding(mean_of(values), (low, high), (_mean(values),)) if values else None
-        case Correlation(first, second, low, high):
+            return _Finding(mean_of(values), (_mean(values),)) if values else None
+        case Correlation(first, second):
             points = _by_seed(results, first.where, [first.metric, second.metric])
             if not points:
                 return None
             effect = rank_correlation_of(points)
-            runs = sum(map(len, points.values()))
-            return _Finding(effect, (low, high), (effect.value,), f"over {runs} runs")
+            return _Finding(effect, (effect.value,), f"over {sum(map(len, points.values()))} runs")
+        case _:
+            raise TypeError(f"there is no such form of a claim: {claim.form!r}")
 
 
-def _at_equal(
-    results: Results, of: Quantity, than: Quantity, axis: str, claimed: tuple[float, float]
-) -> _Finding | None:
+def _at_equal(results: Results, of: Quantity, than: Quantity, axis: str) -> _Finding | None:
     """The gap between each seed's trade-offs, over the range of the axis that both of them cover."""
     first, second = (_by_seed(results, one.where, [axis, one.metric]) for one in (of, than))
     if not first or not second:
@@ -190,10 +184,10 @@ def _at_equal(
     note = f"at equal {name}" + (f"; {left_out} seeds have none in common" if left_out else "")
     ours = tuple(float(mean) for mean in np.mean(list(found.values()), axis=0))
     gaps = {seed: pair[0] - pair[1] for seed, pair in found.items()}
-    return _Finding(mean_of(gaps), claimed, ours, note)
+    return _Finding(mean_of(gaps), ours, note)
 
 
-def _trend(results: Results, quantity: Quantity, over: str, claimed: tuple[float, float]) -> _Finding | None:
+def _trend(results: Results, quantity: Quantity, over: str) -> _Finding | None:
     """Each seed's slope over the places of the setting's values in their order."""
     points = _by_seed(results, quantity.where, [over, quantity.metric], setting=over)
     if not points:
@@ -207,7 +201,7 @@ def _trend(results: Results, quantity: Quantity, over: str, claimed: tuple[float
     ends = tuple(float(everything[everything[:, 0] == end, 1].mean()) for end in (values[0], values[-1]))
     ranks = float(np.mean([spearman(part) for part in long.values()]))
     note = f"{over} {values[0]:g} to {values[-1]:g}; mean Spearman correlation within seeds {ranks:.2f}"
-    return _Finding(mean_of(slopes), claimed, ends, note)
+    return _Finding(mean_of(slopes), ends, note)
 
 
 def _means(results: Results, quantity: Quantity) -> dict[int, float]:
