@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -103,11 +102,11 @@ def judge(results: Results) -> list[Verdict]:
 
 
 def write_claims(results: Results) -> list[Verdict]:
-    """Judge the claims and write ``claims.json`` into the study's folder."""
-    verdicts = judge(results)
-    study = results.study
-    content = {"study": study.name, "scale": study.scale, "claims": [one.as_dict() for one in verdicts]}
-    write_json(Path(results.folder) / FILE, content)
+    """Judge the claims and write ``claims.json`` into the study's folder, if the study makes any."""
+    verdicts, study = judge(results), results.study
+    if verdicts:
+        content = {"study": study.name, "scale": study.scale, "claims": [one.as_dict() for one in verdicts]}
+        write_json(results.folder / FILE, content)
     return verdicts
 
 
