@@ -137,7 +137,7 @@ def data(arguments: Sequence[str]) -> None:
 
 
 def study(arguments: Sequence[str]) -> None:
-    """Many runs from one file: distaff study run FILE [--scale 0.05] [--ray], status, table, report."""
+    """Many runs from one file: distaff study run FILE [--scale 0.05]; status, table, claims, report."""
     from distaff.studies.console import main as console
 
     console(arguments, _say)

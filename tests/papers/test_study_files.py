@@ -83,6 +83,23 @@ def test_figures_ask_for_scores_that_the_study_measures(study):
         assert scores_in(drawing) <= columns, drawing.name
 
 
+def test_claims_say_where_the_paper_makes_them_and_which_data_are_lacking(study):
+    for claim in study.claims:
+        assert re.search(r"Fig\.|Table|§|App\.", claim.says), claim.says
+    lacking = {"celeba", "chairs3d", "faces3d"}
+    if study.runs and {run.data.spec for run in study.runs} <= lacking:
+        assert all(set(claim.needs) & lacking for claim in study.claims)
+
+
+def test_every_paper_makes_claims():
+    counts = {
+        paper: sum(len(Study.read(path).claims) for name, path in FILES.items() if name.startswith(paper))
+        for paper in ("kim18", "esmaeili18", "do20", "mathieu19")
+    }
+    assert all(count >= 10 for count in counts.values()), counts
+    assert sum(counts.values()) >= 90
+
+
 def test_scores_through_training_have_snapshots_to_be_read_from(study):
     for drawing in study.figures:
         quantities = drawing.arguments.get("quantities", ())

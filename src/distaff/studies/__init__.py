@@ -3,6 +3,7 @@
 - ``run``, ``status``, ``table``, ``write_report``: what ``distaff study`` does; ``Study`` is the file,
   ``Results`` its runs and their table, ``StudyRun`` one of them with its settings, scores, codes, data and
   model.
+- ``check_claims``: a ``Verdict`` on each claim that the file makes.
 - ``group_table``, ``metric_correlations``, ``udr_scores``, ``udr_agreement``: tables over runs.
 - ``drawings``: functions that a study file names under ``figures``; ``Results`` in, figures or tables out.
 - for drawings of one's own: runs by their settings (``chosen``, ``grouped``, ``one_each``, ``best_of``,
@@ -28,7 +29,7 @@ from distaff.foundation.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from distaff.studies import drawings
-    from distaff.studies.commands import run, status, table
+    from distaff.studies.commands import check_claims, run, status, table
     from distaff.studies.drawings.history import curves_figure, logged, measured, snapshot, snapshot_steps
     from distaff.studies.drawings.latent_codes import draws_of, posteriors_of
     from distaff.studies.drawings.runs import (
@@ -52,14 +53,17 @@ if TYPE_CHECKING:
     from distaff.studies.study_page import write_report
     from distaff.studies.study_run import StudyRun
     from distaff.studies.tables import group_table
+    from distaff.studies.verdicts import Verdict
 
 __all__ = [
     "Results",
     "Settings",
     "Study",
     "StudyRun",
+    "Verdict",
     "Where",
     "best_of",
+    "check_claims",
     "chosen",
     "curves_figure",
     "drawings",
@@ -98,8 +102,10 @@ __getattr__ = lazy_getattr(
         "Settings": "distaff.studies.drawings.runs",
         "Study": "distaff.studies.study",
         "StudyRun": "distaff.studies.study_run",
+        "Verdict": "distaff.studies.verdicts",
         "Where": "distaff.studies.drawings.runs",
         "best_of": "distaff.studies.drawings.runs",
+        "check_claims": "distaff.studies.commands",
         "chosen": "distaff.studies.drawings.runs",
         "curves_figure": "distaff.studies.drawings.history",
         "drawings": "distaff.studies.drawings",

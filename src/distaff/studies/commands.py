@@ -16,6 +16,7 @@ from distaff.studies.results import Results
 from distaff.studies.study import Study
 from distaff.studies.study_page import write_report
 from distaff.studies.tables import Interval, group_table
+from distaff.studies.verdicts import Verdict, write_claims
 
 
 def run(
@@ -99,6 +100,19 @@ def table(
     results = find(study, scale=scale, out=out)
     groups = None if group_by is None else group_by.split(",")
     return group_table(results, groups, None if metric is None else metric.split(","), interval)
+
+
+def check_claims(
+    study: str | Path, *, scale: float | None = None, out: str | Path | None = None
+) -> list[Verdict]:
+    """Whether what a study's paper claims holds by its runs; written to claims.json in the study's folder.
+
+    Args:
+        study: the study's folder, or its file.
+        scale: of a trial, where the file is given.
+        out: the study's folder, where the file is given and it is not the usual one.
+    """
+    return write_claims(find(study, scale=scale, out=out))
 
 
 def write_page(

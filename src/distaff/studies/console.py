@@ -18,6 +18,7 @@ HELP = """usage: distaff study COMMAND [flags]; distaff study COMMAND --help say
                 --workers 2 for two at once, --ray for Ray here, --ray ADDRESS for a cluster
   status STUDY  how far each run is
   table STUDY   scores by setting, with intervals: --group-by recipe,gamma --metric mig
+  claims STUDY  whether what the paper claims holds by the runs; writes claims.json
   report STUDY  write one HTML page
 
 STUDY is the study's folder (runs/NAME) or its file."""
@@ -29,11 +30,13 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
     if name in ("-h", "--help"):
         return print(HELP)
     from distaff.studies import commands
+    from distaff.studies.verdict_table import show_verdicts
 
     actions: dict[str, Callable[..., Any]] = {
         "run": commands.run,
         "status": commands.status,
         "table": commands.table,
+        "claims": commands.check_claims,
         "report": commands.write_page,
     }
     if name not in actions:
@@ -42,8 +45,12 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
     found = actions[name](**call)
     if name == "report":
         say(f"written: {found}")
+    elif name == "claims":
+        show_verdicts(found)
     elif name == "run":
-        _end(found, commands.find(call["file"], scale=call["scale"], out=call["out"]).folder, say)
+        place = {"scale": call["scale"], "out": call["out"]}
+        show_verdicts(commands.check_claims(call["file"], **place), stderr=True)
+        _end(found, commands.find(call["file"], **place).folder, say)
     else:
         print(found.to_string(index=False, na_rep="–", float_format="{:.4g}".format))
         for note in filter(None, [found.attrs.get("interval")]):

@@ -27,3 +27,17 @@ def _choices(value: Any) -> list[Any]:
             return list(combinations(value))
         case _:
             return [value]
+
+
+def has_settings(settings: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+    """Whether settings are as asked, by a value or by several of which any will do.
+
+    >>> has_settings({"recipe": "vae", "seed": 1}, {"recipe": "vae", "seed": [0, 1]})
+    True
+    """
+    return all(
+        settings.get(name) in wanted
+        if isinstance(wanted, list | tuple | set)
+        else settings.get(name) == wanted
+        for name, wanted in where.items()
+    )

@@ -11,6 +11,7 @@ import pandas as pd
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import atomic_file, write_text
 from distaff.runs.folder import RunFolder
+from distaff.studies.grid import has_settings
 from distaff.studies.study import Study
 from distaff.studies.study_run import StudyRun
 
@@ -73,12 +74,7 @@ class Results:
         for name in where:
             if name not in known:
                 raise unknown("setting", name, known)
-        return [
-            run
-            for run in self.all_runs
-            if run.state == "finished"
-            and all(_is_among(run.settings.get(name), wanted) for name, wanted in where.items())
-        ]
+        return [run for run in self.all_runs if has_settings(run.settings, where) and run.state == "finished"]
 
     def write(self) -> pd.DataFrame:
         """Write ``study.yaml`` and ``study.parquet`` from the run folders; the table."""
@@ -105,10 +101,6 @@ class Results:
             {name: math.nan if value is None else value for name, value in seconds.items()},
             {f"version.{name}": versions.get(name) for name in VERSIONS},
         )
-
-
-def _is_among(value: Any, wanted: Any) -> bool:
-    return value in wanted if isinstance(wanted, list | tuple | set) else bool(value == wanted)
 
 
 def _of_one_kind(column: pd.Series) -> pd.Series:

@@ -16,9 +16,11 @@ from distaff.foundation.files import yaml_text
 from distaff.metrics.evaluation import metric_label, selected
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS
+from distaff.studies.claim_forms import Claim
+from distaff.studies.claims import read_claims
 from distaff.studies.grid import combinations
 
-SCORING = ("observations", "metrics", "figures")
+SCORING = ("observations", "metrics", "figures", "claims")
 KEYS = ("name", "about", "data", "preset", "steps", "seeds", "scale", "common", "runs", *SCORING)
 SELECTIONS = ("default", "all")
 Drawn = Figure | pd.DataFrame | Mapping[str, Figure] | Mapping[str, Figure | pd.DataFrame]
@@ -72,6 +74,7 @@ class Study:
         scale: what the file's steps were multiplied by.
         source: the file's content.
         observations: how many, drawn at random, are scored and drawn once a run is trained; None is all.
+        claims: what its paper says that the runs should show.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Study:
     scale: float
     source: str
     observations: int | None = None
+    claims: tuple[Claim, ...] = ()
 
     @classmethod
     def read(cls, path: str | Path, scale: float | None = None, check_drawings: bool = True) -> "Study":
@@ -120,15 +124,17 @@ class Study:
         if check_drawings:
             for drawing in figures:
                 drawing.check()
+        runs, metrics = _runs(content, factor), _metrics(content.get("metrics"))
         return cls(
             name=_file_name(content.get("name", name)),
             about=str(content.get("about", "")).strip(),
-            runs=_runs(content, factor),
-            metrics=_metrics(content.get("metrics")),
+            runs=runs,
+            metrics=metrics,
             figures=figures,
             scale=factor,
             source=text,
             observations=_observations(content.get("observations")),
+            claims=tuple(read_claims(_list("claims", content.get("claims")), runs, metrics)),
         )
 
     @property

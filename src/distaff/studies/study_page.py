@@ -16,6 +16,8 @@ from distaff.studies.results import Results
 from distaff.studies.selection import FEWEST, METHODS, metric_correlations, udr_agreement, udr_scores
 from distaff.studies.study import Drawing, Drawn
 from distaff.studies.tables import INTERVALS, group_table, score_columns
+from distaff.studies.verdict_table import numbers_text
+from distaff.studies.verdicts import counts, judge
 
 RASTER = 4
 """Images in a figure from which it is smaller as a PNG."""
@@ -32,6 +34,7 @@ def write_report(results: Results, path: str | Path | None = None) -> Path:
         drawing.check()
     path = Path(path) if path is not None else results.folder / "report.html"
     blocks = [
+        *_claims(results),
         *_summary(results),
         *_groups(results),
         *(block for drawing in results.study.figures for block in _drawing(drawing, results)),
@@ -43,6 +46,29 @@ def write_report(results: Results, path: str | Path | None = None) -> Path:
     ]
     write_text(path, page(results.study.name, blocks))
     return path
+
+
+def _claims(results: Results) -> list[Block]:
+    """What the paper says, what our runs say, and the numbers of both."""
+    verdicts = judge(results)
+    if not verdicts:
+        return []
+    rows: list[list[Cell]] = [
+        [
+            one.claim.says,
+            one.text,
+            numbers_text(one.claim.published),
+            numbers_text(one.ours),
+            _interval({"mean": one.effect, "low": one.low, "high": one.high}),
+            one.probability,
+            one.seeds,
+            one.note,
+        ]
+        for one in verdicts
+    ]
+    headers = ("claim", "verdict", "published", "ours", "effect", "P(as claimed)", "seeds", "note")
+    caption = f"{counts(verdicts)}. Effects with their 95% bootstrap interval over seeds."
+    return [Table(headers, rows, title="Claims", caption=caption)]
 
 
 def _summary(results: Results) -> list[Block]:

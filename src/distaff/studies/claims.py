@@ -1,0 +1,146 @@
+"""What a study's paper claims, as the study file says it: parsed and checked before anything is trained.
+
+    claims:
+      - says: FactorVAE scores higher than β-VAE (Fig. 5)
+        higher: {metric: factor_vae_score, of: {recipe: factor_vae}, than: {recipe: beta_vae}}
+        published: [0.82, 0.73]
+
+``distaff.studies.verdicts`` decides them by the runs.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from distaff.foundation.binding import bind, read_value
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.runs.request import RunRequest
+from distaff.studies.claim_forms import (
+    ABOVE,
+    BELOW,
+    Claim,
+    Comparison,
+    Correlation,
+    Form,
+    Quantity,
+    Range,
+    Trend,
+    Where,
+)
+from distaff.studies.claim_names import with_known_names
+
+KEYS = ("says", "published", "needs")
+ALL_RUNS: Where = {}
+
+
+def read_claims(entries: Iterable[Any], runs: Sequence[RunRequest], metrics: Sequence[str]) -> list[Claim]:
+    """The claims of a study file; what is wrong with one is said in a sentence that names it.
+
+    Args:
+        entries: what the file holds under ``claims``.
+        runs: the study's, which the claims are about.
+        metrics: those that the study measures.
+    """
+    claims = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            claims.append(with_known_names(_claim(entry), runs, metrics))
+        except DistaffError as problem:
+            raise DistaffError(f"claim {number}: {problem}") from problem
+    return claims
+
+
+def _claim(entry: Any) -> Claim:
+    if not isinstance(entry, Mapping) or not str(entry.get("says") or "").strip():
+        raise DistaffError(f"a claim is a mapping that says what is claimed, not {entry!r}.")
+    for key in entry:
+        if key not in KEYS and key not in FORMS:
+            raise unknown("key of a claim", str(key), [*KEYS, *FORMS])
+    forms = [key for key in entry if key in FORMS]
+    if len(forms) != 1:
+        found = f"has both {' and '.join(forms)}" if forms else "has none"
+        raise DistaffError(f"a claim has one of {', '.join(FORMS)}, and this one {found}.")
+    (form,) = forms
+    return Claim(
+        str(entry["says"]).strip(),
+        _form(form, entry[form]),
+        tuple(read_value(_listed(entry.get("published")), list[float], "published")),
+        tuple(read_value(_listed(entry.get("needs")), list[str], "needs")),
+    )
+
+
+def _form(name: str, content: Any) -> Form:
+    if not isinstance(content, Mapping):
+        raise DistaffError(f"{name} is a mapping such as {{metric: mig, …}}, not {content!r}.")
+    options = FORMS[name]
+    make = next((option for key, option in options.items() if key in content), next(iter(options.values())))
+    parameters = {
+        "for" if key == "where" else key: parameter
+        for key, parameter in inspect.signature(make).parameters.items()
+        if key != "range" or name == "within"
+    }
+    for key in content:
+        if key not in parameters:
+            raise unknown(f"key of {name}", str(key), parameters)
+    for key, parameter in parameters.items():
+        if parameter.default is inspect.Parameter.empty and key not in content:
+            raise DistaffError(f"{name} needs the key {key!r}.")
+    given = {"where" if key == "for" else key: value for key, value in content.items()}
+    made: Form = make(**bind(make, {**given, **RANGES.get(name, {})}))
+    return made
+
+
+def _groups(
+    metric: str, of: Where, than: Where, range: list[float], at_equal: str | None = None
+) -> Comparison:
+    return Comparison(Quantity(metric, of), Quantity(metric, than), _range(range), at_equal)
+
+
+def _columns(column: str, than: dict[str, str], range: list[float], where: Where = ALL_RUNS) -> Comparison:
+    if list(than) != ["column"]:
+        raise DistaffError(f"a column is compared with another, as in than: {{column: kl}}, not {than!r}.")
+    return Comparison(Quantity(column, where), Quantity(than["column"], where), _range(range))
+
+
+def _trend(metric: str, over: str, direction: Literal["rising", "falling"], where: Where = ALL_RUNS) -> Trend:
+    return Trend(Quantity(metric, where), over, ABOVE if direction == "rising" else BELOW)
+
+
+def _within(metric: str, range: list[float], where: Where = ALL_RUNS) -> Range:
+    return Range(Quantity(metric, where), _range(range))
+
+
+def _correlation(
+    metrics: list[str],
+    at_least: float | None = None,
+    at_most: float | None = None,
+    where: Where = ALL_RUNS,
+) -> Correlation:
+    if len(metrics) != 2 or (at_least is None and at_most is None):
+        raise DistaffError("a correlation is of two metrics, and at_least or at_most a number.")
+    low = -math.inf if at_least is None else at_least
+    high = math.inf if at_most is None else at_most
+    return Correlation(Quantity(metrics[0], where), Quantity(metrics[1], where), _range([low, high]))
+
+
+def _range(ends: Sequence[float]) -> tuple[float, float]:
+    if len(ends) != 2 or not ends[0] <= ends[1]:
+        raise DistaffError(f"a range is two numbers, the lower first, not {list(ends)!r}.")
+    return ends[0], ends[1]
+
+
+FORMS: dict[str, dict[str, Callable[..., Form]]] = {
+    "higher": {"metric": _groups, "column": _columns},
+    "lower": {"metric": _groups, "column": _columns},
+    "within": {"of": _groups, "column": _columns, "metric": _within},
+    "trend": {"metric": _trend},
+    "correlation": {"metrics": _correlation},
+}
+"""Each form's readers, by the key that tells them apart."""
+RANGES = {"higher": {"range": ABOVE}, "lower": {"range": BELOW}}
+"""Where the difference lies, for the forms that say it by their names."""
+
+
+def _listed(value: Any) -> Any:
+    return [] if value is None else value if isinstance(value, list) else [value]

@@ -1,0 +1,253 @@
+"""Whether the claims of a study hold by its runs: an effect over seeds, its interval, and a verdict."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from distaff.foundation.files import write_json
+from distaff.studies.bootstrap import (
+    Effect,
+    Floats,
+    difference_of,
+    heights_at_equal,
+    mean_of,
+    rank_correlation_of,
+    slope,
+    spearman,
+)
+from distaff.studies.claim_forms import Claim, Comparison, Correlation, Quantity, Range, Trend
+from distaff.studies.claim_names import LOG
+from distaff.studies.grid import has_settings
+from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
+
+FEWEST = 3
+"""Seeds below which nothing is decided."""
+FILE = "claims.json"
+
+Outcome = Literal["holds", "does not hold", "undecided", "not run"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a study's runs say about a claim.
+
+    Args:
+        claim: what was claimed.
+        outcome: ``holds`` where the 95% interval of the effect lies where the claim says, ``does not hold``
+            where it lies elsewhere, ``undecided`` where it does both or a group has fewer than 3 seeds,
+            ``not run`` where a group has no seed whose runs are all finished.
+        seeds: how many count, in the smaller group.
+        effect: the difference of means, the mean change of the metric from one value of the setting to the
+            next, the mean, or the rank correlation.
+        low: where the interval begins.
+        high: where it ends.
+        probability: that the effect is as claimed, by the same draws.
+        ours: the numbers to hold beside the published ones: both means, those at the setting's first and last
+            value, the mean, or the correlation.
+        note: what else there is to know.
+    """
+
+    claim: Claim
+    outcome: Outcome
+    seeds: int = 0
+    effect: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    probability: float = math.nan
+    ours: tuple[float, ...] = ()
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The outcome in words, with the seeds where they were too few or too far apart."""
+        plural = "" if self.seeds == 1 else "s"
+        return f"undecided at {self.seeds} seed{plural}" if self.outcome == "undecided" else self.outcome
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``claims.json`` holds."""
+        return {
+            "says": self.claim.says,
+            "verdict": self.outcome,
+            "seeds": self.seeds,
+            "effect": self.effect,
+            "interval": [self.low, self.high],
+            "probability": self.probability,
+            "published": list(self.claim.published),
+            "ours": list(self.ours),
+            "needs": list(self.claim.needs),
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What runs show: the effect, and the numbers that it was made of."""
+
+    effect: Effect
+    ours: tuple[float, ...]
+    note: str = ""
+
+
+class _NotDecidable(Exception):
+    """Why there is no effect, though runs are there."""
+
+
+def judge(results: Results) -> list[Verdict]:
+    """The verdict on each claim of a study, in the file's order."""
+    return [_judge(claim, results) for claim in results.study.claims]
+
+
+def write_claims(results: Results) -> list[Verdict]:
+    """Judge the claims and write ``claims.json`` into the study's folder, if the study makes any."""
+    verdicts, study = judge(results), results.study
+    if verdicts:
+        content = {"study": study.name, "scale": study.scale, "claims": [one.as_dict() for one in verdicts]}
+        write_json(results.folder / FILE, content)
+    return verdicts
+
+
+def counts(verdicts: Sequence[Verdict]) -> str:
+    """How many claims hold, do not hold, are undecided, were not run.
+
+    >>> counts([])
+    'no claims'
+    """
+    outcomes = [verdict.outcome for verdict in verdicts]
+    order: tuple[Outcome, ...] = ("holds", "does not hold", "undecided", "not run")
+    return ", ".join(f"{outcomes.count(one)} {one}" for one in order if one in outcomes) or "no claims"
+
+
+def _judge(claim: Claim, results: Results) -> Verdict:
+    needed = f"it needs {', '.join(claim.needs)}" if claim.needs else ""
+    try:
+        finding = _finding(claim, results)
+    except _NotDecidable as reason:
+        return Verdict(claim, "undecided", note=str(reason))
+    if finding is None:
+        return Verdict(claim, "not run", note=needed)
+    effect, (start, end) = finding.effect, claim.form.range
+    low, high = effect.interval
+    outcome: Outcome = "undecided"
+    if effect.seeds >= FEWEST:
+        if start <= low and high <= end:
+            outcome = "holds"
+        elif high < start or low > end:
+            outcome = "does not hold"
+    probability = effect.probability(start, end)
+    return Verdict(
+        claim, outcome, effect.seeds, effect.value, low, high, probability, finding.ours, finding.note
+    )
+
+
+def _finding(claim: Claim, results: Results) -> _Finding | None:
+    """What the runs of a claim show; None where one of its groups has none."""
+    match claim.form:
+        case Comparison(of, than, _, None):
+            ours, theirs = _means(results, of), _means(results, than)
+            if not ours or not theirs:
+                return None
+            return _Finding(difference_of(ours, theirs), (_mean(ours), _mean(theirs)))
+        case Comparison(of, than, _, str(at_equal)):
+            return _at_equal(results, of, than, at_equal)
+        case Trend(quantity, over):
+            return _trend(results, quantity, over)
+        case Range(quantity):
+            values = _means(results, quantity)
+            return _Finding(mean_of(values), (_mean(values),)) if values else None
+        case Correlation(first, second):
+            points = _by_seed(results, first.where, [first.metric, second.metric])
+            if not points:
+                return None
+            effect = rank_correlation_of(points)
+            return _Finding(effect, (effect.value,), f"over {sum(map(len, points.values()))} runs")
+        case _:
+            raise TypeError(f"there is no such form of a claim: {claim.form!r}")
+
+
+def _at_equal(results: Results, of: Quantity, than: Quantity, axis: str) -> _Finding | None:
+    """The gap between each seed's trade-offs, over the range of the axis that both of them cover."""
+    first, second = (_by_seed(results, one.where, [axis, one.metric]) for one in (of, than))
+    if not first or not second:
+        return None
+    heights = {seed: heights_at_equal(first[seed], second[seed]) for seed in first if seed in second}
+    found = {seed: pair for seed, pair in heights.items() if pair is not None}
+    name = axis.removeprefix(LOG)
+    if not found:
+        reason = "have no seed in common" if not heights else f"have no {name} in common at any seed"
+        raise _NotDecidable(f"the groups {reason}, so they cannot be compared at equal {name}")
+    left_out = len(heights) - len(found)
+    note = f"at equal {name}" + (f"; {left_out} seeds have none in common" if left_out else "")
+    ours = tuple(float(mean) for mean in np.mean(list(found.values()), axis=0))
+    gaps = {seed: pair[0] - pair[1] for seed, pair in found.items()}
+    return _Finding(mean_of(gaps), ours, note)
+
+
+def _trend(results: Results, quantity: Quantity, over: str) -> _Finding | None:
+    """Each seed's slope over the places of the setting's values in their order."""
+    points = _by_seed(results, quantity.where, [over, quantity.metric], setting=over)
+    if not points:
+        return None
+    values = np.unique(np.concatenate([part[:, 0] for part in points.values()]))
+    long = {seed: part for seed, part in points.items() if len(np.unique(part[:, 0])) > 1}
+    if not long:
+        raise _NotDecidable(f"no seed has runs of several values of {over}")
+    slopes = {seed: slope(np.searchsorted(values, part[:, 0]), part[:, 1]) for seed, part in long.items()}
+    everything = np.concatenate(list(long.values()))
+    ends = tuple(float(everything[everything[:, 0] == end, 1].mean()) for end in (values[0], values[-1]))
+    ranks = float(np.mean([spearman(part) for part in long.values()]))
+    note = f"{over} {values[0]:g} to {values[-1]:g}; mean Spearman correlation within seeds {ranks:.2f}"
+    return _Finding(mean_of(slopes), ends, note)
+
+
+def _means(results: Results, quantity: Quantity) -> dict[int, float]:
+    """Seed → mean over its runs."""
+    points = _by_seed(results, quantity.where, [quantity.metric])
+    return {seed: float(part.mean()) for seed, part in points.items()}
+
+
+def _by_seed(
+    results: Results, where: Mapping[str, Any], columns: Sequence[str], setting: str | None = None
+) -> dict[int, Floats]:
+    """Seed → (runs, columns) numbers of its runs.
+
+    A seed counts once all its runs with these settings are finished and have all the numbers: otherwise one
+    seed's mean would be over other settings than another's.
+
+    Args:
+        results: of the study.
+        where: settings that the runs have.
+        columns: quantities by their full names.
+        setting: the one of them that is a setting.
+    """
+    finished = {run.key: run for run in results.runs(**where)}
+    rows: dict[int, list[list[float]]] = {}
+    for run in results.all_runs:
+        if has_settings(run.settings, where):
+            known = finished.get(run.key)
+            row = [math.nan if known is None else _number(known, name, name == setting) for name in columns]
+            rows.setdefault(int(run.settings["seed"]), []).append(row)
+    tables = {seed: np.array(found, np.float64) for seed, found in rows.items()}
+    return {seed: table for seed, table in tables.items() if np.isfinite(table).all()}
+
+
+def _number(run: StudyRun, name: str, is_setting: bool) -> float:
+    """A setting, a score, a factor's part of a score, or the last logged value of a term; else NaN."""
+    if is_setting:
+        return float(run.settings[name])
+    if name.startswith(LOG):
+        value = run.last_line.get(name.removeprefix(LOG))
+        return math.nan if value is None else float(value)
+    scores = run.scores
+    if name in scores:
+        return scores[name].value
+    base, _, factor = name.partition(".")
+    parts = (scores[base].per_factor if base in scores else None) or {}
+    return float(parts.get(factor, math.nan))
+
+
+def _mean(values: Mapping[int, float]) -> float:
+    return float(np.mean(list(values.values())))
