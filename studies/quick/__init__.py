@@ -1,0 +1,1 @@
+"""The preset quick: the search that decided it, and what it reaches."""
