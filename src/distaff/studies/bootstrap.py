@@ -126,7 +126,7 @@ def heights_at_equal(first: Floats, second: Floats, grid: int = 201) -> tuple[fl
 def _height(curve: Floats, x: Floats) -> Floats:
     places, index = np.unique(curve[:, 0], return_inverse=True)
     heights = np.bincount(index, curve[:, 1]) / np.bincount(index)
-    return np.interp(x, places, heights)
+    return np.asarray(np.interp(x, places, heights))
 
 
 def _effect(value: float, draws: Floats, seeds: int) -> Effect:
