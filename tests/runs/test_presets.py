@@ -11,7 +11,7 @@ from distaff import cli
 from distaff.foundation.binding import bind, public_functions
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes
-from distaff.objectives.schedules import Schedule
+from distaff.objectives.schedules import Schedule, weight_at
 from distaff.runs.config import find_recipe
 from distaff.runs.presets import Preset, find_preset, merged, presets
 from distaff.runs.settings import SETTINGS, ModelSettings, TrainingSettings, chosen
@@ -70,6 +70,12 @@ def test_an_unknown_preset_is_one_sentence_with_the_near_miss():
         find_preset("kim19")
 
 
+@pytest.mark.parametrize("steps", ["many", 0, -3, None])
+def test_steps_that_are_none_are_one_sentence_beside_a_preset(steps):
+    with pytest.raises(DistaffError, match="steps must"):
+        distaff.train("factor_vae", np.zeros((8, 16)), preset="quick", steps=steps, progress=False)
+
+
 @pytest.fixture
 def images():
     return np.random.default_rng(0).random((32, 64, 64)).astype(np.float32)
@@ -122,7 +128,6 @@ def test_quick_ends_at_the_papers_objective():
     last = int(settings["steps"])
     names = ("bottleneck", "early", "gamma")
     bottleneck, early, gamma = (Schedule.parse(str(settings[name])) for name in names)
-    at = lambda weight, step: weight(step) if isinstance(weight, Schedule) else weight  # noqa: E731
-    assert at(bottleneck, last) == 1
-    assert at(early, last) == 0
-    assert at(gamma, last) == at(gamma, last - 1) > 0
+    assert weight_at(bottleneck, last) == 1
+    assert weight_at(early, last) == 0
+    assert weight_at(gamma, last) == weight_at(gamma, last - 1) > 0

@@ -27,7 +27,7 @@ def image_grid(
 
     Args:
         images: (R, C, channels, H, W), or (N, channels, H, W) to be laid out in ``columns`` (about square).
-        columns: how many images a row holds when ``images`` is a list of N.
+        columns: images per row when ``images`` is a list of N.
         row_labels: one text per row, at its left.
         column_labels: one text per column, below it.
         breaks: rows above which the gap is wider.

@@ -56,9 +56,9 @@ class Preset:
     def fill(self, given: Mapping[str, Any], recipe: str, data: str | None = None) -> dict[str, Any]:
         """The settings ``given``, and those of the preset for all others, stretched to the steps given."""
         own = self.settings(recipe, data)
-        if "steps" in given and "steps" in own:
-            ratio = int(given["steps"]) / int(own["steps"])
-            own = {name: _stretched(value, ratio) for name, value in own.items()}
+        asked, usual = given.get("steps"), own.get("steps")
+        if isinstance(asked, int) and asked > 0 and usual is not None:
+            own = {name: _stretched(value, asked / usual) for name, value in own.items()}
         return merged(own, given)
 
     @property

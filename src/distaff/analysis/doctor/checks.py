@@ -180,7 +180,7 @@ def useless_critic(p: RunEvidence) -> Finding | None:
             return problem(
                 f"the critic of {term} guesses: it is right {accuracy:.0%} of the time, though {term} is at "
                 f"least {bounds[0]:.2g} nats.",
-                "it has not learnt to tell the densities apart, and the term it estimates pulls at nothing.",
+                "it has not learnt to tell the densities apart, and the term it estimates has no effect.",
                 "a larger --critic.learning-rate, a larger batch, or more steps.",
             )
     return None
