@@ -51,7 +51,7 @@ def evaluate(arguments: Sequence[str]) -> None:
     """Score a run on a sample of its data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
     from distaff.analysis.evaluate import evaluate_run
 
-    evaluation = evaluate_run(**_flags("evaluate", arguments, evaluate_run))
+    evaluation = _of_run("evaluate", arguments, evaluate_run)
     for score in evaluation.scores:
         print(score)
     for name, reason in evaluation.skipped.items():
@@ -62,28 +62,28 @@ def decompose(arguments: Sequence[str]) -> None:
     """Print the ELBO's decomposition over the data set: distaff decompose RUN."""
     from distaff.analysis.decompose import decompose_run
 
-    print(decompose_run(**_flags("decompose", arguments, decompose_run)))
+    print(_of_run("decompose", arguments, decompose_run))
 
 
 def traverse(arguments: Sequence[str]) -> None:
     """Draw latent traversals: distaff traverse RUN --out t.png."""
     from distaff.analysis.traversals import traverse_run
 
-    _say(f"drawn: {traverse_run(**_flags('traverse', arguments, traverse_run))}")
+    _say(f"drawn: {_of_run('traverse', arguments, traverse_run)}")
 
 
 def report(arguments: Sequence[str]) -> None:
     """Write a page about a run, in one file that needs no network: distaff report RUN."""
     from distaff.analysis.report import report_run
 
-    _say(f"written: {report_run(**_flags('report', arguments, report_run))}")
+    _say(f"written: {_of_run('report', arguments, report_run)}")
 
 
 def explore(arguments: Sequence[str]) -> None:
     """Move a run's latents with sliders in a web page: distaff explore RUN, or two runs side by side."""
     from distaff.explore import explore as function
 
-    written = function(**_flags("explore", arguments, function, pairs=True))
+    written = _of_run("explore", arguments, function, pairs=True)
     if written is not None:
         _say(f"written: {written} ({written.stat().st_size / 1e6:.1f} MB)")
 
@@ -92,7 +92,7 @@ def doctor(arguments: Sequence[str]) -> None:
     """Say what is wrong with a run and what to try; exit code 1 if anything is: distaff doctor RUN."""
     from distaff.analysis.doctor import diagnose
 
-    diagnosis = diagnose(**_flags("doctor", arguments, diagnose, leave_out=["data"]))
+    diagnosis = _of_run("doctor", arguments, diagnose, leave_out=["data"])
     print(diagnosis)
     if not diagnosis.healthy:
         sys.exit(SOMETHING_WRONG)
@@ -102,7 +102,7 @@ def export(arguments: Sequence[str]) -> None:
     """Write a run for other programs: distaff export RUN --onnx DIR, --torch-export DIR or --hub DIR."""
     from distaff.export import export_run
 
-    for written in export_run(**_flags("export", arguments, export_run)):
+    for written in _of_run("export", arguments, export_run):
         print(written)
 
 
@@ -196,6 +196,15 @@ def _flags(
     from distaff.foundation.binding import parse_flags
 
     return parse_flags(f"distaff {command}", arguments, *functions, **how)
+
+
+def _of_run(command: str, arguments: Sequence[str], function: Callable[..., Any], **how: Any) -> Any:
+    """What a function of a run folder returns for what was typed; code that the folder names needs trust."""
+    from distaff.foundation.trust import trusted_modules, trusting
+
+    call = _flags(command, arguments, function, trusted_modules, **how)
+    with trusting(call.pop("trust")):
+        return function(**call)
 
 
 def _of_preset(recipe: str, arguments: Sequence[str]) -> dict[str, Any]:

@@ -217,7 +217,7 @@ def spoil(folder: Path, how: str) -> None:
         ("another library", "not of a distaff model"),
         ("lacking", "lacks model.latents"),
         ("another model", "does not fit"),
-        ("code", "import antigravity first, if you trust it"),
+        ("code", "would import 'antigravity': if you trust that code"),
         ("not json", "not readable JSON"),
     ],
 )
@@ -228,10 +228,12 @@ def test_folders_that_are_not_whole_are_named(run, tmp_path, how, message):
         distaff.load(tmp_path)
 
 
-def test_a_network_of_ones_own_is_loaded_once_its_module_is_imported(tmp_path):
+def test_a_network_of_ones_own_is_loaded_once_it_is_trusted(tmp_path):
     folder = make_run(tmp_path, network="tests.toys:mlp")
     export_run(folder, hub=tmp_path / "hub", progress=False)
-    assert distaff.load(tmp_path / "hub").names == distaff.load(folder).names
+    with pytest.raises(DistaffError, match=r"would import 'tests\.toys'"):
+        distaff.load(tmp_path / "hub")
+    assert distaff.load(tmp_path / "hub", trust="tests").names == distaff.load(folder).names
 
 
 def test_the_command_says_what_it_wrote_and_what_it_needs(run, tmp_path, capsys):

@@ -7,7 +7,6 @@ from distaff.foundation.errors import DistaffError
 from distaff.models import LatentSpace, groups, likelihoods
 from distaff.models.by_name import classes_of
 from distaff.objectives import Density, Divergence, densities, divergences
-from distaff.runs import hub
 from tests import toys
 from tests.objectives import outside
 
@@ -70,20 +69,3 @@ def test_what_is_something_else_or_nowhere_is_refused(parse):
 def test_a_uniform_latent_is_no_kind_of_gaussian():
     assert not issubclass(groups.Uniform, groups.Gaussian)
     assert issubclass(groups.Uniform, groups.Real)
-
-
-@pytest.mark.parametrize(
-    ("text", "module"),
-    [
-        ("mine:pair", "mine"),
-        ("mine.deep:pair:depth=2", "mine.deep"),
-        ("a=gaussian:3,b=mine:Kind:2", "mine"),
-        ("style=mine:laplace:0.7", "mine"),
-        ("style=gaussian:10,digit=concrete:10", None),
-        ("mlp:hidden=512,layers=3", None),
-        ("student_t:5", None),
-        ("linear:1:0.5:100", None),
-    ],
-)
-def test_a_shared_folder_is_known_to_name_code(text, module):
-    assert hub.NAMES_CODE.findall(text) == ([module] if module else [])

@@ -8,6 +8,7 @@ that the function asks for out of them: by its type hints, with one sentence for
 import dataclasses
 import importlib
 import inspect
+import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +17,14 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError, unknown
 
 ADDED_LATER = {"added_later": True}
 """Metadata of a field that first runs did not have: at its default it is not written down, so that a run made
 before it is still the same run, under the same name."""
+CODE = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
+"""``package.module:function``, the form of every name that is imported."""
 UNIONS = (types.UnionType, Union)
 """``A | B`` is of the second kind where A or B is a generic alias, such as ``Dataset[Any]``."""
 WORDS: dict[Any, str] = {
@@ -44,16 +48,22 @@ def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
 def find_function(
     kind: str, name: str, home: types.ModuleType | Mapping[str, Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """A function of a module, or of those given, by its name; any other by ``package.module:function``."""
+    """A function of a module, or of those given, by its name; any other by ``package.module:function``.
+
+    All that is imported by name is imported here; see ``trust`` for what a file may name.
+    """
     place, colon, attribute = name.partition(":")
     if not colon:
         known = public_functions(home) if isinstance(home, types.ModuleType) else home
         if name not in known:
             raise unknown(kind, name, known)
         return known[name]
+    if not CODE.fullmatch(name):
+        raise DistaffError(f"the {kind} {name!r} is no name: write package.module:function.")
+    trust.allow(kind, name)
     try:
         found = getattr(importlib.import_module(place), attribute)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # a module that is imported may fail in any way
         lost = isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}.")
         folder = (
             f"run from the folder that holds {place.partition('.')[0]!r}, or put that folder on PYTHONPATH"

@@ -27,6 +27,11 @@ def data_folder() -> Path:
     return Path(os.environ.get("DISTAFF_DATA") or platformdirs.user_data_dir("distaff"))
 
 
+def state_folder() -> Path:
+    """Where distaff remembers what it must know of its user: ``$DISTAFF_STATE``, or her state folder."""
+    return Path(os.environ.get("DISTAFF_STATE") or platformdirs.user_state_dir("distaff"))
+
+
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success sync it and rename it over ``path``."""

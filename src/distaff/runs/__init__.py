@@ -5,6 +5,7 @@
 - ``RunFolder``: the places in a run's folder; ``RunFolder(path).read()`` is its ``RunConfig``.
 - ``ModelSettings``, ``TrainingSettings``, ``Machine``: the arguments that ``distaff.train`` takes beside a
   recipe's.
+- ``trusting``: lets folders that are read within it name code of your own or of a friend's.
 
 A new training setting is one field of ``TrainingSettings`` with its line in the docstring: Python, flags,
 ``run.yaml`` and studies follow. ``distaff.load`` opens a run.
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING
 from distaff.foundation.lazy import lazy_getattr
 
 if TYPE_CHECKING:
+    from distaff.foundation.trust import trusting
     from distaff.runs.config import RunConfig
     from distaff.runs.folder import RunFolder
     from distaff.runs.settings import Machine, ModelSettings, TrainingSettings
 
-__all__ = ["Machine", "ModelSettings", "RunConfig", "RunFolder", "TrainingSettings"]
+__all__ = ["Machine", "ModelSettings", "RunConfig", "RunFolder", "TrainingSettings", "trusting"]
 
 __getattr__ = lazy_getattr(
     __name__,
@@ -29,6 +31,7 @@ __getattr__ = lazy_getattr(
         "RunConfig": "distaff.runs.config",
         "RunFolder": "distaff.runs.folder",
         "TrainingSettings": "distaff.runs.settings",
+        "trusting": "distaff.foundation.trust",
     },
 )
 

@@ -26,6 +26,7 @@ from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs.former_versions import in_todays_words, renamed_data
 from distaff.runs.model_config import ModelConfig, VAEConfig, model_config
+from distaff.runs.named_code import named_code
 from distaff.runs.settings import TrainingSettings
 
 Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
@@ -207,6 +208,11 @@ class RunConfig:
         """As ``run.yaml`` holds it."""
         plain: dict[str, Any] = {name: to_plain(vars(getattr(self, name))) for name in PARTS}
         return {**plain, "made_with": dict(self.made_with)}
+
+    @property
+    def code(self) -> dict[str, str]:
+        """The code outside the library that it names, such as ``mine:net``, and what each is the name of."""
+        return named_code(self.recipe, self.model)
 
     @property
     def title(self) -> str:

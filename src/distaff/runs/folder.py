@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from filelock import FileLock, Timeout
 
+from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import json_text, write_text
 from distaff.runs.config import RunConfig
@@ -73,7 +74,7 @@ class RunFolder:
         return self.path / "figures"
 
     def read(self) -> RunConfig:
-        """The content of ``run.yaml``."""
+        """The content of ``run.yaml``; code that it names must be trusted, see ``trusting``."""
         if not self.config.is_file():
             raise DistaffError(f"{self.path} is not a run folder: it has no run.yaml.")
         try:
@@ -81,28 +82,39 @@ class RunFolder:
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise DistaffError(f"{self.config} is not readable YAML: restore it or train again.") from error
         try:
-            return RunConfig.from_plain(content)
+            with trust.words_of(self.path):
+                config = RunConfig.from_plain(content)
+                trust.allow_all(config.code)
+        except trust.NotTrusted:
+            raise
         except DistaffError as problem:
             words = str(problem).removesuffix(".")
             raise DistaffError(f"{self.config}: {words}: restore it or train again.") from problem
+        return config
 
     def write(self, config: RunConfig) -> None:
         """Write ``run.yaml``."""
         write_text(self.config, config.to_yaml())
 
     def claim(self, config: RunConfig) -> None:
-        """Make the folder this run's own; one of the same run is kept, one of another run is refused."""
+        """Make the folder this run's own; one of the same run is kept, one of another run is refused.
+
+        Code that ``config`` names is the caller's own word here: she will not be asked for it again.
+        """
         if self.config.exists():
-            differing = self.read().differences(config)
+            with trust.trusting(*config.code):
+                differing = self.read().differences(config)
             if differing:
                 raise DistaffError(
                     f"{self.path} holds another run ({'; '.join(differing)}): choose another folder, "
                     "or use `distaff resume` to resume that one."
                 )
+            trust.remember(self.path, config.code)
             return
         if self.path.exists() and not all(file.name.startswith(".") for file in self.path.iterdir()):
             raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
         self.write(config)
+        trust.remember(self.path, config.code)
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -1,14 +1,13 @@
 """A trained model as a folder to share, as on the Hugging Face hub: config.json and model.safetensors."""
 
 import json
-import re
-import sys
 from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load_file, save_file
 
 from distaff._version import __version__
+from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file, sha256, write_json
 from distaff.models.representation import Representation
@@ -18,8 +17,6 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
 PLACES: dict[str, Any] = {"spec": None, "file": None, "options": {}}
 """What of ``run.yaml`` speaks of the machine it was made on, and is not shared."""
-NAMES_CODE = re.compile(r"(?:^|[=,])\s*([A-Za-z_][\w.]*):[A-Za-z_]\w*\b(?!=)")
-"""``module:name``, but not ``kind:10`` nor ``mlp:hidden=512``; the group is the module."""
 
 
 def write_model(folder: Path, trained: Representation, config: RunConfig, step: int) -> None:
@@ -56,24 +53,19 @@ def _read(file: Path) -> tuple[RunConfig, int, str]:
         raise DistaffError(f"{file} is not readable JSON: export or download it again.") from error
     if not isinstance(content, dict) or content.get("library_name") != LIBRARY:
         raise DistaffError(f"{file} is not of a distaff model: `distaff export RUN --hub DIR` writes them.")
-    _refuse_unknown_code(content.get("model"))
     hashes = content.get("sha256")
     data = {**PLACES, **content["data"]} if isinstance(content.get("data"), dict) else {}
     made_with = {"distaff": content.get("library_version", __version__)}
     sections = {**content, "data": data, "made_with": made_with}
     try:
-        config = RunConfig.from_plain(sections)
+        with trust.words_of(file.parent):
+            config = RunConfig.from_plain(sections)
+            trust.allow_all(config.code)
         if not isinstance(hashes, dict) or WEIGHTS not in hashes or type(content.get("step")) is not int:
             raise DistaffError(f"it lacks step or sha256.{WEIGHTS}")
+    except trust.NotTrusted:
+        raise
     except DistaffError as problem:
         words = str(problem).removesuffix(".")
         raise DistaffError(f"{file}: {words}: export or download it again.") from problem
     return config, content["step"], str(hashes[WEIGHTS])
-
-
-def _refuse_unknown_code(model: object) -> None:
-    """A folder from elsewhere may name code, but not have it imported: that is the user's to do."""
-    for name, text in model.items() if isinstance(model, dict) else ():
-        for module in NAMES_CODE.findall(str(text)):
-            if module not in sys.modules:
-                raise DistaffError(f"the model's {name} is {text}: import {module} first, if you trust it.")

@@ -9,6 +9,7 @@ from filelock import FileLock, Timeout
 
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
+from distaff.foundation.trust import remember
 from distaff.studies.display import Display
 from distaff.studies.local import local_workers
 from distaff.studies.queue import Engine, work_through
@@ -49,6 +50,7 @@ def run(
     with ExitStack() as stack:
         stack.enter_context(_alone(results.folder))
         write_text(results.folder / "study.yaml", results.study.to_yaml())
+        remember(results.folder, results.study.code)
         pending = [one for one in results.all_runs if one.state != "finished"]
         if pending:
             engine = _engine(results.folder, len(pending), workers, ray)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from distaff.foundation.binding import parse_flags
 from distaff.foundation.errors import unknown
+from distaff.foundation.trust import trusted_modules, trusting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,6 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
     if name in ("-h", "--help"):
         return print(HELP)
     from distaff.studies import commands
-    from distaff.studies.verdict_table import show_verdicts
 
     actions: dict[str, Callable[..., Any]] = {
         "run": commands.run,
@@ -41,8 +41,17 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
     }
     if name not in actions:
         raise unknown("study command", name, actions)
-    call = parse_flags(f"distaff study {name}", _with_address(rest), actions[name])
-    found = actions[name](**call)
+    call = parse_flags(f"distaff study {name}", _with_address(rest), actions[name], trusted_modules)
+    with trusting(call.pop("trust")):
+        _do(name, call, actions[name], say)
+    return None
+
+
+def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callable[[str], None]) -> None:
+    from distaff.studies import commands
+    from distaff.studies.verdict_table import show_verdicts
+
+    found = action(**call)
     if name == "report":
         say(f"written: {found}")
     elif name == "claims":
@@ -55,7 +64,6 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
         print(found.to_string(index=False, na_rep="–", float_format="{:.4g}".format))
         for note in filter(None, [found.attrs.get("interval")]):
             say(note)
-    return None
 
 
 def _with_address(arguments: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import atomic_file, write_text
+from distaff.foundation.trust import allow_all, words_of
 from distaff.runs.folder import RunFolder
 from distaff.studies.grid import has_settings
 from distaff.studies.study import Study
@@ -41,7 +42,10 @@ class Results:
         folder = Path(folder)
         if not (folder / "study.yaml").is_file():
             raise DistaffError(f"{folder} is not a study's folder: it has no study.yaml.")
-        return cls(Study.read(folder / "study.yaml", check_drawings=False), folder)
+        with words_of(folder):
+            study = Study.read(folder / "study.yaml", check_drawings=False)
+            allow_all(study.code)
+        return cls(study, folder)
 
     @cached_property
     def table(self) -> pd.DataFrame:

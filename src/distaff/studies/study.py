@@ -14,6 +14,7 @@ from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import yaml_text
 from distaff.metrics.evaluation import metric_label, selected
+from distaff.runs.named_code import named_code
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS
 from distaff.studies.claim_forms import Claim
@@ -136,6 +137,13 @@ class Study:
             observations=_observations(content.get("observations")),
             claims=tuple(read_claims(_list("claims", content.get("claims")), runs, metrics)),
         )
+
+    @property
+    def code(self) -> dict[str, str]:
+        """The code outside the library that it names, such as networks, and what each is the name of."""
+        drawings = {drawing.name: "drawing" for drawing in self.figures if ":" in drawing.name}
+        named = {name: kind for run in self.runs for name, kind in named_code(run.recipe, run.model).items()}
+        return {**named, **drawings}
 
     @property
     def varied(self) -> tuple[str, ...]:

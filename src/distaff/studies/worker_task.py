@@ -17,9 +17,11 @@ from distaff.data.dataset import Dataset
 from distaff.foundation.binding import bind, to_plain
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_json
+from distaff.foundation.trust import trusting
 from distaff.metrics import Evaluation, evaluate_scores
 from distaff.metrics.scores_file import Scores, Setup
 from distaff.runs.folder import RunFolder
+from distaff.runs.named_code import named_code
 from distaff.runs.request import RunRequest
 from distaff.studies.study_run import WORK, StudyRun, Work
 from distaff.training.train import begin, resume
@@ -51,13 +53,15 @@ class Outcome:
 def attempt(run: StudyRun) -> Outcome:
     """Bring a run to its end; whatever goes wrong is an outcome, not an exception."""
     path = run.folder.path
+    own_words = named_code(run.request.recipe, run.request.model)
     try:
         path.mkdir(parents=True, exist_ok=True)
         run.failure_file.unlink(missing_ok=True)
         Work.note(path, "training")
-        _train(run)
-        Work.note(path, "scoring")
-        score(run)
+        with trusting(*own_words):
+            _train(run)
+            Work.note(path, "scoring")
+            score(run)
     except Exception as problem:
         expected = isinstance(problem, DistaffError | OSError)
         error = str(problem) if expected else f"{type(problem).__name__}: {problem}"

@@ -14,6 +14,7 @@ from distaff.foundation.binding import bind
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import Progress
 from distaff.foundation.text import named_values
+from distaff.foundation.trust import trusting
 from distaff.models.infogan import InfoGAN
 from distaff.models.layout import channels_last
 from distaff.models.representation import Model, Representation
@@ -111,7 +112,12 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
 
 @takes_settings(Machine)
 def resume(
-    folder: str | Path, data: Data | None = None, *, steps: int | None = None, **settings: Any
+    folder: str | Path,
+    data: Data | None = None,
+    *,
+    steps: int | None = None,
+    trust: str | None = None,
+    **settings: Any,
 ) -> Representation:
     """Resume the run in a folder, exactly where its last checkpoint is.
 
@@ -119,6 +125,8 @@ def resume(
         folder: the run folder.
         data: the data set, for runs that were started on one given in Python.
         steps: a new number of steps in all, to train longer than first planned.
+        trust: modules of code that the folder may name, such as mine, separated by commas; what you trained
+            yourself, here, is trusted anyway.
         **settings: none beside these.
 
     Returns:
@@ -126,7 +134,8 @@ def resume(
     """
     machine = Machine(**bind(Machine, settings))
     run = RunFolder(Path(folder))
-    config = run.read()
+    with trusting(trust):
+        config = run.read()
     dataset = config.data.reopen(data)
     if steps is not None and steps != config.training.steps:
         training = TrainingSettings(**bind(TrainingSettings, {**vars(config.training), "steps": steps}))

@@ -41,12 +41,22 @@ def parse_prior(text: str, latents: LatentSpace) -> Prior:
     return Prior({name: chosen.get(name) or standard(group) for name, group in latents.groups.items()})
 
 
+def kinds_named(text: str) -> list[str]:
+    """What the items of a prior name, in order: ``student_t``, ``mine:laplace``."""
+    return [_split(item.rpartition("=")[2])[0] for item in text.split(",")]
+
+
 def _find_kind(call: str) -> tuple[Kind, list[str]]:
     """The function that ``kind:numbers`` or ``module:function:numbers`` names, and the numbers as text."""
+    name, rest = _split(call)
+    return find_function("prior", name, kinds), rest
+
+
+def _split(call: str) -> tuple[str, list[str]]:
     name, *rest = (part.strip() for part in call.split(":"))
     if name not in public_functions(kinds) and rest and rest[0].isidentifier():
         name, rest = f"{name}:{rest[0]}", rest[1:]
-    return find_function("prior", name, kinds), rest
+    return name, rest
 
 
 def _make(kind: Kind, numbers: list[str], name: str, group: Group) -> nn.Module:
