@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled modules are kept whatever the surroundings say: many processes start, here and in the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test units test-slow lint format docs bench bench-peers clean
+.PHONY: demo test units test-slow test-faults lint format docs bench bench-peers clean
 
 # What distaff itself needs; tools for its development come with .venv/ready.
 .venv/demo-ready: pyproject.toml constraints.txt
@@ -41,6 +41,10 @@ docs: .venv/ready
 
 test-slow: .venv/ready
 	$(BIN)/pytest -m slow
+
+# Campaigns of faults, minutes to an hour; DISTAFF_FAULTS says how many cases, the seeds are printed.
+test-faults: .venv/ready
+	$(BIN)/pytest -m faults tests/faults
 
 # Speed as ratios taken in one run; nothing else should run meanwhile.
 bench: .venv/ready

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,13 @@ from distaff.analysis.doctor import Severity, checks, diagnose
 from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.binding import public_functions
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import sha256
 from distaff.objectives.critics import CriticSettings
 from distaff.objectives.objective import term
 from distaff.objectives.terms import kl, nll
+from distaff.runs import trusting
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
+from distaff.runs.manifests import write_manifest
 from distaff.training.train import resume, train
 from tests import toys
 from tests.test_cli import in_process
@@ -68,12 +70,13 @@ def healthy(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def copy(healthy, tmp_path) -> Path:
+def copy(healthy, tmp_path) -> Iterator[Path]:
     """The healthy run with its data in a place of its own, to be made ill."""
     shutil.copytree(healthy, tmp_path / "run")
     data = write_ring(tmp_path)
     change(tmp_path / "run/run.yaml", lambda calls: calls["data"].update(spec=data))
-    return tmp_path / "run"
+    with trusting("tests,nowhere"):
+        yield tmp_path / "run"
 
 
 def test_a_healthy_run_has_nothing(healthy, capsys):
@@ -191,8 +194,8 @@ def silence(run: Path, keep: int) -> None:
             weights[name][[d, len(kl) + d]] = 0
     save_file(weights, folder / "model.safetensors")
     facts = json.loads((folder / "checkpoint.json").read_text())
-    facts["sha256"]["model.safetensors"] = sha256(folder / "model.safetensors")
-    (folder / "checkpoint.json").write_text(json.dumps(facts))
+    reached = {"step": facts["step"], "seconds": facts["seconds"]}
+    write_manifest(folder / "checkpoint.json", folder.glob("*.safetensors"), **reached)
 
 
 def test_a_latent_too_many_is_a_note(copy):

@@ -51,7 +51,8 @@ def test_a_run_on_the_former_line_is_found_under_its_name_of_today(tmp_path):
     asked = {"recipe": "vae", "latents": 1, "batch_size": 8, "accelerator": "cpu", "progress": False}
     distaff.train(data="toy_line", out=out, steps=4, **asked)
     file = out / "run.yaml"
-    file.write_text(file.read_text().replace("toy_line", "line"))
+    lines = file.read_text().splitlines()[:-1]  # the last holds a hash, which that version did not know
+    file.write_text("\n".join(lines).replace("toy_line", "line"))
     assert "name: line" in file.read_text()
     assert RunFolder(out).read().data.spec == "toy_line"
     distaff.train(data="toy_line", out=out, steps=4, **asked)  # the same run, so nothing is refused

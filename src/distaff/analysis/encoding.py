@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from distaff.models.representation import Representation
 from distaff.runs.checkpoints import find
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.load import load
+from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 
 SAMPLE = 100_000
 """Observations that a run is scored on by default."""
@@ -122,6 +124,7 @@ def encode_run(
     with atomic_file(folder.codes) as temporary:
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         save_file(contiguous, temporary, {**_key(folder, data.fingerprint), **sample})
+    write_manifest(folder.codes_manifest, [folder.codes], step=trained_steps(folder))
     return _encoded(arrays, model.model.latents, rows)
 
 
@@ -144,15 +147,43 @@ def already_encoded(
     try:
         with safe_open(folder.codes, "numpy") as file:
             metadata = file.metadata() or {}
-            kept = {name: metadata[name] for name in KEPT_SAMPLE if name in metadata}
+            kept = {name: metadata[name] for name in KEPT_SAMPLE if metadata.get(name, "").isdecimal()}
             if metadata != {**_key(folder, fingerprint), **kept} or sample not in (None, kept):
                 return None
-            names = file.keys()
-            arrays = {name: file.get_tensor(name) for name in names}
+            arrays = _checked_arrays(folder, file)
     except (FileNotFoundError, SafetensorError):
+        return None
+    if arrays is None:
         return None
     config = folder.read()
     return _encoded(arrays, config.model.latents, _rows(config.data.size, kept))
+
+
+def kept_codes(folder: RunFolder, step: int, rows: int) -> Codes | None:
+    """The codes that are kept of the weights after a step, of so many observations drawn with seed 0."""
+    try:
+        with safe_open(folder.codes, "numpy") as file:
+            key = file.metadata() or {}
+            ours = key.get("step") == str(step) and key.get("seed", "0") == "0"
+            if not ours or file.get_slice("means").get_shape()[0] != rows:
+                return None
+            arrays = _checked_arrays(folder, file)
+    except (FileNotFoundError, SafetensorError):
+        return None
+    return None if arrays is None else codes_from(arrays)
+
+
+def _checked_arrays(folder: RunFolder, file: Any) -> dict[str, FloatArray] | None:
+    """The arrays of an open file of codes; None, which is said, where they are not as they were written."""
+    try:
+        if folder.codes_manifest.exists():
+            check_manifest(folder.codes_manifest, [folder.codes])
+    except Damaged as damaged:
+        warn(f"the codes in {folder.path} are damaged ({damaged}): encoding again")
+        return None
+    arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    whole = {"means", "logvars"} <= arrays.keys() and len({len(a) for a in arrays.values() if a.ndim}) == 1
+    return arrays if whole else None
 
 
 def encode(model: Representation, data: Dataset, progress: bool = True) -> Encoded:

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import as_array
-from distaff.data.archives import open_npz
 from distaff.data.cache import cached
 from distaff.data.dataset import Dataset
-from distaff.data.hdf5 import mapped, member, open_hdf5
+from distaff.data.hdf5 import mapped, member, open_hdf5, texts
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
-from distaff.data.reading import copy_blocks, rows_of, short_hash, whole
+from distaff.data.reading import copy_blocks, rows_of, short_hash
 from distaff.data.sizes import resized
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.archives import open_npz
+from distaff.foundation.errors import DistaffError, whole
 
 Channels = Literal["auto", "first", "last"]
 BLOCK = 1 << 24
@@ -112,9 +112,10 @@ def _from_npz(path: Path, key: str) -> tuple[NDArray[Any], NDArray[Any] | None, 
 def _from_hdf5(path: Path, key: str) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
     with open_hdf5(path) as file:
         source = member(file, key)
-        factors = member(file, "factors")[:] if "factors" in file else None
-        names = np.array(file["factor_names"].asstr()[:]) if "factor_names" in file else None
-        images = mapped(path, source)
+        factors = None if file.facts("factors")["kind"] == "nothing" else member(file, "factors")[:]
+        named = texts(file, "factor_names")
+        names = None if named is None else np.array(named)
+        images = mapped(file, source)
         if images is None:
             stat = path.stat()
             state = short_hash(f"{path.resolve()} {key} {stat.st_size} {stat.st_mtime_ns}")

@@ -15,8 +15,8 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
 from distaff.data.locations import find, folder_of
-from distaff.data.reading import short_hash, whole
-from distaff.foundation.errors import DistaffError
+from distaff.data.reading import short_hash
+from distaff.foundation.errors import DistaffError, whole
 from distaff.foundation.progress import progress
 
 NAMES, CARS = ("elevation", "azimuth", "car"), 183

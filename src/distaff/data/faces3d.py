@@ -7,12 +7,11 @@ import torch
 
 from distaff.data import arrays, folders
 from distaff.data.about import About, RemoteFile
-from distaff.data.archives import open_npz
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
 from distaff.data.locations import find
-from distaff.data.reading import whole
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.archives import open_npz
+from distaff.foundation.errors import DistaffError, whole
 
 NAMES = ("identity", "azimuth", "elevation", "lighting")
 ABOUT = About(

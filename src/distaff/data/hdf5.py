@@ -1,74 +1,149 @@
-"""Reading HDF5 files from anywhere."""
+"""Reading HDF5 files from anywhere: in a child process, within limits of time and memory."""
 
+import json
 import math
+import os
+import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.data.reading import whole
 from distaff.foundation.errors import DistaffError
 
-TIGHTEST = 1100
-"""Times that compressed numbers may grow when they are unpacked: deflate reaches 1,032."""
+SECONDS = 8.0
+"""Time of a processor that one question or one block of rows may take, where nothing else is said."""
+PATIENCE = 15
+"""Times as long it may take in all, where processors or disks are busy."""
+MEMORY = 2 << 30
+"""Bytes that reading may take beside what comes of it, where nothing else is said."""
+CHILD = Path(__file__).with_name("hdf5_child.py")
+
+
+class Hdf5File:
+    """An open HDF5 file; use ``open_hdf5``."""
+
+    def __init__(self, path: Path, child: "subprocess.Popen[bytes]", seconds: float) -> None:
+        self.path, self._child, self._seconds = path, child, seconds
+
+    def facts(self, key: str) -> dict[str, Any]:
+        """What stands under ``key``: its ``kind``, and of numbers the shape, type and place in the file."""
+        return self._ask({"key": key})[0]
+
+    def rows(self, key: str, start: int, stop: int) -> bytes:
+        """The bytes of some rows of numbers."""
+        return self._ask({"key": key, "rows": [start, stop]})[1]
+
+    def _ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        watch = threading.Timer(PATIENCE * self._seconds, self._child.kill)
+        watch.start()
+        try:
+            self._child.stdin.write(json.dumps(request).encode() + b"\n")
+            self._child.stdin.flush()
+            answer = json.loads(self._child.stdout.readline())
+            size = int(answer.get("bytes", 0))
+            content = self._child.stdout.read(size) if size else b""
+        except (OSError, ValueError):
+            answer, content, size = {}, b"", 0
+        finally:
+            watch.cancel()
+        if not answer or len(content) != size:
+            raise self._damaged(f"its reader crashed, or was busy for over {self._seconds:g} seconds")
+        if "error" in answer:
+            raise self._damaged(str(answer["error"]))
+        return answer, content
+
+    def _damaged(self, why: str) -> DistaffError:
+        return DistaffError(f"{self.path} is not a whole HDF5 file ({why}): fetch or save it again.")
+
+
+class Member:
+    """An array of numbers in an open file; rows are read when they are asked for."""
+
+    def __init__(self, file: Hdf5File, key: str, facts: dict[str, Any]) -> None:
+        self._file, self._key = file, key
+        self.shape, self.dtype = tuple(facts["shape"]), np.dtype(facts["dtype"])
+        self.offset: int | None = facts["offset"]
+        """Where it lies in the file, if it does in one uncompressed piece."""
+
+    def __len__(self) -> int:
+        return self.shape[0] if self.shape else 1
+
+    def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop, step = rows.indices(len(self))
+        content = self._file.rows(self._key, start, stop) if self.shape or start < stop else b""
+        shape = (stop - start, *self.shape[1:]) if self.shape else ()
+        if step != 1 or len(content) != math.prod(shape) * self.dtype.itemsize:
+            raise DistaffError(f"{self._key!r} in {self._file.path} is not of the shape that it claims.")
+        return np.frombuffer(content, self.dtype).reshape(shape)
 
 
 @contextmanager
-def open_hdf5(path: Path) -> Iterator[h5py.File]:
-    """Open an HDF5 file; whatever is wrong with its bytes comes out as one sentence."""
-    with whole(path, "HDF5 file"), h5py.File(path, "r") as file:
-        yield file
+def open_hdf5(path: Path, seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[Hdf5File]:
+    """Open an HDF5 file; whatever is wrong with its bytes comes out as one sentence.
 
-
-def member(file: h5py.File, key: str) -> h5py.Dataset:
-    """The array ``key`` of an open file, which must hold plain numbers in the file itself."""
-    with _little_memory():
-        array = file.get(key)
-    if not isinstance(array, h5py.Dataset):
-        # The names that are there are not listed: in a damaged file that list may have no end.
-        raise DistaffError(f"{file.filename} has no array {key!r}: say with --key which array to read.")
-    if array.external or array.is_virtual or array.dtype.kind not in "buif":
-        raise DistaffError(f"{key!r} in {file.filename} must hold plain numbers in the file itself.")
-    if (
-        array.shape is None
-        or math.prod(array.shape) * array.dtype.itemsize > TIGHTEST * array.id.get_storage_size()
-    ):
-        raise DistaffError(
-            f"{key!r} in {file.filename} claims the shape {array.shape}, more than its bytes can hold."
-        )
-    return array
-
-
-@contextmanager
-def _little_memory(room: int = 1 << 29) -> Iterator[None]:
-    """Let this process grow by ``room`` bytes at most, on Linux.
-
-    The tables of a damaged file can send the library round in circles, and it would take all memory there is
-    before it gives up.
+    Args:
+        path: the file.
+        seconds: processor time that one question or one block of rows may take.
+        memory: bytes that reading may take beside what comes of it.
     """
-    if sys.platform != "linux":
-        yield
-        return
-    import resource
+    if not path.exists():
+        raise DistaffError(f"there is no file {path}.")
+    # One thread, whose stack counts: the limit is on addresses, which a library reserves for every thread.
+    surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-P", str(CHILD), str(path), str(memory), str(seconds)]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=surroundings,
+    ) as child:
+        try:
+            yield Hdf5File(path, child, seconds)
+        finally:
+            child.kill()
+            with suppress(OSError):
+                child.communicate()
 
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limits = [pages * resource.getpagesize() + room, *(limit for limit in (soft, hard) if limit >= 0)]
-    resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+def member(file: Hdf5File, key: str) -> Member:
+    """The array ``key`` of an open file, which must hold plain numbers in the file itself."""
+    facts = file.facts(key)
+    if facts["kind"] == "nothing":
+        # The names that are there are not listed: in a damaged file that list may have no end.
+        raise DistaffError(f"{file.path} has no array {key!r}: say with --key which array to read.")
+    if facts["kind"] == "too large":
+        raise DistaffError(
+            f"{key!r} in {file.path} claims the shape {tuple(facts['shape'])}, more than its bytes can hold."
+        )
+    if facts["kind"] != "numbers":
+        raise DistaffError(f"{key!r} in {file.path} must hold plain numbers in the file itself.")
+    return Member(file, key, facts)
 
 
-def mapped(path: Path, array: h5py.Dataset) -> NDArray[Any] | None:
-    """The array memory-mapped in place, where it lies in the file in one uncompressed piece."""
-    offset = array.id.get_offset()
-    if offset is None or array.chunks is not None or array.size == 0:
+def texts(file: Hdf5File, key: str) -> list[str] | None:
+    """The texts under ``key``, if anything is there."""
+    facts = file.facts(key)
+    if facts["kind"] == "nothing":
         return None
-    return np.memmap(path, array.dtype, "r", offset, array.shape)
+    if facts["kind"] != "texts":
+        raise DistaffError(f"{key!r} in {file.path} must hold a few texts in the file itself.")
+    return [str(text) for text in facts["texts"]]
+
+
+def mapped(file: Hdf5File, array: Member) -> NDArray[Any] | None:
+    """The array memory-mapped in place, where it lies in the file in one uncompressed piece."""
+    if array.offset is None:
+        return None
+    try:
+        return np.memmap(file.path, array.dtype, "r", array.offset, array.shape)
+    except (OSError, ValueError) as problem:
+        raise DistaffError(f"{file.path} is not a whole HDF5 file ({problem}): save it again.") from problem

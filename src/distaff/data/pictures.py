@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from distaff.data.reading import short_hash
+from distaff.foundation.archives import check_packing
 from distaff.foundation.errors import DistaffError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
@@ -49,11 +50,15 @@ def open_pictures(place: Path) -> Iterator[Pictures]:
             with zipfile.ZipFile(place) as archive:
                 yield _zip(place, archive)
         elif place.is_file():
-            with tarfile.open(place) as bundle:
+            with place.open("rb") as file:
+                zipped = file.read(2) == b"\x1f\x8b"
+            with tarfile.open(place, "r:gz" if zipped else "r:") as bundle:
                 yield _tar(place, bundle)
         else:
             raise DistaffError(f"there is no folder or archive {place}.")
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, NotImplementedError) as problem:
+    except DistaffError:
+        raise
+    except Exception as problem:  # readers fed damaged bytes raise whatever they happen to meet
         raise DistaffError(
             f"{place} cannot be read as a folder, zip or tar of images ({problem})."
         ) from problem
@@ -118,6 +123,8 @@ def _folder(place: Path) -> Pictures:
 
 def _zip(place: Path, archive: zipfile.ZipFile) -> Pictures:
     members = {info.filename: info for info in archive.infolist() if _is_picture(place, info.filename)}
+    for info in members.values():
+        check_packing(place, info)
     facts = {name: (info.file_size, f"{info.CRC} {info.file_size}") for name, info in members.items()}
     return _pictures(place, facts, lambda name: archive.read(members[name]))
 

@@ -1,9 +1,8 @@
-"""What the readers of files share: one sentence for whatever is wrong, and rows copied block by block."""
+"""What the readers of files share: files that may be gzipped, and rows copied block by block."""
 
 import gzip
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -17,20 +16,8 @@ from distaff.foundation.progress import progress
 ByteFile = gzip.GzipFile | BufferedReader
 ROWS = 4096
 """Rows that are copied at a time."""
-
-
-@contextmanager
-def whole(file: str | Path, kind: str) -> Iterator[None]:
-    """Whatever is wrong with the bytes of ``file`` comes out as one sentence: it is not a whole ``kind``."""
-    try:
-        yield
-    except FileNotFoundError as problem:
-        raise DistaffError(f"there is no file {file}.") from problem
-    except DistaffError:
-        raise
-    except Exception as problem:  # readers fed damaged bytes raise whatever they happen to meet
-        reason = str(problem).partition("\n")[0]
-        raise DistaffError(f"{file} is not a whole {kind} ({reason}): fetch or save it again.") from problem
+PIECE = 1 << 24
+"""Bytes that are read at a time."""
 
 
 def not_official(file: Path, title: str, why: str) -> DistaffError:
@@ -46,6 +33,18 @@ def open_unzipped(path: Path) -> ByteFile:
     with path.open("rb") as raw:
         zipped = raw.read(2) == b"\x1f\x8b"
     return gzip.open(path) if zipped else path.open("rb")
+
+
+def read_exactly(file: ByteFile, size: int, path: Path) -> bytes:
+    """The next ``size`` bytes, read a piece at a time: a header may claim what the file does not hold."""
+    pieces, missing = [], size
+    while missing:
+        piece = file.read(min(PIECE, missing))
+        if not piece:
+            raise DistaffError(f"{path} ends {missing:,} bytes before its header says: fetch it again.")
+        pieces.append(piece)
+        missing -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def short_hash(*texts: str) -> str:

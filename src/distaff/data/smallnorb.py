@@ -17,8 +17,8 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages, IntArray
 from distaff.data.locations import find
-from distaff.data.reading import ByteFile, open_unzipped, whole
-from distaff.foundation.errors import DistaffError
+from distaff.data.reading import ByteFile, open_unzipped, read_exactly
+from distaff.foundation.errors import DistaffError, whole
 from distaff.foundation.progress import progress
 
 TRAIN, TEST = "smallnorb-5x46789x9x18x6x2x96x96-training", "smallnorb-5x01235x9x18x6x2x96x96-testing"
@@ -106,9 +106,7 @@ def _pairs(path: Path) -> Iterator[NDArray[np.uint8]]:
 
 
 def _read(path: Path, file: ByteFile, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    data = file.read(math.prod(shape) * dtype.itemsize)
-    if len(data) != math.prod(shape) * dtype.itemsize:
-        raise DistaffError(f"{path} is shorter than its header says: fetch it again.")
+    data = read_exactly(file, math.prod(shape) * dtype.itemsize, path)
     return np.frombuffer(data, dtype).reshape(shape)
 
 

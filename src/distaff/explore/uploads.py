@@ -6,16 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from distaff.data.pictures import LARGEST_IMAGE
 from distaff.foundation.errors import DistaffError
 
 LARGEST_UPLOAD = 20 << 20
 """Bytes of a file."""
 
+LARGEST_IMAGE = 16_000_000
+"""Pixels that it may unpack to, some 200 MB in all that is done to it."""
+
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
 
 
-def read_upload(data: bytes, shape: tuple[int, ...]) -> NDArray[np.float32]:
+def read_upload(data: bytes, shape: tuple[int, ...], largest: int = LARGEST_IMAGE) -> NDArray[np.float32]:
     """The image as float32 (C, H, W) in [0, 1]: turned upright, made grey or RGB, cut to shape, scaled.
 
     Transparent parts become white, and the middle is kept where the proportions differ.
@@ -23,13 +25,14 @@ def read_upload(data: bytes, shape: tuple[int, ...]) -> NDArray[np.float32]:
     Args:
         data: the file.
         shape: of the model's images.
+        largest: pixels that the image may have; its header is asked before anything is decoded.
     """
     if len(shape) != 3 or shape[0] not in (1, 3):
         raise DistaffError("this run was not trained on grey or RGB images, so no image can start from it.")
     channels, height, width = shape
     try:
         with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-            if image.width * image.height > LARGEST_IMAGE:
+            if image.width * image.height > largest:
                 raise DistaffError(f"the image has {image.width}×{image.height} pixels, too many to accept.")
             upright = ImageOps.exif_transpose(image)
             picture = _flat(upright).convert("L" if channels == 1 else "RGB")

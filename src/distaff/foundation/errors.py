@@ -1,7 +1,9 @@
-"""The one error class a user meets, and the sentence that helps with a misspelt name."""
+"""The one error class a user meets, and the sentences for misspelt names and for damaged files."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 
 class DistaffError(ValueError):
@@ -18,3 +20,17 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> DistaffError:
     near = difflib.get_close_matches(name, options, n=3, cutoff=0.6)
     hint = f" did you mean {' or '.join(map(repr, near))}?" if near else ""
     return DistaffError(f"unknown {kind} {name!r}:{hint} Known: {', '.join(options)}.")
+
+
+@contextmanager
+def whole(file: str | Path, kind: str) -> Iterator[None]:
+    """Whatever is wrong with the bytes of ``file`` comes out as one sentence: it is not a whole ``kind``."""
+    try:
+        yield
+    except FileNotFoundError as problem:
+        raise DistaffError(f"there is no file {file}.") from problem
+    except DistaffError:
+        raise
+    except Exception as problem:  # readers fed damaged bytes raise whatever they happen to meet
+        reason = str(problem).partition("\n")[0]
+        raise DistaffError(f"{file} is not a whole {kind} ({reason}): fetch or save it again.") from problem

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic writes, strict JSON and YAML, and where caches and data live."""
+"""Files that are whole or absent: atomic writes, strict JSON and YAML both ways, and where caches live."""
 
 import hashlib
 import json
@@ -15,6 +15,11 @@ import platformdirs
 import yaml
 
 from distaff.foundation.errors import DistaffError
+
+LARGEST_TEXT = 64 << 20
+"""Bytes that a file of settings or results may have."""
+DEEPEST, MOST_NODES = 64, 200_000
+"""How deeply such a file may be nested, and how many values it may hold."""
 
 
 def cache_folder() -> Path:
@@ -105,6 +110,97 @@ def append_json_line(path: Path, value: Any) -> None:
         file.write(json_text(value) + "\n")
 
 
+def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
+    """The text of a file of settings or results, which is never large; absence is left to the caller.
+
+    Args:
+        path: the file.
+        largest: bytes that it may have.
+    """
+    try:
+        if path.stat().st_size > largest:
+            raise DistaffError(
+                f"{path} has {path.stat().st_size:,} bytes, more than the {largest:,} allowed."
+            )
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise
+    except UnicodeDecodeError as problem:
+        raise DistaffError(f"{path} is not text in UTF-8 ({problem.reason}).") from problem
+    except OSError as problem:
+        raise DistaffError(f"{path} cannot be read ({problem.strerror or problem}).") from problem
+
+
+def read_json(path: Path, largest: int = LARGEST_TEXT) -> Any:
+    """The content of a JSON file from anywhere; whatever is wrong with it comes out as one sentence.
+
+    Args:
+        path: the file.
+        largest: bytes that it may have.
+    """
+    return parse_json(read_text(path, largest), str(path))
+
+
+def parse_json(text: str | bytes, name: str = "it") -> Any:
+    """What a JSON text holds, which may be nested ``DEEPEST`` times; ``name`` is what an error calls it."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        why = "it is nested too deeply" if isinstance(problem, RecursionError) else str(problem)
+        raise DistaffError(f"{name} is not readable JSON ({why}).") from problem
+    check_extent(value, name)
+    return value
+
+
+def parse_yaml(text: str, name: str = "it") -> Any:
+    r"""What a YAML text holds: mappings with text as keys, lists, texts, numbers, true, false and null.
+
+    Dates are texts. Aliases may repeat parts until ``MOST_NODES`` values stand there, nested ``DEEPEST``
+    times at most.
+
+    Args:
+        text: the YAML.
+        name: what an error calls it.
+
+    >>> parse_yaml("seeds: [0, 1]\nday: 2020-13-45")
+    {'seeds': [0, 1], 'day': '2020-13-45'}
+    """
+    try:
+        depth = 0
+        for event in yaml.parse(text, Loader=_Loader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise DistaffError(f"{name} is nested more than {DEEPEST} times.")
+        value = yaml.load(text, Loader=_Loader)
+    except DistaffError:
+        raise
+    except Exception as problem:  # values that are not what their tags say raise whatever they happen to meet
+        why = " ".join(str(problem).split()) or type(problem).__name__
+        raise DistaffError(f"{name} is not readable YAML ({why}).") from problem
+    check_extent(value, name)
+    return value
+
+
+def check_extent(value: Any, name: str) -> None:
+    """Raise unless ``value`` is plain, with text as keys, and neither too large nor too deep."""
+    waiting, seen = [(value, 0)], 0
+    while waiting:
+        item, depth = waiting.pop()
+        seen += 1
+        if seen > MOST_NODES or depth > DEEPEST:
+            limit = f"nested more than {DEEPEST} times" if depth > DEEPEST else f"over {MOST_NODES:,} values"
+            raise DistaffError(f"{name} is too large: {limit}.")
+        if isinstance(item, dict):
+            for key in item:
+                if not isinstance(key, str):
+                    raise DistaffError(f"{name} has the key {str(key)[:40]!r}: keys must be texts.")
+            waiting += [(part, depth + 1) for part in item.values()]
+        elif isinstance(item, list):
+            waiting += [(part, depth + 1) for part in item]
+        elif not isinstance(item, str | int | float | None):
+            raise DistaffError(f"{name} holds a {type(item).__name__}, which is no plain value.")
+
+
 def yaml_text(value: Any) -> str:
     """``value`` as YAML, in which settings are kept: one that is not a finite number is refused by name.
 
@@ -132,6 +228,25 @@ def _numbers(value: Any, place: str = "the value") -> Iterator[tuple[str, float]
             yield from _numbers(item, place)
     elif isinstance(value, float):
         yield place, value
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # with libyaml if there
+    """YAML in which a date is a text, and in which mappings that are merged cannot grow without end."""
+
+    merged = 0
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put merged mappings (``<<``) into ``node``."""
+        super().flatten_mapping(node)
+        self.merged += len(node.value)
+        if self.merged > MOST_NODES:
+            raise DistaffError("it merges mappings into too many values.")
+
+
+_Loader.yaml_implicit_resolvers = {
+    letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for letter, resolvers in _Loader.yaml_implicit_resolvers.items()
+}
 
 
 def _sync(path: Path) -> None:

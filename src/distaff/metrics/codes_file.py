@@ -1,6 +1,7 @@
 """Codes on disk: npz files of means, log-variances, categorical groups and factors, or npy files of means."""
 
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,27 +10,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import Codes
+from distaff.foundation.archives import open_npz, read_npy
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.scores_file import Setup, write_scores
 
+LARGEST = 4 << 30
+"""Bytes that one array of a file of codes may have, where nothing else is said."""
 _MEANS = ("means", "mean", "mu", "codes", "z")
 _LOGVARS = ("logvars", "logvar", "log_variances")
 _CATEGORY = "category_"
 _FACTORS = ("factors", "factor_names")
 
 
-def read_codes(path: Path | str) -> tuple[Codes, Factors | None]:
+def read_codes(path: Path | str, largest: int = LARGEST) -> tuple[Codes, Factors | None]:
     """The codes of an npz file, and its factors if it has them; an npy file holds means (N, D) alone.
 
     Arrays by name: ``means`` (or ``mu``, ``codes``, ``z``), optional ``logvars`` (or ``logvar``), ``factors``
     (N, K), ``factor_names`` (K,), and ``category_NAME`` (N, k) probabilities of a categorical latent. A
     warning names arrays that are none of these.
+
+    Args:
+        path: the file.
+        largest: bytes that one of its arrays may have.
     """
     path = Path(path)
-    arrays = _load(path)
+    arrays = _load(path, largest)
     means = _first(arrays, _MEANS)
     categories = {k.removeprefix(_CATEGORY): v for k, v in arrays.items() if k.startswith(_CATEGORY)}
     if means is None and not categories:
@@ -88,17 +96,16 @@ def evaluate_file(
     return evaluation
 
 
-def _load(path: Path) -> dict[str, NDArray[Any]]:
+def _load(path: Path, largest: int) -> dict[str, NDArray[Any]]:
+    if not path.exists():
+        raise DistaffError(f"{path} does not exist.")
     try:
-        with path.open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.lib.npyio.NpzFile):
-                return {name: np.asarray(loaded[name]) for name in loaded.files}
-            return {"means": np.asarray(loaded)}
-    except FileNotFoundError:
-        raise DistaffError(f"{path} does not exist.") from None
-    except Exception as error:  # numpy, zipfile and its decompressors raise errors of a dozen kinds
-        why = " ".join(str(error).split()) or type(error).__name__
+        if zipfile.is_zipfile(path):
+            with open_npz(path, largest) as archive:
+                return {name: archive.array(name) for name in archive.names}
+        return {"means": read_npy(path, largest)}
+    except (DistaffError, OSError) as error:
+        why = str(error).removesuffix(".")
         raise DistaffError(f"{path} is not a readable npz or npy file of plain arrays: {why}.") from error
 
 

@@ -5,13 +5,15 @@
 of the weights after ``step``, over so many ``observations``, null for all.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from distaff.foundation.files import write_json
+from annotated_types import Len
+from pydantic import ConfigDict, StrictFloat, StrictInt, StrictStr, TypeAdapter
+
+from distaff.foundation.files import read_json, write_json
 from distaff.metrics.evaluation import Evaluation
 from distaff.metrics.score import Score
 
@@ -30,9 +32,9 @@ class Setup:
         factor_bins: classes that real-valued factors were brought to; None if they were left as they are.
     """
 
-    observations: int | None = None
-    seed: int = 0
-    factor_bins: int | None = None
+    observations: StrictInt | None = None
+    seed: StrictInt = 0
+    factor_bins: StrictInt | None = None
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,9 @@ class Entry:
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> "Entry":
         """The entry that the file holds."""
-        setup = Setup(**{part.name: entry[part.name] for part in fields(Setup)})
-        reason = entry.get("reason", "")
-        return cls(str(entry["metric"]), setup, {} if reason else _checked(entry), str(reason))
+        setup = _SETUP.validate_python({part.name: entry[part.name] for part in fields(Setup)})
+        reason = _text(entry.get("reason", ""))
+        return cls(_text(entry["metric"]), setup, {} if reason else _checked(entry), reason)
 
     @property
     def score(self) -> Score:
@@ -92,9 +94,9 @@ class Scores:
     def read(cls, path: Path) -> "Scores":
         """The content of a file; nothing if it is absent, cut short or no file of scores."""
         try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            step = None if content.get("step") is None else int(content["step"])
-            return cls(step, tuple(_entries(content)), float(content.get("seconds", 0.0)))
+            content = read_json(path)
+            facts = _FACTS.validate_python({name: content[name] for name in FACTS if name in content})
+            return cls(facts.step, tuple(_entries(content)), facts.seconds)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return cls()
 
@@ -141,22 +143,59 @@ def _entries(content: Mapping[str, Any]) -> Iterable[Entry]:
 
 def _entries_of_first_version(content: Mapping[str, Any]) -> Iterable[Entry]:
     """Version 0.1 had two shapes: a study's scores named their metric, those of ``evaluate`` did not."""
-    setup = Setup(content.get("observations"))
+    setup = _SETUP.validate_python({"observations": content.get("observations")})
     of_study = "asked" in content
     for one in content["scores"]:
         unnamed = ELBO if one["name"] in ELBO_SCORES else ""
-        yield Entry(one.get("metric", unnamed), setup, _checked(one))
+        yield Entry(_text(one.get("metric", unnamed)), setup, _checked(one))
     if of_study and not any(one["name"] in ELBO_SCORES for one in content["scores"]):
         yield Entry(ELBO, setup, reason="the model has no likelihood.")
     for metric, reason in content["skipped"].items() if of_study else ():
-        yield Entry(metric, setup, reason=str(reason))
+        yield Entry(metric, setup, reason=_text(reason))
+
+
+@dataclass(frozen=True)
+class _Facts:
+    step: StrictInt | None = None
+    seconds: StrictFloat = 0.0
+
+
+@dataclass(frozen=True)
+class _HeldScore:
+    """A ``Score`` as JSON holds it, without what it has not, in which null is not a number."""
+
+    __pydantic_config__ = ConfigDict(extra="ignore")
+
+    name: StrictStr
+    value: StrictFloat | None
+    protocol: StrictStr
+    direction: Literal["higher", "lower"] = "higher"
+    settings: dict[str, Any] = field(default_factory=dict)
+    per_factor: dict[str, StrictFloat | None] = field(default_factory=dict)
+    per_latent: dict[str, StrictFloat | None] = field(default_factory=dict)
+    interval: Annotated[list[StrictFloat | None], Len(2, 2)] = field(default_factory=lambda: [None, None])
+    details: dict[str, Any] = field(default_factory=dict)
+    notes: list[StrictStr] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        error, count = self.details.get("standard_error"), self.settings.get("observations", 0)
+        if not isinstance(error, int | float | None) or type(count) is not int:
+            raise ValueError("standard errors and observations are numbers")
+
+
+FACTS = tuple(part.name for part in fields(_Facts))
+_FACTS, _SETUP, _SCORE = TypeAdapter(_Facts), TypeAdapter(Setup), TypeAdapter(_HeldScore)
 
 
 def _checked(score: Mapping[str, Any]) -> dict[str, Any]:
-    texts = score["name"], score["protocol"]
-    if not all(isinstance(text, str) for text in texts) or not isinstance(score["value"], float | int | None):
-        raise ValueError(f"{texts} is no score")
+    _SCORE.validate_python(dict(score))
     return dict(score)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
 
 
 def _restored(value: Any) -> Any:

@@ -46,6 +46,8 @@ TEMPERATURE = 0.66
 
 NOISE = "noise"
 """The word for what a generator is given beside its codes: ``noise:62``."""
+MOST = 100_000
+"""Latents of one group."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,11 @@ class LatentSpace:
         if not self.groups:
             raise DistaffError("noise alone tells nothing of an image: name latents beside it.")
         names = [variable.name for variable in self.variables]
+        seen: set[str] = set()
         for name in names:
-            if names.count(name) > 1:
+            if name in seen:
                 raise DistaffError(f"two latents of {self} would be called {name!r}: rename a group.")
+            seen.add(name)
 
     @classmethod
     def parse(
@@ -104,7 +108,7 @@ class LatentSpace:
         """
         if isinstance(text, LatentSpace):
             return text
-        if str(text).strip().isdigit():
+        if str(text).strip().isdecimal():
             return cls({"z": real(_count(str(text), str(text)))})
         groups: dict[str, Group] = {}
         noise = 0
@@ -235,6 +239,8 @@ def _slices(sizes: list[int]) -> list[slice]:
 
 
 def _count(text: str, whole: str) -> int:
-    if not text.strip().isdigit() or int(text) < 1:
-        raise DistaffError(f"latents {whole!r}: {text!r} is not a number of latents of at least 1.")
+    if not text.strip().isdecimal() or len(text) > 9 or not 1 <= int(text) <= MOST:
+        raise DistaffError(
+            f"latents {whole!r}: {text!r} is not a number of latents of at least 1 (and at most {MOST:,})."
+        )
     return int(text)

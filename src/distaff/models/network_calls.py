@@ -15,6 +15,8 @@ from distaff.models import networks
 
 GIVEN = ("shape", "parameters", "width", "outputs", "norm")
 """What networks are given by the model they are for: not to be written behind a name."""
+MOST = 1 << 16
+"""Units, layers or whatever else a network may be told to have of one kind."""
 KINDS = {int: "a whole number above 0", bool: "true or false"}
 
 
@@ -35,9 +37,10 @@ def find_network(text: str, module: ModuleType = networks) -> Callable[..., Any]
         if argument not in own:
             raise unknown(f"argument of {name}", argument, own)
         kinds = typing.get_args(hints.get(argument)) or (hints.get(argument, type(value)),)
-        if type(value) not in kinds or (type(value) is int and value < 1):
+        if type(value) not in kinds or (type(value) is int and not 1 <= value <= MOST):
             wanted = " or ".join(KINDS.get(kind, kind.__name__) for kind in kinds if kind is not type(None))
-            raise DistaffError(f"{argument} of the network {name} must be {wanted}, not {value!r}.")
+            most = f" (at most {MOST:,})" if type(value) is int and value > MOST else ""
+            raise DistaffError(f"{argument} of the network {name} must be {wanted}{most}, not {value!r}.")
     return partial(function, **arguments)
 
 

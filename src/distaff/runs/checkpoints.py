@@ -1,8 +1,8 @@
 """Checkpoints: safetensors and JSON only, written whole or not at all, the last two kept, checked by hash."""
 
-import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
@@ -14,9 +14,11 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file, atomic_folder, sha256, write_json
+from distaff.foundation.files import atomic_file, atomic_folder
+from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 
 KEPT = 2
+MANIFEST = "checkpoint.json"
 IN_FILES = ("average", "model")
 """The modules whose weights have files of their own; the first there is is the trained model."""
 
@@ -57,22 +59,25 @@ def save(folder: Path, learner: Trained, reached: Reached) -> None:
         for name, weights in own.items():
             _save_tensors(weights, new / f"{name}.safetensors")
         _save_tensors(training, new / "training.safetensors")
-        hashes = {file.name: sha256(file) for file in new.iterdir()}
-        write_json(new / "checkpoint.json", {**asdict(reached), "sha256": hashes})
+        write_manifest(new / MANIFEST, list(new.iterdir()), **asdict(reached))
     for old in _folders(folder)[KEPT:]:
         shutil.rmtree(old)
 
 
 def keep(folder: Path, learner: Trained, step: int) -> None:
-    """Write the model's weights of a step to ``folder``, where they stay: a snapshot."""
-    with atomic_file(folder / f"step-{step:09d}.safetensors") as temporary:
+    """Write the model's weights of a step to ``folder``, where they stay: a snapshot and its manifest."""
+    file = folder / f"step-{step:09d}.safetensors"
+    with atomic_file(file) as temporary:
         name = next(name for name in IN_FILES if name in learner.modules)
         _save_tensors(learner.modules[name].state_dict(), temporary)
+    write_manifest(file.with_suffix(".json"), [file], step=step)
 
 
 def kept(folder: Path) -> dict[int, Path]:
     """The snapshots in a folder, by their step."""
-    return {int(file.stem.removeprefix("step-")): file for file in sorted(folder.glob("step-*.safetensors"))}
+    files = sorted(folder.glob("step-*.safetensors"))
+    steps = (file.stem.removeprefix("step-") for file in files)
+    return {int(step): file for step, file in zip(steps, files, strict=True) if step.isdecimal()}
 
 
 def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> Reached:
@@ -80,14 +85,15 @@ def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> Reac
     newest, reached = find(folder, warn)
     if newest is None:
         return reached
-    training = load_file(newest / "training.safetensors")
-    for name, module in learner.modules.items():
-        own = name in IN_FILES
-        module.load_state_dict(
-            load_file(newest / f"{name}.safetensors") if own else _below(f"{name}/", training)
-        )
-    for name, optimiser in learner.optimisers.items():
-        _restore_optimiser(optimiser, _below(f"optimiser/{name}/", training))
+    with _fitting(newest):
+        training = load_file(newest / "training.safetensors")
+        for name, module in learner.modules.items():
+            own = name in IN_FILES
+            module.load_state_dict(
+                load_file(newest / f"{name}.safetensors") if own else _below(f"{name}/", training)
+            )
+        for name, optimiser in learner.optimisers.items():
+            _restore_optimiser(optimiser, _below(f"optimiser/{name}/", training))
     return reached
 
 
@@ -101,20 +107,41 @@ def newest_weights(folder: Path, warn: Callable[[str], None]) -> tuple[Path, int
 
 
 def snapshot_weights(folder: Path, step: int) -> tuple[Path, int]:
-    """The model's weights in the snapshot of a step, and that step."""
+    """The model's weights in the snapshot of a step, as they were written, and that step."""
     files = kept(folder)
     if step not in files:
         there = ", ".join(map(str, files)) or "none"
         raise DistaffError(f"{folder.parent} has no snapshot of step {step}; it has {there}.")
+    manifest = files[step].with_suffix(".json")
+    try:
+        if manifest.exists() and check_manifest(manifest, [files[step]]).step != step:
+            raise Damaged(manifest.name)
+    except Damaged as damaged:
+        raise DistaffError(
+            f"the snapshot of step {step} in {folder.parent} is damaged ({damaged}): load another step."
+        ) from None
     return files[step], step
 
 
 def load_weights(model: nn.Module, file: Path) -> None:
     """Put weights that were saved into a model."""
-    try:
+    with _fitting(file):
         model.load_state_dict(load_file(file))
+
+
+@contextmanager
+def _fitting(place: Path) -> Iterator[None]:
+    """Weights that are no weights, or of another model, come out as one sentence."""
+    try:
+        yield
     except SafetensorError as error:
-        raise DistaffError(f"the weights {file} are damaged: {error}.") from error
+        raise DistaffError(f"the weights {place} are damaged: {error}.") from error
+    except DistaffError:
+        raise
+    except (RuntimeError, KeyError, IndexError, ValueError) as error:
+        raise DistaffError(
+            f"the weights {place} do not fit the model that run.yaml describes: restore both from one copy."
+        ) from error
 
 
 def remove_leftovers(folder: Path) -> None:
@@ -128,16 +155,13 @@ def find(folder: Path, warn: Callable[[str], None]) -> tuple[Path | None, Reache
     candidates = _folders(folder)
     for candidate in candidates:
         try:
-            facts = json.loads((candidate / "checkpoint.json").read_text())
-            reached = Reached(int(facts["step"]), float(facts["seconds"]))
-            damaged = [name for name, digest in facts["sha256"].items() if sha256(candidate / name) != digest]
-        except (OSError, ValueError, KeyError, AttributeError, TypeError):
-            damaged = ["checkpoint.json"]
-        if not damaged:
-            return candidate, reached
-        warn(
-            f"the checkpoint {candidate} is damaged ({', '.join(damaged)}): falling back to the one before it"
-        )
+            manifest = check_manifest(candidate / MANIFEST, candidate.glob("*.safetensors"))
+            if candidate.name != f"step-{manifest.step:09d}":
+                raise Damaged(MANIFEST)
+        except Damaged as damaged:
+            warn(f"the checkpoint {candidate} is damaged ({damaged}): falling back to the one before it")
+        else:
+            return candidate, Reached(manifest.step, manifest.seconds)
     if candidates:
         raise DistaffError(f"every checkpoint in {folder} is damaged: train again into another folder.")
     return None, Reached()

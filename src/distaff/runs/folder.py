@@ -1,6 +1,5 @@
 """The run folder: ``run.yaml`` and what training and evaluation leave beside it."""
 
-import json
 import math
 import warnings
 from collections.abc import Iterator
@@ -9,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from filelock import FileLock, Timeout
 
 from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import json_text, write_text
+from distaff.foundation.files import json_text, parse_json, parse_yaml, read_text, write_text
 from distaff.runs.config import RunConfig
+from distaff.runs.manifests import is_as_written, write_sealed
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,11 @@ class RunFolder:
         return self.path / "codes.safetensors"
 
     @property
+    def codes_manifest(self) -> Path:
+        """The hash of the encoded data set."""
+        return self.path / "codes.json"
+
+    @property
     def scores(self) -> Path:
         """What evaluation found."""
         return self.path / "scores.json"
@@ -78,8 +82,9 @@ class RunFolder:
         if not self.config.is_file():
             raise DistaffError(f"{self.path} is not a run folder: it has no run.yaml.")
         try:
-            content = yaml.safe_load(self.config.read_text(encoding="utf-8"))
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            text = read_text(self.config)
+            content = parse_yaml(text)
+        except DistaffError as error:
             raise DistaffError(f"{self.config} is not readable YAML: restore it or train again.") from error
         try:
             with trust.words_of(self.path):
@@ -90,11 +95,16 @@ class RunFolder:
         except DistaffError as problem:
             words = str(problem).removesuffix(".")
             raise DistaffError(f"{self.config}: {words}: restore it or train again.") from problem
+        if not is_as_written(text):
+            raise DistaffError(
+                f"{self.config} is not as it was written: restore it, or remove its last line, which holds "
+                "its hash, if you changed it on purpose."
+            )
         return config
 
     def write(self, config: RunConfig) -> None:
         """Write ``run.yaml``."""
-        write_text(self.config, config.to_yaml())
+        write_sealed(self.config, config.to_yaml())
 
     def claim(self, config: RunConfig) -> None:
         """Make the folder this run's own; one of the same run is kept, one of another run is refused.
@@ -129,16 +139,32 @@ class RunFolder:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The lines of a log; null is read as NaN, and a last line cut short by a kill is left out."""
-    lines: list[dict[str, Any]] = []
-    if path.exists():
-        for text in path.read_text(encoding="utf-8").splitlines():
-            try:
-                line = json.loads(text)
-            except json.JSONDecodeError:
-                break
-            lines.append({name: math.nan if value is None else value for name, value in line.items()})
+    """The lines of a log; null is read as NaN.
+
+    A line that is none is left out, and said: one that a kill cut short, or that something else damaged.
+    """
+    try:
+        texts = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise DistaffError(f"{path} cannot be read ({problem.strerror or problem}).") from problem
+    lines = [line for text in texts if (line := _log_line(text)) is not None]
+    if len(lines) < len(texts):
+        warn(f"{path}: {len(texts) - len(lines)} of {len(texts)} lines are damaged and left out")
     return lines
+
+
+def _log_line(text: bytes) -> dict[str, Any] | None:
+    """The numbers of a line by name, its step among them; None where it is not that."""
+    try:
+        line = parse_json(text)
+    except DistaffError:
+        return None
+    if not isinstance(line, dict) or type(line.get("step")) is not int:
+        return None
+    numbers = {name: math.nan if value is None else value for name, value in line.items()}
+    return numbers if all(type(value) in (int, float) for value in numbers.values()) else None
 
 
 def truncate_log(path: Path, start: int) -> None:

@@ -54,4 +54,5 @@ def _by_name(arguments: Mapping[str, Any], latents: Any) -> Mapping[str, Any]:
     if not isinstance(latents, str) or not isinstance(anchors, list):
         return arguments
     names = dict(enumerate(variable.name for variable in LatentSpace.parse(latents).variables))
-    return {**arguments, "anchors": [names.get(anchor, anchor) for anchor in anchors]}
+    known = (names.get(anchor, anchor) if isinstance(anchor, int) else anchor for anchor in anchors)
+    return {**arguments, "anchors": list(known)}

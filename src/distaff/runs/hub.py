@@ -1,22 +1,40 @@
 """A trained model as a folder to share, as on the Hugging Face hub: config.json and model.safetensors."""
 
-import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from safetensors.torch import load_file, save_file
+from annotated_types import Ge
+from safetensors.torch import save_file
 
 from distaff._version import __version__
 from distaff.foundation import trust
+from distaff.foundation.binding import bind
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file, sha256, write_json
+from distaff.foundation.files import atomic_file, read_json, sha256, write_json
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
+from distaff.runs.trained_model import trained_model
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
 PLACES: dict[str, Any] = {"spec": None, "file": None, "options": {}}
 """What of ``run.yaml`` speaks of the machine it was made on, and is not shared."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What ``config.json`` says beside the run's own sections.
+
+    Args:
+        library_version: of distaff, that wrote it.
+        step: of the weights.
+        sha256: the hash of each file, by its name.
+    """
+
+    library_version: str
+    step: Annotated[int, Ge(0)]
+    sha256: dict[str, str]
 
 
 def write_model(folder: Path, trained: Representation, config: RunConfig, step: int) -> None:
@@ -37,35 +55,35 @@ def load_model(folder: Path, device: str = "cpu") -> Representation:
     weights = folder / WEIGHTS
     if not weights.is_file() or sha256(weights) != digest:
         raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
-    model = config.model.build(config.data.shape, step)
     try:
-        model.load_state_dict(load_file(weights))
-    except RuntimeError as error:
-        raise DistaffError(f"{weights} does not fit the model that {CONFIG} describes.") from error
-    return Representation(model.to(device), config.data.shape)
+        return trained_model(config, step, weights, device)
+    except DistaffError as problem:
+        raise DistaffError(
+            f"{weights} does not fit the model that {CONFIG} describes: {str(problem).removesuffix('.')}."
+        ) from problem
 
 
 def _read(file: Path) -> tuple[RunConfig, int, str]:
     """The run that a config describes, its step, and the hash of its weights."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+        content = read_json(file)
+    except DistaffError as error:
         raise DistaffError(f"{file} is not readable JSON: export or download it again.") from error
     if not isinstance(content, dict) or content.get("library_name") != LIBRARY:
         raise DistaffError(f"{file} is not of a distaff model: `distaff export RUN --hub DIR` writes them.")
-    hashes = content.get("sha256")
     data = {**PLACES, **content["data"]} if isinstance(content.get("data"), dict) else {}
-    made_with = {"distaff": content.get("library_version", __version__)}
-    sections = {**content, "data": data, "made_with": made_with}
+    given = {name: content[name] for name in ("library_version", "step", "sha256") if name in content}
     try:
+        facts = Facts(**bind(Facts, {"library_version": __version__, **given}))
+        sections = {**content, "data": data, "made_with": {"distaff": facts.library_version}}
+        if WEIGHTS not in facts.sha256:
+            raise DistaffError(f"it lacks step or sha256.{WEIGHTS}")
         with trust.words_of(file.parent):
             config = RunConfig.from_plain(sections)
             trust.allow_all(config.code)
-        if not isinstance(hashes, dict) or WEIGHTS not in hashes or type(content.get("step")) is not int:
-            raise DistaffError(f"it lacks step or sha256.{WEIGHTS}")
     except trust.NotTrusted:
         raise
     except DistaffError as problem:
         words = str(problem).removesuffix(".")
         raise DistaffError(f"{file}: {words}: export or download it again.") from problem
-    return config, content["step"], str(hashes[WEIGHTS])
+    return config, facts.step, facts.sha256[WEIGHTS]

@@ -1,10 +1,9 @@
 """Names that people give to latents, such as "x position": kept in the run folder, shown in its reports."""
 
-import json
 from collections.abc import Iterable, Mapping
 
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.files import write_json
+from distaff.foundation.files import read_json, write_json
 from distaff.runs.folder import RunFolder
 
 LONGEST = 60
@@ -14,10 +13,10 @@ LONGEST = 60
 def read_names(folder: RunFolder) -> dict[str, str]:
     """Latent → the name it was given; latents without one are absent."""
     try:
-        content = json.loads(folder.names.read_text(encoding="utf-8"))
+        content = read_json(folder.names)
     except FileNotFoundError:
         return {}
-    except ValueError as error:
+    except DistaffError as error:
         raise DistaffError(f"{folder.names} is not readable JSON: correct it or remove it.") from error
     if not isinstance(content, dict) or not all(isinstance(title, str) for title in content.values()):
         raise DistaffError(f"{folder.names} should map latents to texts: correct it or remove it.")

@@ -8,6 +8,7 @@ from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
 from distaff.runs.config import Data
 from distaff.runs.folder import RunFolder, warn
+from distaff.runs.trained_model import trained_model
 
 
 def load(
@@ -35,9 +36,7 @@ def _load(folder: Path, device: str, step: int | None) -> Representation:
         weights, step = checkpoints.newest_weights(run.checkpoints, warn)
     else:
         weights, step = checkpoints.snapshot_weights(run.snapshots, step)
-    model = config.model.build(config.data.shape, step)
-    checkpoints.load_weights(model, weights)
-    return Representation(model.to(device), config.data.shape)
+    return trained_model(config, step, weights, device)
 
 
 def open_data(run: RunFolder, data: Data | None = None) -> Dataset:

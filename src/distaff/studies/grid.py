@@ -1,6 +1,7 @@
 """Grids: a mapping with lists in it stands for one mapping for each combination of their entries."""
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,27 @@ def combinations(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """
     for chosen in itertools.product(*(_choices(value) for value in settings.values())):
         yield dict(zip(settings, chosen, strict=True))
+
+
+def how_many(settings: Mapping[str, Any]) -> int:
+    """How many combinations there are, without making them.
+
+    >>> how_many({"beta": [1, 4], "critic": {"hidden": [10, 20], "layers": [1, 2, 3]}})
+    12
+    """
+    return math.prod(_count(value) for value in settings.values())
+
+
+def _count(value: Any) -> int:
+    match value:
+        case list():
+            return sum(_count(item) for item in value)
+        case {"value": _} if len(value) == 1:
+            return 1
+        case Mapping():
+            return how_many(value)
+        case _:
+            return 1
 
 
 def _choices(value: Any) -> list[Any]:

@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 from matplotlib.figure import Figure
 
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.files import yaml_text
+from distaff.foundation.files import parse_yaml, read_text, yaml_text
 from distaff.metrics.evaluation import metric_label, selected
 from distaff.runs.named_code import named_code
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS
 from distaff.studies.claim_forms import Claim
 from distaff.studies.claims import read_claims
-from distaff.studies.grid import combinations
+from distaff.studies.grid import combinations, how_many
 
 SCORING = ("observations", "metrics", "figures", "claims")
 KEYS = ("name", "about", "data", "preset", "steps", "seeds", "scale", "common", "runs", *SCORING)
+MOST_RUNS = 100_000
+"""Runs that one entry of a study may stand for."""
 SELECTIONS = ("default", "all")
 Drawn = Figure | pd.DataFrame | Mapping[str, Figure] | Mapping[str, Figure | pd.DataFrame]
 """What a drawing returns: a figure, a table, or several of them by title."""
@@ -100,11 +101,11 @@ class Study:
         """
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
         except FileNotFoundError:
             raise DistaffError(f"there is no study file {path}.") from None
-        except (OSError, UnicodeDecodeError) as problem:
-            raise DistaffError(f"{path} cannot be read as a study: {problem}.") from problem
+        except DistaffError as problem:
+            raise DistaffError(f"{path} cannot be read as a study: {problem}") from problem
         try:
             return cls.parse(text, path.stem, scale, check_drawings)
         except DistaffError as problem:
@@ -116,9 +117,9 @@ class Study:
     ) -> "Study":
         """The study that YAML describes."""
         try:
-            content = yaml.safe_load(text)
-        except yaml.YAMLError as problem:
-            raise DistaffError(f"it is not YAML: {' '.join(str(problem).split())}.") from problem
+            content = parse_yaml(text)
+        except DistaffError as problem:
+            raise DistaffError(f"it is not YAML: {problem}") from problem
         content = _mapping("a study", content, KEYS)
         factor = _scale(content.get("scale", 1) if scale is None else scale)
         figures = tuple(_drawing(entry) for entry in _list("figures", content.get("figures")))
@@ -157,7 +158,7 @@ class Study:
 
     def to_yaml(self) -> str:
         """The file again, with the scale it was read at."""
-        content = {"name": self.name, **yaml.safe_load(self.source), "scale": self.scale}
+        content = {"name": self.name, **parse_yaml(self.source), "scale": self.scale}
         return yaml_text(content)
 
 
@@ -178,6 +179,8 @@ def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:
             if "data" not in own:
                 raise DistaffError("nothing says which data to train on: add data, such as data: dsprites.")
             own["seed"] = _seeds(own.pop("seeds")) if "seeds" in own else own.get("seed", seeds)
+            if (count := how_many(own)) > MOST_RUNS:
+                raise DistaffError(f"{count:,} runs are more than the {MOST_RUNS:,} that a study may have.")
             for point in combinations(own):
                 request = RunRequest.of(point, scale)
                 runs.setdefault(request.key, request)
@@ -225,6 +228,8 @@ def _list(what: str, value: Any) -> list[Any]:
 
 def _seeds(seeds: Any) -> list[int]:
     """``3`` as 0, 1, 2; a list as it is."""
+    if isinstance(seeds, int) and seeds > MOST_RUNS:
+        raise DistaffError(f"{seeds:,} seeds are more runs than the {MOST_RUNS:,} that a study may have.")
     numbers = list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
     if not isinstance(numbers, list) or not numbers or not all(type(n) is int and n >= 0 for n in numbers):
         raise DistaffError(f"seeds are a number of them, or a list such as [0, 1, 2], not {seeds!r}.")

@@ -9,9 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from safetensors import SafetensorError, safe_open
-
-from distaff.analysis.encoding import Encoded, encode_run
+from distaff.analysis.encoding import Encoded, encode_run, kept_codes
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
@@ -19,7 +17,6 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_json
 from distaff.metrics import Score
 from distaff.metrics.scores_file import ELBO, Entry, Scores, Setup
-from distaff.models.coding import codes_from
 from distaff.models.representation import Representation
 from distaff.runs.config import DataConfig
 from distaff.runs.folder import RunFolder, read_log
@@ -138,16 +135,8 @@ class StudyRun:
     @property
     def codes(self) -> Codes:
         """q(z|x) of ``data``, read anew: those of all runs may be more than memory holds."""
-        try:
-            with safe_open(self.folder.codes, "numpy") as file:
-                names = file.keys()
-                key = file.metadata() or {}
-                ours = key.get("step") == str(self.steps) and key.get("seed", "0") == "0"
-                if ours and file.get_slice("means").get_shape()[0] == self._count:
-                    return codes_from({name: file.get_tensor(name) for name in names})
-        except (FileNotFoundError, SafetensorError):
-            pass
-        return self.encoded.codes
+        kept = kept_codes(self.folder, self.steps, self._count)
+        return self.encoded.codes if kept is None else kept
 
     @property
     def encoded(self) -> Encoded:

@@ -1,0 +1,190 @@
+"""Mutated files of every format that the library reads: only ``DistaffError`` comes out, and soon.
+
+Each format has a short campaign in ``make test`` and a long one in ``make test-faults``, whose size and seed
+are ``DISTAFF_FAULTS`` (cases per format) and ``DISTAFF_FAULTS_SEED``; the seed is printed.
+"""
+
+import os
+import resource
+import shutil
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import distaff
+from distaff.analysis.encoding import already_encoded
+from distaff.explore.uploads import read_upload
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.codes_file import read_codes
+from distaff.metrics.scores_file import Scores
+from distaff.runs import RunFolder
+from distaff.runs.folder import read_log
+from distaff.runs.latent_names import read_names, save_name
+from tests import toys
+from tests.data.test_fuzz import FORMATS as DATA
+from tests.faults import mutations
+
+SHORT = 12
+LONG = int(os.environ.get("DISTAFF_FAULTS", "2000"))
+SEED = int(os.environ.get("DISTAFF_FAULTS_SEED", str(time.time_ns() % 10**6)))
+SECONDS, MEMORY = 10.0, 2 << 20
+"""Of the processor per case, and KiB of growth over all cases of a format."""
+Mutate = Callable[[bytes, np.random.Generator], bytes]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file: where it lies in a folder, what makes it bad, and what reads it."""
+
+    file: str
+    mutate: Mutate
+    read: Callable[[Path], object]
+
+
+def read_config(folder: Path) -> object:
+    config = RunFolder(folder).read()
+    config.to_yaml()
+    return distaff.load(folder)
+
+
+def read_unsealed_config(folder: Path) -> object:
+    """As former versions wrote it, without the hash that would notice every change at once."""
+    file = folder / "run.yaml"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join(line for line in lines if not line.startswith(b"# sha256")))
+    return read_config(folder)
+
+
+def read_scores(folder: Path) -> object:
+    return [repr(entry.score) for entry in Scores.read(folder / "scores.json").entries if not entry.reason]
+
+
+def read_codes_of_run(folder: Path) -> object:
+    return already_encoded(RunFolder(folder), RunFolder(folder).read().data.fingerprint)
+
+
+def upload(folder: Path) -> object:
+    return read_upload((folder / "upload.png").read_bytes(), (1, 8, 8))
+
+
+FORMATS = {
+    "run.yaml": Format("run.yaml", mutations.yaml_bytes, read_config),
+    "run.yaml without a hash": Format("run.yaml", mutations.yaml_bytes, read_unsealed_config),
+    "manifest": Format("checkpoint/step-000000004/checkpoint.json", mutations.json_bytes, distaff.load),
+    "weights": Format("checkpoint/step-000000004/model.safetensors", mutations.any_bytes, distaff.load),
+    "snapshot": Format(
+        "snapshots/step-000000002.safetensors", mutations.any_bytes, lambda run: distaff.load(run, step=2)
+    ),
+    "hub config": Format("hub/config.json", mutations.json_bytes, lambda run: distaff.load(run / "hub")),
+    "hub weights": Format(
+        "hub/model.safetensors", mutations.any_bytes, lambda run: distaff.load(run / "hub")
+    ),
+    "scores.json": Format("scores.json", mutations.json_bytes, read_scores),
+    "names.json": Format("names.json", mutations.json_bytes, lambda run: read_names(RunFolder(run))),
+    "log.jsonl": Format("log.jsonl", mutations.json_lines, lambda run: read_log(run / "log.jsonl")),
+    "codes of a run": Format("codes.safetensors", mutations.any_bytes, read_codes_of_run),
+    "codes npz": Format("codes.npz", mutations.any_bytes, lambda run: read_codes(run / "codes.npz")),
+    "codes npy": Format("codes.npy", mutations.any_bytes, lambda run: read_codes(run / "codes.npy")),
+    "upload": Format("upload.png", mutations.any_bytes, upload),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    """A run folder with everything in it that is read again."""
+    folder = tmp_path_factory.mktemp("whole")
+    np.savez(folder / "data.npz", images=toys.ring(40).images[:].numpy())
+    settings = {"steps": 4, "checkpoint_every": 2, "snapshots": 2, "batch_size": 8, "log_every": 1}
+    settings |= {"latents": "z=gaussian:2,kind=concrete:3", "network": "mlp:hidden=4", "progress": False}
+    run = folder / "run"
+    distaff.train("beta_tcvae", folder / "data.npz", out=run, beta="linear:1:4:10", **settings)
+    distaff.evaluate_run(run, metrics="total_correlation", progress=False)
+    distaff.export_run(run, hub=run / "hub", progress=False)
+    save_name(RunFolder(run), ["z0"], "z0", "left to right")
+    rng = np.random.default_rng(0)
+    np.savez_compressed(
+        run / "codes.npz", means=rng.normal(size=(9, 2)), factors=np.arange(9) % 3, factor_names=["side"]
+    )
+    np.save(run / "codes.npy", rng.normal(size=(9, 2)))
+    Image.fromarray(rng.integers(0, 256, (9, 9, 4), dtype=np.uint8)).save(run / "upload.png")
+    return run
+
+
+def campaign(read: Callable[[], object], file: Path, mutate: Mutate, cases: int, seed: int) -> str:
+    """Read a file mutated in many ways; raises where anything but ``DistaffError`` comes out."""
+    content, longest = file.read_bytes(), 0.0
+    said: list[str] = []
+    read()
+    file.write_bytes(content)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for case in range(cases):
+        changed = mutate(content, np.random.default_rng((seed, case)))
+        file.write_bytes(changed)
+        os.utime(file, ns=(case, case))
+        began = time.process_time()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                read()
+        except DistaffError as error:
+            said.append(str(error))
+        except BaseException as leak:
+            kept = file.with_name(f"leak-{seed}-{case}-{file.name}")
+            kept.write_bytes(changed)
+            raise AssertionError(f"seed {seed}, case {case}: {type(leak).__name__}: {leak}; {kept}") from leak
+        longest = max(longest, time.process_time() - began)
+    assert not [sentence for sentence in said if "\n" in sentence or len(sentence) > 20_000]
+    assert longest < SECONDS
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < MEMORY
+    assert "tests.faults.canary" not in sys.modules
+    file.write_bytes(content)
+    return f"{cases} cases, {len(said)} refused, longest {longest:.2f} s, grown by {grown >> 10} MiB"
+
+
+def of_run(kind: str, whole: Path, folder: Path, cases: int, seed: int) -> str:
+    form = FORMATS[kind]
+    run = Path(shutil.copytree(whole, folder / "run"))
+    return campaign(lambda: form.read(run), run / form.file, form.mutate, cases, seed)
+
+
+def of_data(kind: str, folder: Path, cases: int, seed: int) -> str:
+    name, content, read = DATA[kind]
+    (folder / "place").mkdir()
+    file = folder / "place" / name
+    file.write_bytes(content)
+    return campaign(lambda: read(file), file, mutations.any_bytes, cases, seed)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("DISTAFF_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_few_mutated_files_of_a_run(kind, whole, tmp_path):
+    of_run(kind, whole, tmp_path, SHORT, seed=0)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("kind", FORMATS)
+def test_mutated_files_of_a_run(kind, whole, tmp_path, capsys):
+    result = of_run(kind, whole, tmp_path, LONG, SEED)
+    with capsys.disabled():
+        print(f"\n{kind}: {result} (seed {SEED})", flush=True)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("kind", DATA)
+def test_mutated_files_of_data(kind, tmp_path, capsys):
+    slow = 20 if "hdf5" in kind else 1
+    result = of_data(kind, tmp_path, max(1, LONG // slow), SEED)
+    with capsys.disabled():
+        print(f"\n{kind}: {result} (seed {SEED})", flush=True)
