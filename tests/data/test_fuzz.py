@@ -22,6 +22,8 @@ RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (4, 8, 8), dtype=np.uint8)
 TRIES = int(os.environ.get("DISTAFF_FUZZ", "60"))
 """Damaged files a format in the quick run; the slow run makes 3,000."""
+STARTING = {"hdf5": 5, "compressed hdf5": 5}
+"""Formats whose every file starts a process have so many times fewer."""
 
 
 def npz(compressed: bool) -> bytes:
@@ -42,6 +44,7 @@ def hdf5(compressed: bool) -> bytes:
     with h5py.File(buffer, "w") as file:
         file.create_dataset("images", data=PIXELS, compression="gzip" if compressed else None)
         file["factors"] = np.arange(4)
+        file["factor_names"] = ["side"]
     return buffer.getvalue()
 
 
@@ -149,7 +152,7 @@ def test_damaged_files_are_refused_or_read_but_never_crash(
 ) -> None:
     monkeypatch.setenv("DISTAFF_CACHE", str(tmp_path / "cache"))
     (tmp_path / "files").mkdir()
-    assert run(kind, TRIES, tmp_path / "files") > 0
+    assert run(kind, TRIES // STARTING.get(kind, 1), tmp_path / "files") > 0
 
 
 @pytest.mark.slow
@@ -158,4 +161,4 @@ def test_damaged_files_are_refused_or_read_but_never_crash(
 def test_thousands_of_damaged_files(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISTAFF_CACHE", str(tmp_path / "cache"))
     (tmp_path / "files").mkdir()
-    assert run(kind, 3000, tmp_path / "files") > 0
+    assert run(kind, 3000 // STARTING.get(kind, 1), tmp_path / "files") > 0

@@ -20,7 +20,7 @@ from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal, get_origin, get_type_hints
 
 from distaff.data import arrays, folders
 from distaff.data.about import About
@@ -28,9 +28,10 @@ from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_hugging_face, from_torch
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
-from distaff.data.sizes import resized
+from distaff.data.sizes import check_side, resized
 from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure_strokes
+from distaff.foundation.binding import read_value
 from distaff.foundation.errors import DistaffError, unknown
 
 __all__ = [
@@ -110,5 +111,14 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     for option in options:
         if option not in known:
             raise unknown(f"option of {spec}", option, known)
+    hints = get_type_hints(load, include_extras=True)
+    options = {
+        name: value
+        if isinstance(value, str) and get_origin(hints.get(name)) is Literal  # whose near misses load knows
+        else read_value(value, hints.get(name, Any), name)
+        for name, value in options.items()
+    }
+    if options.get("resize") is not None:
+        check_side(options["resize"])
     data: Dataset = load(**options)
-    return data if side is None else resized(data, side)
+    return data if side is None else resized(data, read_value(side, int, "resize"))

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from distaff.codes import as_array
 from distaff.data.cache import cached
 from distaff.data.dataset import Dataset
-from distaff.data.hdf5 import mapped, member, open_hdf5, texts
+from distaff.data.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hdf5, texts
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
 from distaff.data.reading import copy_blocks, rows_of, short_hash
 from distaff.data.sizes import resized
-from distaff.foundation.archives import open_npz
+from distaff.foundation.archives import LARGEST, open_npz
 from distaff.foundation.errors import DistaffError, whole
 
 Channels = Literal["auto", "first", "last"]
@@ -72,7 +72,13 @@ def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | N
 
 
 def load(
-    file: str | Path, key: str = "images", channels: Channels = "auto", resize: int | None = None
+    file: str | Path,
+    key: str = "images",
+    channels: Channels = "auto",
+    resize: int | None = None,
+    largest: int = LARGEST,
+    seconds: float = SECONDS,
+    memory: int = MEMORY,
 ) -> Dataset:
     """The data set in a file of arrays.
 
@@ -82,6 +88,9 @@ def load(
         key: what the array of images is called.
         channels: which axis holds the channels, where the shape leaves it open.
         resize: scale the images to this many pixels per side.
+        largest: bytes that one array of an ``.npz`` may unpack to.
+        seconds: processor time that a block of rows of an HDF5 file may take to read.
+        memory: bytes that reading an HDF5 file may take beside what comes of it.
     """
     path = Path(file)
     names: NDArray[Any] | None = None
@@ -89,15 +98,18 @@ def load(
     if path.suffix == ".npy":
         images = _mapped(path)
     elif path.suffix in (".h5", ".hdf5"):
-        images, factors, names = _from_hdf5(path, key)
+        with open_hdf5(path, seconds, memory) as file:
+            images, factors, names = _from_hdf5(file, key)
     else:
-        images, factors, names = _from_npz(path, key)
+        images, factors, names = _from_npz(path, key, largest)
     data = from_array(images, factors, _texts(names), channels, path.stem)
     return data if resize is None else resized(data, resize)
 
 
-def _from_npz(path: Path, key: str) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
-    with open_npz(path) as archive:
+def _from_npz(
+    path: Path, key: str, largest: int
+) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+    with open_npz(path, largest) as archive:
         if key not in archive and "latents_classes" in archive:
             raise DistaffError(
                 f"{path} has no array {key!r} and looks like dSprites: use --data dsprites --file {path}."
@@ -109,23 +121,21 @@ def _from_npz(path: Path, key: str) -> tuple[NDArray[Any], NDArray[Any] | None, 
         )
 
 
-def _from_hdf5(path: Path, key: str) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
-    with open_hdf5(path) as file:
-        source = member(file, key)
-        factors = None if file.facts("factors")["kind"] == "nothing" else member(file, "factors")[:]
-        named = texts(file, "factor_names")
-        names = None if named is None else np.array(named)
-        images = mapped(file, source)
-        if images is None:
-            stat = path.stat()
-            state = short_hash(f"{path.resolve()} {key} {stat.st_size} {stat.st_mtime_ns}")
-            images = cached(
-                f"hdf5-{state}",
-                source.shape,
-                lambda array: copy_blocks(rows_of(source), array, f"reading {path.name}"),
-                source.dtype,
-            )
-    return images, factors, names
+def _from_hdf5(file: Hdf5File, key: str) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+    source, path = member(file, key), file.path
+    factors = None if file.facts("factors")["kind"] == "nothing" else member(file, "factors")[:]
+    named = texts(file, "factor_names")
+    images = mapped(file, source)
+    if images is None:
+        stat = path.stat()
+        state = short_hash(f"{path.resolve()} {key} {stat.st_size} {stat.st_mtime_ns}")
+        images = cached(
+            f"hdf5-{state}",
+            source.shape,
+            lambda array: copy_blocks(rows_of(source), array, f"reading {path.name}"),
+            source.dtype,
+        )
+    return images, factors, None if named is None else np.array(named)
 
 
 def _mapped(path: Path) -> NDArray[Any]:

@@ -1,6 +1,5 @@
 """Many image files decoded once into one memory-mapped array."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from distaff.data.images import IntArray
 from distaff.data.pictures import Pictures, decode
 from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import cache_folder, write_json
+from distaff.foundation.files import cache_folder, read_json, write_json
 from distaff.foundation.progress import progress
 
 
@@ -51,7 +50,10 @@ def decoded(
     images = cached(f"pictures-{key}", (len(names), *size, 3 if mode == "RGB" else 1), build)
     good = np.ones(len(names), bool)
     if skip_bad:
-        good[json.loads(memory.read_text())] = False
+        bad = read_json(memory)
+        if not isinstance(bad, list) or not all(type(row) is int and 0 <= row < len(names) for row in bad):
+            raise DistaffError(f"the cache {memory} is damaged: remove it.")
+        good[bad] = False
     return images, np.flatnonzero(good)
 
 

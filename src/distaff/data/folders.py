@@ -1,7 +1,6 @@
 """Images of your own in a folder, zip or tar, decoded once into a memory-mapped cache."""
 
 import csv
-import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,7 +14,7 @@ from distaff.data.images import ByteImages
 from distaff.data.pictures import SUFFIXES, Pictures, kind_of, open_pictures
 from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import cache_folder, write_json
+from distaff.foundation.files import cache_folder, read_json, write_json
 from distaff.foundation.progress import progress
 
 
@@ -52,9 +51,10 @@ def _scan(pictures: Pictures, resize: int | None, skip_bad: bool) -> tuple[list[
     """The files to use, their mode and their size; remembered, because looking into each takes a while."""
     memory = cache_folder() / f"scan-{short_hash(f'{pictures.state} {resize} {skip_bad}')}.json"
     try:
-        names, mode, (height, width) = json.loads(memory.read_text())
-        return names, mode, (height, width)
-    except (OSError, ValueError):
+        names, mode, (height, width) = read_json(memory)
+        if mode in ("L", "RGB") and type(height) is type(width) is int and set(names) <= set(pictures.names):
+            return names, mode, (height, width)
+    except (OSError, ValueError, TypeError):
         pass
     kinds = {}
     for name in progress(pictures.names, f"looking into {pictures.place.name}"):

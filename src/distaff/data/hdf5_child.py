@@ -53,7 +53,7 @@ def _answer(file: h5py.File, answers: BinaryIO, key: str, rows: list[int] | None
         return _send(answers, {"kind": "too large", "shape": array.shape})
     if rows is not None:
         block = np.ascontiguousarray(array[rows[0] : rows[1]] if array.shape else array[()])
-        return _send(answers, {"bytes": block.nbytes}, memoryview(block).cast("B") if block.nbytes else b"")
+        return _send(answers, {"bytes": block.nbytes}, block.data.cast("B") if block.nbytes else b"")
     offset = array.id.get_offset() if array.chunks is None and array.size else None
     facts: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype.str, "offset": offset}
     return _send(answers, {"kind": "numbers", **facts})

@@ -11,7 +11,7 @@ from distaff.data.about import About, RemoteFile
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages
 from distaff.data.locations import find
-from distaff.data.reading import open_unzipped, read_exactly
+from distaff.data.reading import open_unzipped, read_pieces
 from distaff.foundation.errors import DistaffError, unknown, whole
 
 Part = Literal["train", "test", "all"]
@@ -37,9 +37,9 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
         size = math.prod(shape)
         if size > LARGEST:
             raise DistaffError(f"{path} claims {size:,} bytes, more than is accepted of an idx file.")
-        data = read_exactly(file, size, path)
-        if file.read(1):
-            raise DistaffError(f"{path} holds more values than the {size:,} that its header says.")
+        data = read_pieces(file, size + 1)
+    if len(data) != size:
+        raise DistaffError(f"{path} holds {len(data):,} values or more where its header says {size:,}.")
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 

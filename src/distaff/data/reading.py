@@ -35,16 +35,13 @@ def open_unzipped(path: Path) -> ByteFile:
     return gzip.open(path) if zipped else path.open("rb")
 
 
-def read_exactly(file: ByteFile, size: int, path: Path) -> bytes:
-    """The next ``size`` bytes, read a piece at a time: a header may claim what the file does not hold."""
-    pieces, missing = [], size
-    while missing:
-        piece = file.read(min(PIECE, missing))
-        if not piece:
-            raise DistaffError(f"{path} ends {missing:,} bytes before its header says: fetch it again.")
+def read_pieces(file: ByteFile, size: int) -> bytes:
+    """The next ``size`` bytes or what there is of them, a piece at a time: a header may claim any size."""
+    pieces: list[bytes] = []
+    while size and (piece := file.read(min(PIECE, size))):
         pieces.append(piece)
-        missing -= len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        size -= len(piece)
+    return b"".join(pieces)
 
 
 def short_hash(*texts: str) -> str:

@@ -17,7 +17,7 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages, IntArray
 from distaff.data.locations import find
-from distaff.data.reading import ByteFile, open_unzipped, read_exactly
+from distaff.data.reading import ByteFile, open_unzipped, read_pieces
 from distaff.foundation.errors import DistaffError, whole
 from distaff.foundation.progress import progress
 
@@ -106,7 +106,9 @@ def _pairs(path: Path) -> Iterator[NDArray[np.uint8]]:
 
 
 def _read(path: Path, file: ByteFile, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    data = read_exactly(file, math.prod(shape) * dtype.itemsize, path)
+    data = read_pieces(file, math.prod(shape) * dtype.itemsize)
+    if len(data) != math.prod(shape) * dtype.itemsize:
+        raise DistaffError(f"{path} is shorter than its header says: fetch it again.")
     return np.frombuffer(data, dtype).reshape(shape)
 
 

@@ -77,8 +77,8 @@ class Archive:
         with self._member(name) as (file, header):
             if header.size > self.largest:
                 raise DistaffError(
-                    f"{name!r} in {self.path} unpacks to {header.size:,} bytes, more than the"
-                    f" {self.largest:,} read at once: save it as a .npy file, which is memory-mapped."
+                    f"{name!r} in {self.path} unpacks to {header.size:,} bytes, more than is read at once"
+                    f" ({self.largest:,}): save it as a .npy file, which is memory-mapped."
                 )
             return _whole_array(file, header, f"{name!r} in {self.path}")
 

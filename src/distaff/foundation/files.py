@@ -19,7 +19,7 @@ from distaff.foundation.errors import DistaffError
 LARGEST_TEXT = 64 << 20
 """Bytes that a file of settings or results may have."""
 DEEPEST, MOST_NODES = 64, 200_000
-"""How deeply such a file may be nested, and how many values it may hold."""
+"""How deeply such a file may be nested, and how many values YAML may hold, aliases followed."""
 
 
 def cache_folder() -> Path:
@@ -148,7 +148,7 @@ def parse_json(text: str | bytes, name: str = "it") -> Any:
     except (ValueError, RecursionError) as problem:
         why = "it is nested too deeply" if isinstance(problem, RecursionError) else str(problem)
         raise DistaffError(f"{name} is not readable JSON ({why}).") from problem
-    check_extent(value, name)
+    check_extent(value, name, most=LARGEST_TEXT)  # which has no aliases, and grows by nothing
     return value
 
 
@@ -181,14 +181,14 @@ def parse_yaml(text: str, name: str = "it") -> Any:
     return value
 
 
-def check_extent(value: Any, name: str) -> None:
-    """Raise unless ``value`` is plain, with text as keys, and neither too large nor too deep."""
+def check_extent(value: Any, name: str, most: int = MOST_NODES) -> None:
+    """Raise unless ``value`` is plain, with text as keys, and holds neither too much nor too deeply."""
     waiting, seen = [(value, 0)], 0
     while waiting:
         item, depth = waiting.pop()
         seen += 1
-        if seen > MOST_NODES or depth > DEEPEST:
-            limit = f"nested more than {DEEPEST} times" if depth > DEEPEST else f"over {MOST_NODES:,} values"
+        if seen > most or depth > DEEPEST:
+            limit = f"nested more than {DEEPEST} times" if depth > DEEPEST else f"over {most:,} values"
             raise DistaffError(f"{name} is too large: {limit}.")
         if isinstance(item, dict):
             for key in item:

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import parse_yaml
 
 
 @dataclass(frozen=True)
@@ -56,8 +55,8 @@ def named_values(text: str) -> dict[str, Any]:
     for part in filter(None, text.split(",")):
         name, equals, value = part.partition("=")
         try:
-            values[name.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
+            values[name.strip()] = parse_yaml(value)
+        except DistaffError:
             equals = ""
         if not equals or not name.strip():
             raise DistaffError(f"arguments read name=value,name=value, so {part!r} is not one.")

@@ -1,6 +1,5 @@
 """A run as its checks see it: each thing is read or computed when a check first asks for it."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import torch
 from distaff.analysis.decompose import TERMS
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import read_json
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step
@@ -114,8 +114,9 @@ class RunEvidence:
     def divergence(self) -> str | None:
         """What became non-finite, and when, if training stopped for that."""
         if self.folder.diverged.is_file():
-            facts = json.loads(self.folder.diverged.read_text(encoding="utf-8"))
-            return f"{facts['what']} at step {facts['step']}"
+            facts = read_json(self.folder.diverged)
+            known = isinstance(facts, dict) and {"what", "step"} <= facts.keys()
+            return f"{facts['what']} at step {facts['step']}" if known else "something, at an unknown step"
         for line in self.log:
             for name, value in line.items():
                 if not math.isfinite(value) and self._takes_part(name, line["step"] - 1):
