@@ -71,7 +71,7 @@ class Ramp(Schedule):
 
     def shortened(self, scale: float) -> "Ramp":
         """The same over ``scale`` times as many steps."""
-        return replace(self, steps=max(1, round(self.steps * scale)))
+        return replace(self, steps=in_proportion(self.steps, scale))
 
     @property
     def range(self) -> tuple[float, float]:
@@ -161,6 +161,11 @@ def weight_at(weight: Weight, index: int) -> float:
 def weight_range(weight: Weight) -> tuple[float, float]:
     """The lowest and the highest value of a weight."""
     return weight.range if isinstance(weight, Schedule) else (weight, weight)
+
+
+def in_proportion(steps: int, scale: float) -> int:
+    """``scale`` times as many steps, one at least."""
+    return max(1, round(steps * scale))
 
 
 def shortened(value: Any, scale: float) -> Any:

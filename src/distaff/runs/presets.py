@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.objectives.schedules import Schedule, shortened
+from distaff.objectives.schedules import Schedule, in_proportion, shortened
 
 CONDITION = "for"
 
@@ -59,6 +59,7 @@ class Preset:
         asked, usual = given.get("steps"), own.get("steps")
         if isinstance(asked, int) and asked > 0 and usual is not None:
             own = {name: _stretched(value, asked / usual) for name, value in own.items()}
+            own |= {"revive": in_proportion(own["revive"], asked / usual)} if "revive" in own else {}
         return merged(own, given)
 
     @property

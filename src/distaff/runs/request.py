@@ -11,7 +11,7 @@ from typing import Any
 
 from distaff.foundation.binding import bind, takes_list, to_plain
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.objectives.schedules import shortened
+from distaff.objectives.schedules import in_proportion, shortened
 from distaff.runs.config import DataCall, RecipeCall, find_recipe
 from distaff.runs.former_versions import first_data_name
 from distaff.runs.presets import find_preset
@@ -60,11 +60,10 @@ class RunRequest:
             _refuse_grid(argument, value, own[argument].annotation if argument in own else None)
         arguments = bind(recipe, {key: value for key, value in given.items() if key in own})
         model, asked = chosen(ModelSettings, given), chosen(TrainingSettings, given)
-        steps = max(1, round(asked.steps * scale))
-        rate = shortened(asked.learning_rate, scale)
-        training = chosen(
-            TrainingSettings, {**_cadence(steps), **given, "steps": steps, "learning_rate": rate}
-        )
+        steps = in_proportion(asked.steps, scale)
+        scaled: dict[str, Any] = {"steps": steps, "learning_rate": shortened(asked.learning_rate, scale)}
+        scaled |= {} if asked.revive is None else {"revive": in_proportion(asked.revive, scale)}
+        training = chosen(TrainingSettings, {**_cadence(steps), **given, **scaled})
         plain = {key: to_plain(shortened(value, scale)) for key, value in arguments.items()}
         return cls(
             RecipeCall(name, plain),

@@ -62,6 +62,7 @@ class TrainingSettings:
         clip: the largest norm of the model's gradient; longer ones are shortened to it.
         average: decay of a moving average of the weights, such as 0.999, which is then the trained model;
             the weights themselves are kept beside it.
+        revive: the step at which latents that closed are drawn anew, to end a tight bottleneck; for VAEs.
         precision: of the forward pass.
         log_every: steps between log lines.
         checkpoint_every: steps between checkpoints.
@@ -78,6 +79,7 @@ class TrainingSettings:
     weight_decay: Annotated[float, Ge(0)] = 0.0
     clip: Annotated[float, Gt(0)] | None = None
     average: Annotated[float, Gt(0), Lt(1)] | None = None
+    revive: AtLeastOne | None = None
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     log_every: AtLeastOne = 100
     checkpoint_every: AtLeastOne = 1000

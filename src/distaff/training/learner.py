@@ -22,6 +22,7 @@ from distaff.runs.checkpoints import Trained
 from distaff.training.batches import Batches
 from distaff.training.norms import share_batch_norms
 from distaff.training.optimisers import Course, make_adam
+from distaff.training.revival import Revival
 
 
 class Learner(Trained, Protocol):
@@ -61,6 +62,7 @@ class VAELearner:
         self.processes = Processes(fabric.global_rank, partial(gather, fabric))
         if fabric.world_size > 1:
             share_batch_norms(model, self.processes.gather)
+        self.revival = None if course.revive is None else Revival(model)
         memory = objective.density.memory
         self.memory = PosteriorMemory(memory, model.latents).to(fabric.device) if memory else None
         self.ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
@@ -82,6 +84,9 @@ class VAELearner:
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
         """FactorVAE's Algorithm 2, and with no critics the plain VAE step."""
         self.model.temperature = weight_at(self.course.temperature, index)
+        if self.revival is not None and index == self.course.revive:
+            self.revival(batches(index), self.processes.gather, (batches.seed, index))
+            self.optimisers["model"].state.clear()
         rate = self.course.begin(self.optimisers["model"], index)
         with self.fabric.autocast():
             values = self.objective(step := self._step(batches, index))

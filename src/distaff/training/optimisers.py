@@ -25,12 +25,14 @@ class Course:
         temperature: of relaxed latents.
         clip: the largest norm of a gradient.
         average: of the weights, if one is kept.
+        revive: the step before which closed latents are drawn anew.
     """
 
     learning_rate: Weight | None = None
     temperature: Weight = TEMPERATURE
     clip: float | None = None
     average: "Average | None" = None
+    revive: int | None = None
 
     def begin(self, optimiser: Optimizer, index: int) -> dict[str, Tensor]:
         """Put in the learning rate of a step; it is logged if it changes."""

@@ -214,6 +214,8 @@ def _learner(fabric: Fabric, job: Job) -> Learner:
             raise DistaffError(
                 "a GAN normalises over its batch, which needs 2 images per process: raise batch_size."
             )
+        if training.revive is not None:
+            raise DistaffError("revive opens the latents of a VAE; a GAN has none that close.")
         model = model.to(fabric.device)
         optimiser = make_optimiser(generator_parameters(model), training)
         return InfoGANLearner(model, job.goal, optimiser, fabric, _course(model, training))
@@ -229,7 +231,7 @@ def _learner(fabric: Fabric, job: Job) -> Learner:
 
 def _course(model: Model, training: TrainingSettings) -> Course:
     average = None if training.average is None else Average(model, training.average)
-    return Course(training.learning_rate, clip=training.clip, average=average)
+    return Course(training.learning_rate, clip=training.clip, average=average, revive=training.revive)
 
 
 def _trained(learner: Learner) -> Model:

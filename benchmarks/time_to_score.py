@@ -1,0 +1,122 @@
+"""Score, MIG and reconstruction against minutes, for a preset over seeds.
+
+``python -m benchmarks.time_to_score RUNS`` reads the snapshots of a study, such as the one that
+``distaff study run studies/quick/dsprites.yaml`` makes, so that long work is done once and resumed like any
+study. A step's time is measured here and now, on an otherwise idle machine with all its cores, since the runs
+of a study share theirs; minutes are steps times that.
+"""
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from safetensors.torch import load_file
+
+import distaff
+from distaff.data.dataset import Dataset
+from distaff.runs.config import RunConfig
+from distaff.runs.folder import RunFolder, read_log
+
+PAPER = {"factor_vae_score": 0.82, "reconstruction": 45.0}
+"""Kim & Mnih 2018 after 300,000 steps on 2D Shapes (Fig. 4, 5), for the lines."""
+TITLES = {"factor_vae_score": "FactorVAE score", "mig": "MIG", "reconstruction": "reconstruction (nats)"}
+WARM, TIMED = 20, 120
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A run after some steps.
+
+    Args:
+        seed: of the run.
+        step: how many.
+        factor_vae_score: mean over three draws of the votes.
+        mig: the mutual information gap.
+        reconstruction: of training, in nats.
+        votes: shares of right votes per factor.
+    """
+
+    seed: int
+    step: int
+    factor_vae_score: float
+    mig: float
+    reconstruction: float
+    votes: dict[str, float]
+
+
+def moments(run: Path, sample: Dataset) -> list[Moment]:
+    """Every snapshot of a run, scored on a sample; kept beside the run, since scoring takes a while."""
+    kept = run / "time_to_score.json"
+    if kept.exists():
+        return [Moment(**moment) for moment in json.loads(kept.read_text())]
+    folder, representation = RunFolder(run), distaff.load(run)
+    log = {line["step"]: line for line in read_log(folder.log)}
+    found = []
+    for snapshot in sorted(folder.snapshots.iterdir()):
+        step = int(snapshot.stem.rpartition("-")[2])
+        representation.model.load_state_dict(load_file(snapshot))
+        codes = representation.encode(sample.images[:].numpy())
+        draws = [distaff.metrics.factor_vae_score(codes, sample.factors, seed=seed) for seed in range(3)]
+        votes = {
+            name: float(np.mean([draw.per_factor[name] for draw in draws])) for name in draws[0].per_factor
+        }
+        score = float(np.mean([draw.value for draw in draws]))
+        mig = float(distaff.metrics.mig(codes, sample.factors).value)
+        seed = folder.read().training.seed
+        found.append(Moment(seed, step, score, mig, log[step]["nll"], votes))
+        print(
+            f"seed {seed} step {step:6,}: score {score:.3f}, MIG {mig:.3f}, nll {log[step]['nll']:.1f}", votes
+        )
+    kept.write_text(json.dumps([vars(moment) for moment in found]))
+    return found
+
+
+def seconds_per_step(config: RunConfig) -> float:
+    """What a step of such a run takes here and now."""
+    recipe = config.recipe
+    settings = {**recipe.arguments, "batch_size": config.training.batch_size, "log_every": WARM}
+    options = {"latents": config.model.latents, "network": config.model.network, "learning_rate": 1e-3}
+    out = Path("runs/.timing")
+    distaff.train(recipe.name, config.data.spec, steps=TIMED, out=out, progress=False, **settings, **options)
+    log = read_log(out / "log.jsonl")
+    return float((log[-1]["seconds"] - log[0]["seconds"]) / (TIMED - WARM))
+
+
+def draw(found: list[Moment], second: float, path: Path) -> None:
+    """Three panels over minutes, one line per seed, dashed lines for the paper."""
+    figure, panels = plt.subplots(1, 3, figsize=(12, 3.4), layout="constrained")
+    for panel, (quantity, title) in zip(panels, TITLES.items(), strict=True):
+        for seed in sorted({moment.seed for moment in found}):
+            own = [moment for moment in found if moment.seed == seed]
+            minutes = [moment.step * second / 60 for moment in own]
+            panel.plot(
+                minutes, [getattr(moment, quantity) for moment in own], marker="o", label=f"seed {seed}"
+            )
+        if quantity in PAPER:
+            panel.axhline(PAPER[quantity], color="grey", linestyle="--", linewidth=1)
+        panel.set(title=title, xlabel="minutes on two cores")
+    panels[0].legend(fontsize="small")
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("study", nargs="?", default="runs/quick-dsprites", help="the folder of a study")
+    parser.add_argument("--out", default="time-to-score.png", help="the figure")
+    parser.add_argument("--second", type=float, help="seconds per step, where they were measured before")
+    given = parser.parse_args()
+    runs = sorted(path.parent for path in Path(given.study).glob("runs/*/snapshots"))
+    config = RunFolder(runs[0]).read()
+    data = config.data.reopen()
+    rows = np.sort(np.random.default_rng(0).choice(len(data), 20_000, replace=False))
+    found = [moment for run in runs for moment in moments(run, data.subset(rows))]
+    second = given.second or seconds_per_step(config)
+    print(f"{1000 * second:.0f} ms per step here, now")
+    draw(found, second, Path(given.out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Closed latents and dead units drawn anew: what a tight bottleneck shut does not open again by itself."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from distaff.foundation.errors import DistaffError
+from distaff.models.groups import Gaussian, Point
+from distaff.models.latents import LatentSpace
+from distaff.models.vae import VAE
+
+CLOSED = 0.1
+"""Nats below which a latent tells nothing of x."""
+LOGVAR = -3.0
+"""Of a latent that was just drawn: little noise, so that the decoder listens to it."""
+LOUDNESS = 0.5
+"""The deviation of the decoder's weights for such a latent, in that of its weights for open latents."""
+Layer = nn.Linear | nn.Conv2d
+
+
+class Revival:
+    """Gives a VAE's closed latents, and the dead units of its encoder, random weights again.
+
+    A latent whose posterior is the prior is a saddle of the ELBO: the encoder learns nothing through a
+    decoder that ignores it, and the decoder nothing from noise. Left alone it stays closed for thousands of
+    steps, whatever the weight of the KL. A ReLU that is 0 for all x learns nothing either, and a tight
+    bottleneck leaves many of them. So both are drawn anew, as dead units are in "The dormant neuron
+    phenomenon in deep reinforcement learning" (Sokar et al. 2023):
+
+    * a dead unit gets new weights, and the next layer weights of 0 for it: nothing changes but its gradient;
+    * a closed latent gets as its mean a random projection of the encoder's last features, of mean 0 and
+      variance 1 over the batch, as its log-variance −3 for all x, and random weights in the decoder, half as
+      large as those of open latents, whose own weights stay as they are.
+
+    Args:
+        model: whose encoder ends, and whose decoder begins, with a dense layer.
+    """
+
+    def __init__(self, model: VAE) -> None:
+        self.model = model
+        heads = [m for m in model.encoder.modules() if isinstance(m, nn.Linear)]
+        stems = [m for m in model.decoder.modules() if isinstance(m, nn.Linear)]
+        self.places = list(_places(model.latents))
+        if not self.places:
+            raise DistaffError(f"revive opens real latents with a variance, and {model.latents} has none.")
+        if not (heads and heads[-1].out_features == model.latents.parameters):
+            raise DistaffError("revive needs an encoder that ends with a dense layer.")
+        if not (stems and stems[0].in_features == model.latents.width):
+            raise DistaffError("revive needs a decoder that begins with a dense layer.")
+        self.head, self.stem = heads[-1], stems[0]
+
+    @torch.no_grad()
+    def __call__(self, x: Tensor, gather: Callable[[Tensor], Tensor], seed: tuple[int, ...]) -> list[int]:
+        """Draw anew the units that are dead, and the latents that are closed, on a batch.
+
+        Args:
+            x: (B, *shape) the process's share of a batch.
+            gather: (B, ...) of each process → (all B, ...).
+            seed: of the new weights, the same on every process.
+
+        Returns:
+            The columns of z that were closed.
+        """
+        rng = np.random.default_rng(seed)
+        for layer, following in _stacked(self.model.encoder):
+            outputs = _through(self.model.encoder, layer, x)[1]
+            highest = gather(outputs.transpose(0, 1).flatten(1).amax(1)[None]).amax(0)
+            _draw_units(layer, following, highest <= 0, rng)
+        features, parameters = (gather(t) for t in _through(self.model.encoder, self.head, x))
+        posterior = self.model.latents.posterior(parameters, self.model.temperature)
+        nats = self.model.prior.kl_dims(posterior, posterior.rsample()).mean(0)
+        closed = [place for place in self.places if nats[place.variable] < CLOSED]
+        columns = [place.column for place in closed]
+        everything = range(self.model.latents.width)
+        others = [column for column in everything if column not in columns] or list(everything)
+        loudness = LOUDNESS * self.stem.weight[:, others].std()
+        for place in closed:
+            projection = _drawn(rng, self.head.weight[place.mean])
+            told = features @ projection
+            scale = told.std().clamp(min=1e-6)
+            self.head.weight[place.mean] = projection / scale
+            self.head.bias[place.mean] = -told.mean() / scale
+            self.head.weight[place.logvar] = 0
+            self.head.bias[place.logvar] = LOGVAR
+            self.stem.weight[:, place.column] = loudness * _drawn(rng, self.stem.weight[:, place.column])
+        return columns
+
+
+class Place(NamedTuple):
+    """Where a latent with a mean and a variance is found.
+
+    Args:
+        variable: its number.
+        column: its column of z.
+        mean: the encoder output that is its mean.
+        logvar: the encoder output that is its log-variance.
+    """
+
+    variable: int
+    column: int
+    mean: int
+    logvar: int
+
+
+def _places(latents: LatentSpace) -> Iterator[Place]:
+    first = 0
+    for name, group in latents.groups.items():
+        if isinstance(group, Gaussian) and not isinstance(group, Point):
+            variables, columns = latents.group_dims[name], latents.group_columns[name]
+            for d in range(group.dims):
+                yield Place(variables.start + d, columns.start + d, first + d, first + group.dims + d)
+        first += group.parameters
+
+
+def _drawn(rng: np.random.Generator, like: Tensor) -> Tensor:
+    return torch.from_numpy(rng.standard_normal(like.shape, dtype=np.float32)).to(like)
+
+
+def _stacked(encoder: nn.Module) -> Iterator[tuple[Layer, Layer]]:
+    """The layers of a plain stack with a ReLU behind them, each with the layer that reads it."""
+    if not isinstance(encoder, nn.Sequential):
+        return
+    modules = [module for module in encoder if not isinstance(module, nn.Flatten)]
+    for layer, activation, following in zip(modules, modules[1:], modules[2:], strict=False):
+        if isinstance(activation, nn.ReLU) and isinstance(layer, Layer) and isinstance(following, Layer):
+            yield layer, following
+
+
+def _through(encoder: nn.Module, layer: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
+    """What goes into a layer, and a copy of what comes out of it: ReLUs may work in place."""
+    seen: list[tuple[Tensor, Tensor]] = []
+    with layer.register_forward_hook(lambda layer, given, made: seen.append((given[0], made.clone()))):
+        encoder(x)
+    return seen[-1]
+
+
+def _draw_units(layer: Layer, following: Layer, dead: Tensor, rng: np.random.Generator) -> None:
+    """New weights for the dead units of a layer, of He's variance 2 / inputs; none lead on from them."""
+    if not dead.any():
+        return
+    new = _drawn(rng, layer.weight)[dead]
+    layer.weight[dead] = new * (2 / layer.weight[0].numel()) ** 0.5
+    if layer.bias is not None:
+        layer.bias[dead] = 0
+    read = following.weight.view(len(following.weight), len(dead), -1)  # a dense layer reads flattened maps
+    read[:, dead] = 0
