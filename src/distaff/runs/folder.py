@@ -90,8 +90,8 @@ class RunFolder:
         """Write ``run.yaml``."""
         write_text(self.config, config.to_yaml())
 
-    def claim(self, config: RunConfig) -> None:
-        """Make the folder this run's own; one of the same run is kept, one of another run is refused."""
+    def check(self, config: RunConfig) -> None:
+        """Raise where the folder holds another run, or files that are not a run; nothing is written."""
         if self.config.exists():
             differing = self.read().differences(config)
             if differing:
@@ -102,11 +102,22 @@ class RunFolder:
             return
         if self.path.exists() and not all(file.name.startswith(".") for file in self.path.iterdir()):
             raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
-        self.write(config)
+
+    def claim(self, config: RunConfig, held: RunConfig | None = None) -> None:
+        """Make the folder this run's own; one of the same run is kept, one of another run is refused.
+
+        Args:
+            config: the run.
+            held: what the folder may hold in its place, such as the same run with fewer steps.
+        """
+        self.check(config if held is None else held)
+        if held is not None or not self.config.exists():
+            self.write(config)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from training in the folder; a process that dies lets go of it."""
+        self.path.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.path / ".lock", timeout=0):
                 yield
@@ -117,16 +128,26 @@ class RunFolder:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The lines of a log; null is read as NaN, and a last line cut short by a kill is left out."""
-    lines: list[dict[str, Any]] = []
-    if path.exists():
-        for text in path.read_text(encoding="utf-8").splitlines():
-            try:
-                line = json.loads(text)
-            except json.JSONDecodeError:
-                break
-            lines.append({name: math.nan if value is None else value for name, value in line.items()})
-    return lines
+    """The lines of a log; null is read as NaN, and a last line cut short by a kill is left out.
+
+    Any other line that is none is left out too, and a warning says how many there were.
+    """
+    texts = path.read_bytes().splitlines() if path.exists() else []
+    lines = [_log_line(text) for text in texts]
+    if bad := lines[:-1].count(None):
+        warn(f"{path}: {bad} of {len(lines)} lines cannot be read and were left out")
+    return [line for line in lines if line is not None]
+
+
+def _log_line(text: bytes) -> dict[str, Any] | None:
+    """A line of a log: values by name, a whole number of steps among them; None where it is none."""
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(line, dict) or type(line.get("step")) is not int:
+        return None
+    return {name: math.nan if value is None else value for name, value in line.items()}
 
 
 def truncate_log(path: Path, start: int) -> None:
