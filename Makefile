@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled modules are kept whatever the surroundings say: many processes start, here and in the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test units test-slow lint format docs bench bench-peers clean
+.PHONY: demo test units test-slow test-faults lint format docs bench bench-peers clean
 
 # What distaff itself needs; tools for its development come with .venv/ready.
 .venv/demo-ready: pyproject.toml constraints.txt
@@ -42,6 +42,10 @@ docs: .venv/ready
 test-slow: .venv/ready
 	$(BIN)/pytest -m slow
 
+# Kills, wrong command lines and damaged files by the hundred; each prints its seed and what it saw.
+test-faults: .venv/ready
+	$(BIN)/pytest -m campaign tests/faults
+
 # Speed as ratios taken in one run; nothing else should run meanwhile.
 bench: .venv/ready
 	$(BIN)/python -m benchmarks.training
@@ -50,6 +54,7 @@ bench: .venv/ready
 	$(BIN)/python -m benchmarks.data
 	$(BIN)/python -m benchmarks.metrics
 	$(BIN)/python -m benchmarks.information --full
+	$(BIN)/python -m benchmarks.studies
 
 # The same against pythae, in a virtual environment of its own.
 bench-peers:

@@ -10,7 +10,7 @@ import importlib
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import redirect_stderr
 from functools import lru_cache
 from io import StringIO
@@ -39,8 +39,12 @@ def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
     return {
         name: member
         for name, member in inspect.getmembers(module, inspect.isfunction)
-        if member.__module__ == module.__name__ and not name.startswith("_")
+        if _is_public(module, name, member)
     }
+
+
+def _is_public(module: types.ModuleType, name: str, member: Any) -> bool:
+    return inspect.isfunction(member) and member.__module__ == module.__name__ and name[:1] != "_"
 
 
 def find_function(
@@ -49,6 +53,8 @@ def find_function(
     """A function of a module, or of those given, by its name; any other by ``package.module:function``."""
     place, colon, attribute = name.partition(":")
     if not colon:
+        if isinstance(home, types.ModuleType) and _is_public(home, name, found := vars(home).get(name)):
+            return typing.cast(Callable[..., Any], found)
         known = public_functions(home) if isinstance(home, types.ModuleType) else home
         if name not in known:
             raise unknown(kind, name, known)
@@ -72,11 +78,10 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
     >>> bind(recipe, {"beta": 4})
     {'beta': 4.0, 'steps': 10}
     """
-    parameters = inspect.signature(function).parameters
+    parameters, hints = _signature(function)
     for name in arguments:
         if name not in parameters:
             raise unknown(f"argument of {function.__name__}", name, parameters)
-    hints = typing.get_type_hints(function, include_extras=True)
     bound = {}
     for name, parameter in parameters.items():
         value = arguments.get(name, parameter.default)
@@ -84,6 +89,17 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
             raise DistaffError(f"{function.__name__} needs the argument {name!r}.")
         bound[name] = read_value(value, hints.get(name, Any), name)
     return bound
+
+
+def _signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:
+    """A function's parameters and their types; a study asks for them once per run."""
+    known = _known_signature if isinstance(function, Hashable) else _known_signature.__wrapped__
+    return known(function)
+
+
+@lru_cache(maxsize=256)
+def _known_signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:
+    return inspect.signature(function).parameters, typing.get_type_hints(function, include_extras=True)
 
 
 def read_value(value: Any, hint: Any, name: str) -> Any:
@@ -169,6 +185,11 @@ def parse_flags(
         for parameter in inspect.signature(function).parameters.values():
             if parameter.name in leave_out or parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 continue
+            if parameter.name not in hints:
+                raise DistaffError(
+                    f"{function.__name__} cannot be called from the command line: its argument "
+                    f"{parameter.name!r} has no type hint."
+                )
             if parameter.name in (defaults or {}):
                 value = read_value((defaults or {})[parameter.name], hints[parameter.name], parameter.name)
                 parameter = parameter.replace(default=value)

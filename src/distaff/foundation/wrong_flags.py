@@ -40,10 +40,8 @@ class Flag:
     @property
     def _kind(self) -> str:
         """What its values are, in words."""
-        real = [option for option in options_of(self.hint) if option is not type(None)]
-        return " or ".join(
-            wanted(kind) for option in real for kind in typing.get_args(option)[:1] or [option]
-        )
+        options = [option for option in options_of(self.hint) if option is not type(None)]
+        return " or ".join(wanted(typing.get_args(o)[0] if takes_list(o) else o) for o in options)
 
     def check(self, name: str, values: Sequence[str]) -> None:
         """Raise where these are no values of it."""

@@ -128,26 +128,16 @@ class RunFolder:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    """The lines of a log; null is read as NaN, and a last line cut short by a kill is left out.
-
-    Any other line that is none is left out too, and a warning says how many there were.
-    """
-    texts = path.read_bytes().splitlines() if path.exists() else []
-    lines = [_log_line(text) for text in texts]
-    if bad := lines[:-1].count(None):
-        warn(f"{path}: {bad} of {len(lines)} lines cannot be read and were left out")
-    return [line for line in lines if line is not None]
-
-
-def _log_line(text: bytes) -> dict[str, Any] | None:
-    """A line of a log: values by name, a whole number of steps among them; None where it is none."""
-    try:
-        line = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(line, dict) or type(line.get("step")) is not int:
-        return None
-    return {name: math.nan if value is None else value for name, value in line.items()}
+    """The lines of a log; null is read as NaN, and a last line cut short by a kill is left out."""
+    lines: list[dict[str, Any]] = []
+    if path.exists():
+        for text in path.read_text(encoding="utf-8").splitlines():
+            try:
+                line = json.loads(text)
+            except json.JSONDecodeError:
+                break
+            lines.append({name: math.nan if value is None else value for name, value in line.items()})
+    return lines
 
 
 def truncate_log(path: Path, start: int) -> None:
