@@ -140,7 +140,7 @@ def _commands(places: Places) -> list[Command]:
         Command(("data", "preview", str(places.data)), (cli.preview_data,)),
         Command(("data", "info", "dsprites"), (catalogue.info,)),
         Command(("data", "verify", "dsprites"), (catalogue.verify,)),
-        Command(("study", "run", file), (commands.run,)),
+        Command(("study", "run", file), (commands.run,), ("ray",)),  # --ray needs no value
         Command(("study", "status", file), (commands.status,)),
         Command(("study", "table", file), (commands.table,)),
         Command(("study", "claims", file), (commands.check_claims,)),
