@@ -175,7 +175,8 @@ def parse_flags(
 
     from distaff.foundation.wrong_flags import check_bounds, complaint
 
-    parameters, bounded = [], {}
+    parameters: list[inspect.Parameter] = []
+    bounded: dict[str, Any] = {}
     for function in functions:
         hints = typing.get_type_hints(function)
         bounded |= typing.get_type_hints(function, include_extras=True)

@@ -85,7 +85,6 @@ class Results:
 
     def _row(self, run: StudyRun) -> tuple[dict[str, Any], ...]:
         """A run's cells in groups, so that columns of one group stand together whichever run has them."""
-        scores = {name: score.value for name, score in run.scores.items()}
         step, trained = run.reached
         seconds = {"seconds": trained, "scoring_seconds": run.scoring_seconds}
         versions: Mapping[str, Any] = run.made_with
@@ -97,7 +96,7 @@ class Results:
                 "step": step,
                 "reconstruction": math.nan,
                 "kl": math.nan,
-                **scores,
+                **run.values,
             },
             {name: math.nan if value is None else value for name, value in seconds.items()},
             {f"version.{name}": versions.get(name) for name in VERSIONS},

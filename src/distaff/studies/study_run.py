@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import os
 import socket
 import time
@@ -132,8 +133,15 @@ class StudyRun:
     @property
     def scores(self) -> dict[str, Score]:
         """What it scored, by the table's column: ``mig``, ``mig:chen18``, ``reconstruction``, ``kl``."""
-        scores = [entry.score for entry in self._entries if not entry.reason]
-        return {column_of(score): score for score in scores}
+        return {_column(e.metric, e.content["name"]): e.score for e in self._entries if not e.reason}
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The values of ``scores`` alone, which tables of many runs ask for."""
+        found = {
+            _column(e.metric, e.content["name"]): e.content["value"] for e in self._entries if not e.reason
+        }
+        return {name: math.nan if value is None else float(value) for name, value in found.items()}
 
     @property
     def skipped(self) -> dict[str, str]:
@@ -259,10 +267,10 @@ class Work:
         return True
 
 
-def column_of(score: Score) -> str:
+def _column(metric: str, name: str) -> str:
     """A score's column in the table: its name, with the protocol where that is not the metric's first."""
-    protocol = score.metric.partition(":")[2]
-    name = "reconstruction" if score.name == "reconstruction_error" else score.name
+    protocol = metric.partition(":")[2]
+    name = "reconstruction" if name == "reconstruction_error" else name
     return f"{name}:{protocol}" if protocol else name
 
 
