@@ -175,18 +175,13 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; bad input is one sentence and exit code 2."""
-    name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if name in ("-h", "--help"):
-        return print(_help())
-    if name == "--version":
-        return print(f"distaff {__version__}")
     warnings.showwarning = _show_warning
     sys.path.insert(0, "")  # so that module:function finds a user's own file in the folder she works in
     try:
-        if name not in COMMANDS:
-            raise unknown("command", name, COMMANDS)
-        COMMANDS[name](rest)
-        sys.stdout.flush()
+        try:
+            _do(*((sys.argv[1:] if arguments is None else arguments) or ["--help"]))
+        finally:
+            sys.stdout.flush()  # here, where it is known what to do if nobody reads any more
     except BrokenPipeError:
         _end_quietly()
     except (DistaffError, OSError) as error:
@@ -195,6 +190,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt as stop:
         _say(f"distaff: {str(stop) or 'interrupted'}")
         sys.exit(128 + getattr(stop, "signal_number", 2))
+
+
+def _do(name: str, *rest: str) -> None:
+    if name in ("-h", "--help"):
+        print(_help())
+    elif name == "--version":
+        print(f"distaff {__version__}")
+    elif name in COMMANDS:
+        COMMANDS[name](rest)
+    else:
+        raise unknown("command", name, COMMANDS)
 
 
 def _end_quietly() -> None:

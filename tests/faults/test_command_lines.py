@@ -47,7 +47,7 @@ def content(folder: Path) -> dict[str, str]:
     return found
 
 
-def trouble(line: Line, capsys: pytest.CaptureFixture[str]) -> str:
+def trouble(line: Line, places: Places, capsys: pytest.CaptureFixture[str]) -> str:
     """What is wrong with the answer to a wrong command line; nothing if all is as it should be."""
     code: object = 0
     try:
@@ -61,13 +61,13 @@ def trouble(line: Line, capsys: pytest.CaptureFixture[str]) -> str:
         return f"exit code {code}: {said}"
     if not said or len(said) > LINES or not said[-1].startswith("distaff: ") or "Traceback" in said[-1]:
         return f"{len(said)} lines: {said}"
-    return ""
+    return "a folder is left" if (places.folder / "new").exists() else ""
 
 
 def check(lines: list[Line], places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     places.wrong  # noqa: B018  (made before, so that they are there)
     before = content(places.folder)
-    found = {line: problem for line in lines if (problem := trouble(line, capsys))}
+    found = {line: problem for line in lines if (problem := trouble(line, places, capsys))}
     assert not found, "\n".join(f"{' '.join(line)} → {problem}" for line, problem in found.items())
     assert content(places.folder) == before
 

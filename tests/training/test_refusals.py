@@ -41,6 +41,7 @@ def content(folder: Path) -> dict[str, str]:
         {"prior": "nonsense"},
         {"latents": "z=uniform:2"},
         {"devices": 0},
+        {"beta": float("nan")},
         {"accelerator": "cuda"},
     ],
     ids=str,

@@ -187,6 +187,7 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
         batches.check_size_of_everything()
     owned = job.folder if fabric.is_global_zero else None
     if owned:
+        job.config.to_yaml()  # which refuses numbers that no file can hold
         owned.check(job.held or job.config)
     with owned.lock() if owned else nullcontext():
         if owned:
