@@ -42,7 +42,7 @@ docs: .venv/ready
 test-slow: .venv/ready
 	$(BIN)/pytest -m slow
 
-# Campaigns of faults, minutes to an hour; DISTAFF_FAULTS says how many cases, the seeds are printed.
+# Kills, wrong command lines and damaged files by the hundred, minutes to an hour; seeds are printed.
 test-faults: .venv/ready
 	$(BIN)/pytest -m faults tests/faults
 
@@ -54,6 +54,7 @@ bench: .venv/ready
 	$(BIN)/python -m benchmarks.data
 	$(BIN)/python -m benchmarks.metrics
 	$(BIN)/python -m benchmarks.information --full
+	$(BIN)/python -m benchmarks.studies
 
 # The same against pythae, in a virtual environment of its own.
 bench-peers:

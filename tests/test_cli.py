@@ -133,6 +133,16 @@ def test_unknown_names_get_their_near_misses_and_exit_code_2(capsys, arguments, 
     assert "Traceback" not in printed
 
 
+@pytest.mark.parametrize("command", ["--help", "recipes"])
+def test_a_reader_that_leaves_ends_the_command_quietly(command):
+    line = [sys.executable, "-m", "distaff", command]
+    process = subprocess.Popen(line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.close()
+    _, said = process.communicate(timeout=300)
+    assert (process.returncode, said) == (cli.READER_LEFT, "")
+
+
 def limit_file_size() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 

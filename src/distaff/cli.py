@@ -5,14 +5,19 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le
 
 from distaff._version import __version__
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.memory import keep_freed_memory
 
 SOMETHING_WRONG, BAD_INPUT = 1, 2
+READER_LEFT = 128 + 13
+"""What a shell says of a program that SIGPIPE ended."""
 
 keep_freed_memory()  # before torch is imported, as in distaff.training
 
@@ -170,23 +175,38 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; bad input is one sentence and exit code 2."""
-    name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
-    if name in ("-h", "--help"):
-        return print(_help())
-    if name == "--version":
-        return print(f"distaff {__version__}")
     warnings.showwarning = _show_warning
     sys.path.insert(0, "")  # so that module:function finds a user's own file in the folder she works in
     try:
-        if name not in COMMANDS:
-            raise unknown("command", name, COMMANDS)
-        return COMMANDS[name](rest)
+        try:
+            _do(*((sys.argv[1:] if arguments is None else arguments) or ["--help"]))
+        finally:
+            sys.stdout.flush()  # here, where it is known what to do if nobody reads any more
+    except BrokenPipeError:
+        _end_quietly()
     except (DistaffError, OSError) as error:
         _say(f"distaff: {error}")
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt as stop:
         _say(f"distaff: {str(stop) or 'interrupted'}")
         sys.exit(128 + getattr(stop, "signal_number", 2))
+
+
+def _do(name: str, *rest: str) -> None:
+    if name in ("-h", "--help"):
+        print(_help())
+    elif name == "--version":
+        print(f"distaff {__version__}")
+    elif name in COMMANDS:
+        COMMANDS[name](rest)
+    else:
+        raise unknown("command", name, COMMANDS)
+
+
+def _end_quietly() -> None:
+    """End as a program ends whose reader has left, such as ``distaff recipes | head``."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
+    sys.exit(READER_LEFT)
 
 
 def _flags(
@@ -209,18 +229,20 @@ def _of_run(command: str, arguments: Sequence[str], function: Callable[..., Any]
 
 def _of_preset(recipe: str, arguments: Sequence[str]) -> dict[str, Any]:
     """The settings of the preset that is among a recipe's flags, if any: what the other flags default to."""
-    from argparse import ArgumentParser
-
     from distaff.runs.presets import find_preset
 
-    flags = ArgumentParser(add_help=False, allow_abbrev=False)
-    for name in ("--preset", "--data", "--steps"):
-        flags.add_argument(name)
-    asked, _ = flags.parse_known_args(list(arguments))
-    if asked.preset is None:
+    preset, data, steps = (_typed(flag, arguments) for flag in ("--preset", "--data", "--steps"))
+    if preset is None:
         return {}
-    steps = {"steps": int(asked.steps)} if str(asked.steps).isdecimal() else {}
-    return find_preset(asked.preset).fill(steps, recipe, asked.data or "dsprites")
+    given = {"steps": int(steps)} if steps is not None and steps.isdecimal() and len(steps) < 19 else {}
+    return find_preset(preset).fill(given, recipe, data or "dsprites")
+
+
+def _typed(flag: str, arguments: Sequence[str]) -> str | None:
+    """What was typed behind a flag, by itself or after an equals sign; the last one counts."""
+    values = [after for word, after in pairwise([*arguments, "--"]) if word == flag]
+    values += [word.partition("=")[2] for word in arguments if word.startswith(f"{flag}=")]
+    return next((value for value in reversed(values) if not value.startswith("--")), None)
 
 
 def _help() -> str:
@@ -241,7 +263,13 @@ def list_data() -> list[str]:
     return [f"{name:16}{about.summary}  [{place}]" for name, (about, place) in overview().items()]
 
 
-def preview_data(name: str, *, out: str = "preview.png", columns: int = 10, seed: int = 0) -> Path:
+def preview_data(
+    name: str,
+    *,
+    out: str = "preview.png",
+    columns: Annotated[int, Ge(1), Le(200)] = 10,
+    seed: Annotated[int, Ge(0)] = 0,
+) -> Path:
     """Draw a contact sheet of a data set: one row for each factor, varied while the others stay.
 
     Args:

@@ -173,6 +173,13 @@ def test_the_hub_s_own_reader_accepts_the_card(run, tmp_path):
     assert {result.metric_type for result in card.data.eval_results} >= {"reconstruction_error", "kl"}
 
 
+def test_a_hub_folder_that_holds_other_files_is_refused(run, tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(DistaffError, match=r"holds other files.*--overwrite"):
+        export_run(run, hub=tmp_path, progress=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
 def test_nothing_of_the_machine_is_shared(run, tmp_path):
     export_run(run, hub=tmp_path, progress=False)
     for file in ("README.md", "config.json"):

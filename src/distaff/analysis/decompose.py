@@ -17,6 +17,7 @@ from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_json
 from distaff.foundation.progress import Progress, watched
+from distaff.metrics.options import Count, SampleCount, Seed
 from distaff.metrics.sampled import Samples
 from distaff.mixtures.gaussians import Mixture, blur
 from distaff.models.coding import code_tensors, codes_from, joined
@@ -112,10 +113,10 @@ def _number(value: float | None, width: int = 10) -> str:
 def decompose_run(
     run: str | Path,
     *,
-    samples: int = 1024,
-    particles: int = 5000,
-    observations: int = 64,
-    seed: int = 0,
+    samples: SampleCount = 1024,
+    particles: Count = 5000,
+    observations: Count = 64,
+    seed: Seed = 0,
     progress: bool = True,
 ) -> Decomposition:
     """Decompose the ELBO of a run over its whole data set and write ``decomposition.json``.

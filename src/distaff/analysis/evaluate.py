@@ -3,9 +3,10 @@
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
 from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
 from distaff.codes import FloatArray
@@ -14,6 +15,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.codes_file import evaluate_file
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
+from distaff.metrics.options import BinCount, Seed
 from distaff.metrics.scores_file import ELBO, Scores, Setup
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.load import open_data
@@ -27,9 +29,9 @@ def evaluate_run(
     *,
     metrics: str = "auto",
     observations: int | str = SAMPLE,
-    factor_bins: int | None = None,
-    bootstrap: int = 0,
-    seed: int = 0,
+    factor_bins: BinCount | None = None,
+    bootstrap: Annotated[int, Ge(0)] = 0,
+    seed: Seed = 0,
     out: str | Path | None = None,
     progress: bool = True,
 ) -> Evaluation:

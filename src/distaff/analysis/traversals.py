@@ -16,10 +16,15 @@ from distaff.models.representation import Representation
 from distaff.runs.folder import RunFolder
 from distaff.runs.latent_names import read_names, titled
 from distaff.runs.load import load, open_data
+from distaff.runs.settings import AtLeastOne, FromZero
 
 
 def traverse_run(
-    run: str | Path, *, out: str | Path | None = None, index: int | None = None, latents: int | None = None
+    run: str | Path,
+    *,
+    out: str | Path | None = None,
+    index: FromZero | None = None,
+    latents: AtLeastOne | None = None,
 ) -> Path:
     """Draw a run's latent traversals; those of a VAE by their KL, most informative first.
 
@@ -31,6 +36,10 @@ def traverse_run(
     """
     folder = RunFolder(Path(run))
     data = open_data(folder)
+    if index is not None and not 0 <= index < len(data):
+        raise DistaffError(
+            f"there is no observation {index} of {data.name}: --index runs from 0 to {len(data) - 1}."
+        )
     model = load(folder.path)
     path = Path(out) if out is not None else folder.figures / "traversals.png"
     encoded = any_codes(folder, data)

@@ -12,6 +12,7 @@ from pathlib import Path
 import uvicorn
 
 from distaff.explore.auth import new_token
+from distaff.explore.connections import Connection
 from distaff.explore.server import build_app
 from distaff.explore.session import Session
 from distaff.explore.standalone import export_page
@@ -55,6 +56,7 @@ def serve(session: Session, listening: socket.socket, host: str, browse: bool) -
     app = build_app(session, token, host)
     config = uvicorn.Config(
         app,
+        http=Connection,
         log_level="warning",
         access_log=False,
         lifespan="off",

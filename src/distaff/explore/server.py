@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.resources import files
@@ -11,7 +12,7 @@ import torch
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -32,6 +33,7 @@ ASSETS = {
 """Every file that is served, by its address; there is no way from an address to any other file."""
 
 LARGEST_QUESTION = 1 << 16
+SECONDS_FOR_A_BODY = 60.0
 Result = TypeVar("Result")
 
 
@@ -149,20 +151,28 @@ def _file(name: str, media: str) -> Callable[[Request], Response]:
 async def _body(request: Request, limit: int) -> bytes:
     """The request's body, as long as it is no longer than ``limit``."""
     content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > limit:
-            raise HTTPException(413, f"that is more than the {limit / (1 << 20):g} MB that are accepted.")
+    try:
+        async with asyncio.timeout(SECONDS_FOR_A_BODY):
+            async for chunk in request.stream():
+                content += chunk
+                if len(content) > limit:
+                    megabytes = f"{limit / (1 << 20):g} MB"
+                    raise HTTPException(413, f"that is more than the {megabytes} that are accepted.")
+    except ClientDisconnect:
+        print(f"a client left in the middle of its upload, after {len(content):,} bytes.", file=sys.stderr)
+        raise HTTPException(400, "the request was cut short.") from None
+    except TimeoutError:
+        raise HTTPException(408, f"that took more than {SECONDS_FOR_A_BODY:g} seconds to arrive.") from None
     return bytes(content)
 
 
 async def _question(request: Request) -> dict[str, Any]:
     try:
         question = json.loads(await _body(request, LARGEST_QUESTION))
-    except ValueError:
+    except (ValueError, RecursionError):  # brackets within brackets, too deep for any question
         question = None
     if not isinstance(question, dict):
-        raise DistaffError("the question is not a JSON object.")
+        raise HTTPException(400, "the question is not a JSON object.")
     return question
 
 

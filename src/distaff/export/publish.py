@@ -33,6 +33,10 @@ def write_hub(
     """Write the folder, ``config.json`` last; files that are not ours stay where they are."""
     place, config, step = Path(target), folder.read(), trained_steps(folder)
     refuse_existing([place / name for name in (WEIGHTS, CONFIG, CARD, PICTURE)], overwrite)
+    if place.is_dir() and any(place.iterdir()) and not overwrite:
+        raise DistaffError(
+            f"{place} holds other files: choose an empty folder, or add --overwrite to mix them."
+        )
     data = _data(folder)
     scores = _scores(folder, data, step, progress)
     figure = _picture(folder, trained, data, progress)

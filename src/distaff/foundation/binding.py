@@ -11,8 +11,10 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import redirect_stderr
 from functools import lru_cache
+from io import StringIO
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -41,8 +43,12 @@ def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
     return {
         name: member
         for name, member in inspect.getmembers(module, inspect.isfunction)
-        if member.__module__ == module.__name__ and not name.startswith("_")
+        if _is_public(module, name, member)
     }
+
+
+def _is_public(module: types.ModuleType, name: str, member: Any) -> bool:
+    return inspect.isfunction(member) and member.__module__ == module.__name__ and name[:1] != "_"
 
 
 def find_function(
@@ -54,6 +60,8 @@ def find_function(
     """
     place, colon, attribute = name.partition(":")
     if not colon:
+        if isinstance(home, types.ModuleType) and _is_public(home, name, found := vars(home).get(name)):
+            return typing.cast(Callable[..., Any], found)
         known = public_functions(home) if isinstance(home, types.ModuleType) else home
         if name not in known:
             raise unknown(kind, name, known)
@@ -80,11 +88,10 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
     >>> bind(recipe, {"beta": 4})
     {'beta': 4.0, 'steps': 10}
     """
-    parameters = inspect.signature(function).parameters
+    parameters, hints = _signature(function)
     for name in arguments:
         if name not in parameters:
             raise unknown(f"argument of {function.__name__}", name, parameters)
-    hints = typing.get_type_hints(function, include_extras=True)
     bound = {}
     for name, parameter in parameters.items():
         value = arguments.get(name, parameter.default)
@@ -92,6 +99,17 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
             raise DistaffError(f"{function.__name__} needs the argument {name!r}.")
         bound[name] = read_value(value, hints.get(name, Any), name)
     return bound
+
+
+def _signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:
+    """A function's parameters and their types; a study asks for them once per run."""
+    known = _known_signature if isinstance(function, Hashable) else _known_signature.__wrapped__
+    return known(function)
+
+
+@lru_cache(maxsize=256)
+def _known_signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:
+    return inspect.signature(function).parameters, typing.get_type_hints(function, include_extras=True)
 
 
 def read_value(value: Any, hint: Any, name: str) -> Any:
@@ -102,7 +120,7 @@ def read_value(value: Any, hint: Any, name: str) -> Any:
         if _is_dataclass(option) and isinstance(value, Mapping) and not hasattr(option, "parse"):
             return option(**bind(option, value))
     if isinstance(value, bool) and bool not in options_of(hint) and Any not in options_of(hint):
-        raise DistaffError(f"{name} must be {_wanted(hint)}, not {value!r}.")
+        raise DistaffError(f"{name} must be {wanted(hint)}, not {value!r}.")
     try:
         return _adapter(hint).validate_python(value)
     except ValidationError as problem:
@@ -152,7 +170,7 @@ def parse_flags(
     pairs: bool = False,
     defaults: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Read ``arguments`` as keyword arguments of the functions together; wrong ones end the program with 2.
+    """Read ``arguments`` as keyword arguments of the functions together; wrong ones are an error.
 
     Args:
         prog: how the command is called.
@@ -165,15 +183,24 @@ def parse_flags(
     import docstring_parser
     import tyro
 
-    parameters = []
+    from distaff.foundation.wrong_flags import check_bounds, complaint
+
+    parameters: list[inspect.Parameter] = []
+    bounded: dict[str, Any] = {}
     for function in functions:
         hints = typing.get_type_hints(function)
+        bounded |= typing.get_type_hints(function, include_extras=True)
         helps = {
             p.arg_name: p.description or "" for p in docstring_parser.parse(function.__doc__ or "").params
         }
         for parameter in inspect.signature(function).parameters.values():
             if parameter.name in leave_out or parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 continue
+            if parameter.name not in hints:
+                raise DistaffError(
+                    f"{function.__name__} cannot be called from the command line: its argument "
+                    f"{parameter.name!r} has no type hint."
+                )
             if parameter.name in (defaults or {}):
                 value = read_value((defaults or {})[parameter.name], hints[parameter.name], parameter.name)
                 parameter = parameter.replace(default=value)
@@ -193,7 +220,16 @@ def parse_flags(
     vars(collect)["__signature__"] = inspect.Signature(parameters)
     summary = docstring_parser.parse(functions[0].__doc__ or "").short_description
     config = () if pairs else (tyro.conf.FlagCreatePairsOff,)
-    return tyro.cli(collect, args=list(arguments), prog=prog, description=summary, config=config)
+    typed = list(arguments)
+    try:
+        with redirect_stderr(StringIO()):  # where tyro draws its boxes
+            call = tyro.cli(collect, args=typed, prog=prog, description=summary, config=config)
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise complaint(prog, typed, parameters) from None
+    check_bounds(call, bounded, placed=[p.name for p in parameters if p.default is p.empty])
+    return call
 
 
 def _readable(hint: Any) -> Any:
@@ -217,20 +253,25 @@ def _adapter(hint: Any) -> TypeAdapter[Any]:
 
 def _sentence(problem: ValidationError, hint: Any) -> str:
     """What is wanted of a value that was refused, behind "must"."""
-    first, *more = problem.errors(include_url=False)
-    bounds = first.get("ctx", {})
-    if not more and "ge" in bounds:
-        return "not be negative" if bounds["ge"] == 0 else f"be at least {bounds['ge']}"
-    if not more and "gt" in bounds:
-        return "be positive" if bounds["gt"] == 0 else f"be more than {bounds['gt']}"
-    if not more and "lt" in bounds:
-        return f"be less than {bounds['lt']}"
-    if not more and "le" in bounds:
-        return f"be at most {bounds['le']}"
-    return f"be {_wanted(hint)}"
+    found = [error for error in problem.errors(include_url=False) if error["type"] != "none_required"]
+    crossed = [error.get("ctx", {}) for error in found]
+    if not crossed or any(bounds != crossed[0] for bounds in crossed):
+        return f"be {wanted(hint)}"
+    each = "each " if takes_list(hint) else ""
+    match crossed[0]:
+        case {"ge": low}:
+            return f"{each}not be negative" if low == 0 else f"{each}be at least {low}"
+        case {"gt": low}:
+            return f"{each}be positive" if low == 0 else f"{each}be more than {low}"
+        case {"lt": high}:
+            return f"{each}be less than {high}"
+        case {"le": high}:
+            return f"{each}be at most {high}"
+    return f"be {wanted(hint)}"
 
 
-def _wanted(hint: Any) -> str:
+def wanted(hint: Any) -> str:
+    """What a hint allows, in words."""
     words = []
     for option in options_of(hint):
         if typing.get_origin(option) is Literal:

@@ -17,12 +17,14 @@ BinCount = Annotated[int, Ge(2), Le(10_000)]
 SampleCount = Annotated[int, Ge(2)]
 Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
+Seed = Annotated[int, Ge(0), Le(2**32 - 1)]
+"""The seeds that scikit-learn takes."""
 
 DRAWING: Mapping[str, Any] = {
     "bootstrap": Annotated[int, Ge(0)],
-    "seed": Annotated[int, Ge(0), Le(2**32 - 1)],
+    "seed": Seed,
 }
-"""What every metric takes beside its protocol's settings; the seeds are those that scikit-learn takes."""
+"""What every metric takes beside its protocol's settings."""
 
 
 def declared(protocols: Mapping[str, Any]) -> dict[str, Any]:

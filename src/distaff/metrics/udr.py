@@ -66,10 +66,12 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
     """
     names, latents = list(models), [_live(codes) for codes in models.values()]
     pairwise = np.full((len(names), len(names)), np.nan)
+    ends = np.cumsum([y.shape[1] for y in latents])[:-1]
+    everything = np.hstack(latents)  # one regression onto all models' latents at once
     for i, x in enumerate(latents):
-        for j, y in enumerate(latents):
+        for j, found in enumerate(np.split(_similarities(x, everything, settings), ends, axis=1)):
             if i != j:
-                pairwise[i, j] = relative_strength(_similarities(x, y, settings))
+                pairwise[i, j] = relative_strength(found)
     results = {}
     for i, (name, codes) in enumerate(models.items()):
         left_out = ", ".join(codes.categories)

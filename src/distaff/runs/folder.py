@@ -106,11 +106,8 @@ class RunFolder:
         """Write ``run.yaml``."""
         write_sealed(self.config, config.to_yaml())
 
-    def claim(self, config: RunConfig) -> None:
-        """Make the folder this run's own; one of the same run is kept, one of another run is refused.
-
-        Code that ``config`` names is the caller's own word here: she will not be asked for it again.
-        """
+    def check(self, config: RunConfig) -> None:
+        """Raise where the folder holds another run, or files that are not a run; nothing is written."""
         if self.config.exists():
             with trust.trusting(*config.code):
                 differing = self.read().differences(config)
@@ -119,16 +116,28 @@ class RunFolder:
                     f"{self.path} holds another run ({'; '.join(differing)}): choose another folder, "
                     "or use `distaff resume` to resume that one."
                 )
-            trust.remember(self.path, config.code)
             return
         if self.path.exists() and not all(file.name.startswith(".") for file in self.path.iterdir()):
             raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
-        self.write(config)
+
+    def claim(self, config: RunConfig, held: RunConfig | None = None) -> None:
+        """Make the folder this run's own; one of the same run is kept, one of another run is refused.
+
+        Code that ``config`` names is the caller's own word here: she will not be asked for it again.
+
+        Args:
+            config: the run.
+            held: what the folder may hold in its place, such as the same run with fewer steps.
+        """
+        self.check(config if held is None else held)
+        if held is not None or not self.config.exists():
+            self.write(config)
         trust.remember(self.path, config.code)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from training in the folder; a process that dies lets go of it."""
+        self.path.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.path / ".lock", timeout=0):
                 yield

@@ -4,9 +4,9 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from distaff.foundation.binding import bind, takes_list, to_plain
@@ -22,6 +22,7 @@ SHORT = 20
 PREFIX_LENGTH, HASH_LENGTH = 60, 10
 NO_MATTER = ("log_every", "checkpoint_every")
 """Settings that change how a run is made but not what comes out: no part of its name."""
+USUAL_SETTINGS = {name: to_plain(field.default) for name, field in SETTINGS.items()}
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ class RunRequest:
             replace(chosen(Machine, given), progress=False),
         )
 
+    def with_seed(self, seed: int) -> "RunRequest":
+        """The same run from another seed."""
+        return replace(self, training=replace(self.training, seed=seed))
+
     @cached_property
     def key(self) -> str:
         """The name of the run's folder.
@@ -81,11 +86,9 @@ class RunRequest:
         run a new one.
         """
         recipe = self.recipe.name
-        usual = {n: to_plain(p.default) for n, p in inspect.signature(find_recipe(recipe)).parameters.items()}
+        usual = _usual_arguments(find_recipe(recipe))
         arguments = {name: value for name, value in self.recipe.arguments.items() if value != usual[name]}
-        settings = {
-            name: value for name, value in self._settings.items() if value != to_plain(SETTINGS[name].default)
-        }
+        settings = {name: value for name, value in self._settings.items() if value != USUAL_SETTINGS[name]}
         words = {"": recipe, **_weights(arguments), "seed": self.training.seed}
         data = {**vars(self.data), "spec": first_data_name(self.data.spec)}
         call = {"recipe": recipe, "arguments": arguments, "data": data, "training": settings}
@@ -106,6 +109,11 @@ class RunRequest:
     def _settings(self) -> dict[str, Any]:
         both = {**vars(self.training), **vars(self.model)}
         return {name: to_plain(value) for name, value in both.items() if name not in NO_MATTER}
+
+
+@lru_cache(maxsize=64)
+def _usual_arguments(recipe: Callable[..., Any]) -> dict[str, Any]:
+    return {name: to_plain(p.default) for name, p in inspect.signature(recipe).parameters.items()}
 
 
 def _refuse_grid(name: str, value: Any, hint: Any) -> None:

@@ -8,7 +8,7 @@ import inspect
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import docstring_parser
 from annotated_types import Ge, Gt, Lt
@@ -18,9 +18,10 @@ from distaff.foundation.errors import DistaffError
 from distaff.models.latents import TEMPERATURE
 from distaff.objectives.schedules import Weight, weight_range
 
-AUTO = "auto"
+AUTO: Final = "auto"
 """A choice left to the data."""
 AtLeastOne = Annotated[int, Ge(1)]
+FromZero = Annotated[int, Ge(0)]
 BetweenZeroAndOne = Annotated[float, Ge(0), Lt(1)]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -71,7 +72,7 @@ class TrainingSettings:
 
     steps: AtLeastOne = 300_000
     batch_size: AtLeastOne = 64
-    seed: Annotated[int, Ge(0)] = 0
+    seed: FromZero = 0
     learning_rate: Weight | None = None
     optimizer: str = "adam"
     betas: tuple[BetweenZeroAndOne, BetweenZeroAndOne] | None = None
@@ -103,9 +104,9 @@ class Machine:
         progress: show a progress bar.
     """
 
-    accelerator: str = AUTO
-    devices: int = 1
-    strategy: str = AUTO
+    accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps", "tpu"] = AUTO
+    devices: AtLeastOne = 1
+    strategy: Literal["auto", "ddp", "ddp_spawn", "ddp_fork", "ddp_notebook"] = AUTO
     progress: bool = True
 
 

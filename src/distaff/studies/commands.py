@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
 from distaff.foundation.trust import remember
+from distaff.runs.settings import AtLeastOne
 from distaff.studies.display import Display
 from distaff.studies.local import local_workers
 from distaff.studies.queue import Engine, work_through
@@ -24,7 +25,7 @@ def run(
     file: str | Path,
     *,
     scale: float | None = None,
-    workers: int | None = None,
+    workers: AtLeastOne | None = None,
     ray: str | None = None,
     out: str | Path | None = None,
     progress: bool = True,

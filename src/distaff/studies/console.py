@@ -50,6 +50,7 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
 def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callable[[str], None]) -> None:
     from distaff.studies import commands
     from distaff.studies.verdict_table import show_verdicts
+    from distaff.studies.verdicts import write_claims
 
     found = action(**call)
     if name == "report":
@@ -57,9 +58,9 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
     elif name == "claims":
         show_verdicts(found)
     elif name == "run":
-        place = {"scale": call["scale"], "out": call["out"]}
-        show_verdicts(commands.check_claims(call["file"], **place), stderr=True)
-        _end(found, commands.find(call["file"], **place).folder, say)
+        results = commands.find(call["file"], scale=call["scale"], out=call["out"])
+        show_verdicts(write_claims(results), stderr=True)
+        _end(found, results.folder, say)
     else:
         print(found.to_string(index=False, na_rep="–", float_format="{:.4g}".format))
         for note in filter(None, [found.attrs.get("interval")]):
@@ -77,13 +78,13 @@ def _with_address(arguments: Sequence[str]) -> list[str]:
 
 
 def _end(table: "pd.DataFrame", folder: Path, say: Callable[[str], None]) -> None:
-    """What came of a study; runs that failed are a failure of the command."""
+    """What came of a study; runs that are not finished, failed or not, are a failure of the command."""
     failed = table[table["state"] == "failed"]
     for error, runs in failed.groupby("error", sort=False):
         say(f"failed: {', '.join(runs['run'])}: {error}")
+    finished = (table["state"] == "finished").sum()
     if len(table):
-        finished = (table["state"] == "finished").sum()
         say(f"{finished} of {len(table)} runs finished: {folder / 'study.parquet'}")
     say(f"look at it with: distaff study report {folder}")
-    if len(failed):
+    if finished < len(table):
         sys.exit(FAILED)

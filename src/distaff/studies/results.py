@@ -89,18 +89,18 @@ class Results:
 
     def _row(self, run: StudyRun) -> tuple[dict[str, Any], ...]:
         """A run's cells in groups, so that columns of one group stand together whichever run has them."""
-        scores = {name: score.value for name, score in run.scores.items()}
-        seconds = {"seconds": run.seconds, "scoring_seconds": run.scoring_seconds}
+        step, trained = run.reached
+        seconds = {"seconds": trained, "scoring_seconds": run.scoring_seconds}
         versions: Mapping[str, Any] = run.made_with
         return (
             {"run": run.key, "state": run.state, "error": run.failure},
             run.settings,
             {
                 "scale": self.study.scale,
-                "step": run.step,
+                "step": step,
                 "reconstruction": math.nan,
                 "kl": math.nan,
-                **scores,
+                **run.values,
             },
             {name: math.nan if value is None else value for name, value in seconds.items()},
             {f"version.{name}": versions.get(name) for name in VERSIONS},

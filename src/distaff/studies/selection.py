@@ -24,12 +24,20 @@ ROWS = 5_000
 """Observations that UDR compares models on."""
 FEWEST = 3
 """Runs below which a correlation says nothing."""
+COMPARED = 10
+"""Seeds that are compared with each other, at most: a setting of more is split into groups of so many.
+
+UDR is a median over pairs, and all pairs of 50 seeds are more than five times those of groups of ten.
+"""
 
 
 def udr_scores(
     results: Results, *, protocol: str = "duan20", rows: int = ROWS, seed: int = 0
 ) -> pd.DataFrame:
     """UDR of every finished run among the seeds of its setting: no labels are read (Duan et al. 2020).
+
+    The seeds of a setting are compared in groups of at most ten, so that the work grows with the number of
+    runs and not with its square.
 
     Args:
         results: the study's.
@@ -47,9 +55,10 @@ def udr_scores(
     for setting, part in grouped(results.finished, groups):
         if len(part) < 2:
             continue
-        codes = {key: _some(runs[key], rows, seed) for key in part["run"]}
-        for key, score in udr(codes, protocol=protocol).items():
-            found.append([key, *setting, runs[key].settings["seed"], score.value])
+        for keys in np.array_split(part["run"].to_numpy(), -(-len(part) // COMPARED)):
+            codes = {key: _some(runs[key], rows, seed) for key in keys}
+            for key, score in udr(codes, protocol=protocol).items():
+                found.append([key, *setting, runs[key].settings["seed"], score.value])
     table = pd.DataFrame(found, columns=["run", *groups, "seed", "udr"])
     return table.sort_values("udr", ascending=False, ignore_index=True)
 

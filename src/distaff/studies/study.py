@@ -1,7 +1,7 @@
 """``Study``: many runs, what is measured of them and what is drawn, read from a short YAML file."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -181,12 +181,24 @@ def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:
             own["seed"] = _seeds(own.pop("seeds")) if "seeds" in own else own.get("seed", seeds)
             if (count := how_many(own)) > MOST_RUNS:
                 raise DistaffError(f"{count:,} runs are more than the {MOST_RUNS:,} that a study may have.")
-            for point in combinations(own):
-                request = RunRequest.of(point, scale)
+            for request in _requests(own, scale):
                 runs.setdefault(request.key, request)
         except DistaffError as problem:
             raise DistaffError(f"{where}: {problem}") from problem
     return tuple(runs.values())
+
+
+def _requests(settings: Mapping[str, Any], scale: float) -> Iterator[RunRequest]:
+    """One request per combination; those that differ by their seed alone are read and checked once."""
+    known: dict[str, RunRequest] = {}
+    for point in combinations(settings):
+        seed = point["seed"]
+        setting = repr({name: value for name, value in point.items() if name != "seed"})
+        if setting in known and type(seed) is int and seed >= 0:
+            yield known[setting].with_seed(seed)
+        else:
+            known[setting] = RunRequest.of(point, scale)
+            yield known[setting]
 
 
 def _metrics(metrics: Any) -> tuple[str, ...]:

@@ -97,12 +97,12 @@ def _summary(results: Results) -> list[Block]:
 
 def _best(results: Results) -> dict[str, Cell]:
     """The setting whose mean is best by the study's first metric."""
-    scores = {name: score for run in results.runs() for name, score in run.scores.items()}
     leading = next(iter(results.study.metrics), "").partition(":")[0]
-    name = next((name for name in scores if name.startswith(leading)), None) if leading else None
-    if name is None:
+    scored = ((run, name) for run in results.runs() for name in run.values if name.startswith(leading))
+    run, name = next(scored, (None, "")) if leading else (None, "")
+    if run is None:
         return {}
-    sign = 1 if scores[name].direction == "higher" else -1
+    sign = 1 if run.scores[name].direction == "higher" else -1
     table = group_table(results, metrics=[name]).dropna(subset="mean")
     if table.empty:
         return {}

@@ -1,6 +1,8 @@
 """A run of a study in its folder: how far it is, what it scored, and what drawings want of it."""
 
+import itertools
 import json
+import math
 import os
 import socket
 import time
@@ -9,7 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from distaff.analysis.encoding import Encoded, encode_run, kept_codes
+import yaml
+
+from distaff.analysis.encoding import Encoded, encode_run, kept_codes, trained_steps
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
@@ -26,6 +30,8 @@ from distaff.runs.request import RunRequest
 State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]
 TAIL = 16_384
 """Bytes at the end of a log that hold at least one whole line."""
+YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""libyaml's where PyYAML was built with it: ten times as fast."""
 STILL_ALIVE = 900.0
 """Seconds for which a worker on another machine is believed to be at work since it last wrote."""
 
@@ -85,18 +91,32 @@ class StudyRun:
     @property
     def saved_step(self) -> int:
         """The step of the newest checkpoint."""
-        steps = (path.name.removeprefix("step-") for path in self.folder.checkpoints.glob("step-*"))
-        return max((int(step) for step in steps if step.isdigit()), default=0)
+        return max(self.saved_steps, default=0)
+
+    @property
+    def saved_steps(self) -> dict[int, Path]:
+        """The checkpoints by their step, good or damaged."""
+        found = self.folder.checkpoints.glob("step-*")
+        named = ((path.name.removeprefix("step-"), path) for path in found)
+        return {int(step): path for step, path in named if step.isdecimal()}
 
     @property
     def step(self) -> int:
         """How many steps are done, by the log."""
-        return max(int(self.last_line.get("step", 0)), self.saved_step)
+        return self.reached[0]
 
     @property
     def seconds(self) -> float | None:
         """Training time so far, over all its parts."""
-        return self.last_line.get("seconds")
+        return self.reached[1]
+
+    @property
+    def reached(self) -> tuple[int, float | None]:
+        """Steps done by the log, and the training time of them."""
+        line = self.last_line
+        step, seconds = line.get("step"), line.get("seconds")
+        logged = step if isinstance(step, int) else 0
+        return max(logged, self.saved_step), seconds if isinstance(seconds, int | float) else None
 
     @property
     def last_line(self) -> dict[str, Any]:
@@ -111,8 +131,15 @@ class StudyRun:
     @property
     def scores(self) -> dict[str, Score]:
         """What it scored, by the table's column: ``mig``, ``mig:chen18``, ``reconstruction``, ``kl``."""
-        scores = [entry.score for entry in self._entries if not entry.reason]
-        return {column_of(score): score for score in scores}
+        return {_column(e.metric, e.content["name"]): e.score for e in self._entries if not e.reason}
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The values of ``scores`` alone, which tables of many runs ask for."""
+        found = {
+            _column(e.metric, e.content["name"]): e.content["value"] for e in self._entries if not e.reason
+        }
+        return {name: math.nan if value is None else float(value) for name, value in found.items()}
 
     @property
     def skipped(self) -> dict[str, str]:
@@ -127,10 +154,8 @@ class StudyRun:
     @property
     def made_with(self) -> dict[str, Any]:
         """Versions of the libraries, threads and commit, as ``run.yaml`` holds them."""
-        try:
-            return dict(self.folder.read().made_with)
-        except DistaffError:
-            return {}
+        found = _section(self.folder.config, "made_with")
+        return {name: value for name, value in found.items() if isinstance(value, str | int | float)}
 
     @property
     def codes(self) -> Codes:
@@ -141,6 +166,7 @@ class StudyRun:
     @property
     def encoded(self) -> Encoded:
         """``data`` through the model, as ``distaff evaluate --observations`` encodes it."""
+        self._check_checkpoint()
         return encode_run(self.folder, _whole(self.folder.read().data), False, self.observations)
 
     @property
@@ -150,12 +176,15 @@ class StudyRun:
 
     @property
     def _count(self) -> int:
-        size = self.folder.read().data.size
+        size = _section(self.folder.config, "data").get("size")
+        if type(size) is not int:
+            size = self.folder.read().data.size
         return size if self.observations is None else min(self.observations, size)
 
     @property
     def model(self) -> Representation:
         """The trained model."""
+        self._check_checkpoint()
         return load(self.folder.path)
 
     @property
@@ -168,9 +197,22 @@ class StudyRun:
         """The error of its last try, if that failed."""
         return _read_json(self.failure_file).get("error") if self.failure_file.exists() else None
 
+    def _check_checkpoint(self) -> None:
+        """Raise where the weights of the last step cannot be read: older ones are not what was asked for."""
+        step = trained_steps(self.folder)
+        if step < self.steps:
+            raise DistaffError(
+                f"the last good checkpoint of {self.key} is of step {step}, not {self.steps}: remove "
+                f"{self.folder.scores} and run the study again, which trains it to the end."
+            )
+
     @property
     def _scores(self) -> Scores:
-        return Scores.read(self.folder.scores)
+        try:
+            now = self.folder.scores.stat()
+        except OSError:
+            return Scores()
+        return _read_scores(self.folder.scores, now.st_mtime_ns, now.st_size, now.st_ino)
 
     @property
     def _entries(self) -> list[Entry]:
@@ -215,11 +257,32 @@ class Work:
         return True
 
 
-def column_of(score: Score) -> str:
+def _column(metric: str, name: str) -> str:
     """A score's column in the table: its name, with the protocol where that is not the metric's first."""
-    protocol = score.metric.partition(":")[2]
-    name = "reconstruction" if score.name == "reconstruction_error" else score.name
+    protocol = metric.partition(":")[2]
+    name = "reconstruction" if name == "reconstruction_error" else name
     return f"{name}:{protocol}" if protocol else name
+
+
+@lru_cache(maxsize=1 << 15)
+def _read_scores(path: Path, *_: int) -> Scores:
+    """The content of a file, read once while its time, size and place on the disk stay the same."""
+    return Scores.read(path)
+
+
+def _section(path: Path, name: str) -> dict[str, Any]:
+    """One section of ``run.yaml`` without the others, which take the longest to read; nothing if absent."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    _, begin, after = f"\n{text}".partition(f"\n{name}:\n")
+    lines = itertools.takewhile(lambda line: line.startswith(" "), after.splitlines())
+    try:
+        content = yaml.load("\n".join(lines), YAML_LOADER) if begin else None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 @lru_cache(maxsize=2)

@@ -62,7 +62,7 @@ def grouped(table: pd.DataFrame, groups: Sequence[str]) -> list[tuple[tuple[obje
 
 def score_columns(results: Results) -> list[str]:
     """The table's columns that hold scores, reconstruction and KL first."""
-    found = {name: None for run in results.all_runs for name in run.scores}
+    found = {name: None for run in results.all_runs for name in run.values}
     return list({"reconstruction": None, "kl": None, **found}) if found else []
 
 

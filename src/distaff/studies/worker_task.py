@@ -2,6 +2,7 @@
 
 import errno
 import json
+import shutil
 import time
 import traceback
 from collections.abc import Mapping
@@ -62,6 +63,8 @@ def attempt(run: StudyRun) -> Outcome:
             _train(run)
             Work.note(path, "scoring")
             score(run)
+        if not run.is_scored:
+            raise DistaffError(f"{run.key} was trained, but its scores could not be kept: see {path}.")
     except Exception as problem:
         expected = isinstance(problem, DistaffError | OSError)
         error = str(problem) if expected else f"{type(problem).__name__}: {problem}"
@@ -100,7 +103,7 @@ def from_message(message: str) -> StudyRun:
 
 def _train(run: StudyRun) -> None:
     folder = run.folder
-    if run.saved_step >= run.request.training.steps:
+    if _good_step(run) >= run.request.training.steps:
         return
     if not folder.config.exists():
         begin(run.request, run.request.recipe.goal(), folder.path)
@@ -111,6 +114,18 @@ def _train(run: StudyRun) -> None:
     except Timeout:
         pass  # training says who holds it
     resume(folder.path, **vars(run.request.machine))
+
+
+def _good_step(run: StudyRun) -> int:
+    """The step of the newest checkpoint that can be read.
+
+    Where none can, they are dropped: training begins again, and ends with the same weights.
+    """
+    try:
+        return trained_steps(run.folder)
+    except DistaffError:
+        shutil.rmtree(run.folder.checkpoints)
+        return 0
 
 
 def _absolute(place: str) -> str:

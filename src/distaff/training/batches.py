@@ -67,9 +67,13 @@ class Batches:
 
     def everything(self) -> Tensor:
         """The whole data set (N, *shape), if it is small enough to be a batch."""
+        self.check_size_of_everything()
+        return images_channels_last(self.data.images[:].to(self.device, non_blocking=True))
+
+    def check_size_of_everything(self) -> None:
+        """Raise where the whole data set is too large to be a batch."""
         if len(self.data) > LARGEST_WHOLE:
             raise DistaffError(
                 f"the exact q(z) encodes the whole data set at every step: {len(self.data):,} "
                 f"observations are more than {LARGEST_WHOLE:,}: use --density stratified."
             )
-        return images_channels_last(self.data.images[:].to(self.device, non_blocking=True))

@@ -26,9 +26,13 @@ from distaff.runs.settings import TrainingSettings
 from distaff.training.collapse import CollapseWatch
 from distaff.training.learner import Learner
 
+HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has no SIGHUP
+STOPPING = (signal.SIGINT, signal.SIGTERM, HANGUP)
+"""Signals that ask a run to stop: Ctrl-C, a scheduler's, and that of a terminal that is closed."""
+
 
 class StopSignal:
-    """Remembers the signal that asked the run to stop; a second SIGINT or SIGTERM acts as usual."""
+    """Remembers the signal that asked the run to stop; a second one acts as usual."""
 
     def __init__(self) -> None:
         self.heard: signal.Signals | None = None
@@ -39,7 +43,9 @@ class StopSignal:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        former = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        former = {number: signal.getsignal(number) for number in STOPPING}
+        if former.get(HANGUP) is signal.SIG_IGN:  # nohup: the run is to survive its terminal
+            del former[HANGUP]
 
         def restore() -> None:
             for number, handler in former.items():
@@ -96,7 +102,7 @@ class Recorder:
         if self.folder is not None:
             self.folder.diverged.unlink(missing_ok=True)
             truncate_log(self.folder.log, self.saved)
-            self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=self.saved)
+            self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=self.saved + 1)
             if self._watch is not None:
                 self._watch.catch_up(read_log(self.folder.log))
 

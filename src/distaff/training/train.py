@@ -19,6 +19,7 @@ from distaff.models.infogan import InfoGAN
 from distaff.models.layout import channels_last
 from distaff.models.representation import Model, Representation
 from distaff.models.vae import VAE
+from distaff.objectives.densities import Source
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
@@ -30,6 +31,7 @@ from distaff.runs.request import RunRequest
 from distaff.runs.settings import (
     GROUPS,
     SETTINGS,
+    AtLeastOne,
     Machine,
     ModelSettings,
     TrainingSettings,
@@ -39,6 +41,7 @@ from distaff.runs.settings import (
 from distaff.training.batches import Batches, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner
+from distaff.training.leftovers import remove_leftovers
 from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.recorder import Recorder
@@ -60,7 +63,7 @@ def train(
     preset: str | None = None,
     out: str | Path | None = None,
     file: str | Path | None = None,
-    resize: int | None = None,
+    resize: AtLeastOne | None = None,
     skip_bad: bool = False,
     data_options: str | Mapping[str, Any] | None = None,
     **settings: Any,
@@ -115,7 +118,7 @@ def resume(
     folder: str | Path,
     data: Data | None = None,
     *,
-    steps: int | None = None,
+    steps: AtLeastOne | None = None,
     trust: str | None = None,
     **settings: Any,
 ) -> Representation:
@@ -139,8 +142,8 @@ def resume(
     dataset = config.data.reopen(data)
     if steps is not None and steps != config.training.steps:
         training = TrainingSettings(**bind(TrainingSettings, {**vars(config.training), "steps": steps}))
-        config = replace(config, training=training)
-        run.write(config)
+        longer = replace(config, training=training)
+        return _launch(Job(longer, longer.recipe.goal(), dataset, run, machine, held=config))
     return _launch(Job(config, config.recipe.goal(), dataset, run, machine))
 
 
@@ -154,6 +157,7 @@ class Job:
         data: what it is trained on.
         folder: where the run is kept; None keeps nothing.
         machine: where it is trained.
+        held: what the folder holds of it, where that is to be changed.
     """
 
     config: RunConfig
@@ -161,12 +165,17 @@ class Job:
     data: Dataset
     folder: RunFolder | None
     machine: Machine
+    held: RunConfig | None = None
 
 
 def _launch(job: Job) -> Representation:
     """Do a job on one or several devices; the caller's random numbers stay as they were."""
     where = {name: getattr(job.machine, name) for name in ("accelerator", "devices", "strategy")}
-    fabric = Fabric(precision=job.config.training.precision, **where)
+    try:
+        fabric = Fabric(precision=job.config.training.precision, **where)
+    except Exception as problem:  # which kinds there are is not documented
+        asked = ", ".join(f"{name} {value}" for name, value in where.items())
+        raise DistaffError(f"this machine cannot train with {asked}: {_one_line(problem)}") from problem
     work: Callable[..., Model] = _work_in_folder
     with torch.random.fork_rng():
         model: Model = fabric.launch(work, job)
@@ -174,23 +183,52 @@ def _launch(job: Job) -> Representation:
 
 
 def _work_in_folder(fabric: Fabric, job: Job) -> Model:
-    """Make the folder this run's own while it trains."""
-    owned = job.folder if fabric.is_global_zero else None
-    if owned:
-        owned.claim(job.config)
-    with owned.lock() if owned else nullcontext():
-        if owned:
-            checkpoints.remove_leftovers(owned.checkpoints)
-        fabric.barrier()
-        return _work(fabric, job)
+    """Make the folder this run's own while it trains.
 
-
-def _work(fabric: Fabric, job: Job) -> Model:
-    training, folder = job.config.training, job.folder
-    learner = _learner(fabric, job)
+    All that can be refused is refused before the folder is touched: the model, its optimiser and its batches
+    are made first, then the folder is locked, then it is written to.
+    """
+    training = job.config.training
     order = training.batch_size, training.seed
     batches = Batches(job.data, *order, fabric.device, fabric.global_rank, fabric.world_size)
+    learner = _made(fabric, job)
+    if isinstance(job.goal, Objective) and job.goal.density.source is Source.DATA_SET:
+        batches.check_size_of_everything()
+    owned = job.folder if fabric.is_global_zero else None
+    if owned:
+        job.config.to_yaml()  # which refuses numbers that no file can hold
+        owned.check(job.held or job.config)
+    with owned.lock() if owned else nullcontext():
+        if owned:
+            owned.claim(job.config, job.held)
+            remove_leftovers(owned)
+        fabric.barrier()
+        return _work(fabric, job, learner, batches)
+
+
+def _made(fabric: Fabric, job: Job) -> Learner:
+    """What learns; networks, priors and recipes may be anybody's code, which may fail in any way."""
+    try:
+        return _learner(fabric, job)
+    except (DistaffError, MemoryError):
+        raise
+    except Exception as problem:
+        raise DistaffError(
+            f"the model cannot be made with the network {job.config.model.network}: {_one_line(problem)}"
+        ) from problem
+
+
+def _one_line(problem: Exception) -> str:
+    """An exception of someone else's as the end of a sentence."""
+    words = " ".join(str(problem).split())
+    return f"{type(problem).__name__}: {words.removesuffix('.')}."
+
+
+def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches) -> Model:
+    training, folder = job.config.training, job.folder
     before = checkpoints.restore(folder.checkpoints, learner, warn) if folder else checkpoints.Reached()
+    if folder and before.step and fabric.is_global_zero:
+        _compare_threads(folder)
     visible = job.machine.progress and fabric.is_global_zero
     with Progress(job.config.recipe.name, training.steps, before.step, visible) as bar:
         recorder = Recorder(folder, fabric, training, bar, before, job.goal)
@@ -202,6 +240,16 @@ def _work(fabric: Fabric, job: Job) -> Model:
         message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
         raise Interrupted(message, recorder.stop.heard)
     return _trained(learner)
+
+
+def _compare_threads(folder: RunFolder) -> None:
+    """Sums over several threads are added up in another order than over one."""
+    then, now = folder.read().made_with.get("threads"), torch.get_num_threads()
+    if then not in (None, now):
+        warn(
+            f"{folder.path} was begun with {then} threads and resumes with {now}: its weights will not be "
+            f"bit for bit those of a run never interrupted; with OMP_NUM_THREADS={then} they would be"
+        )
 
 
 def _learner(fabric: Fabric, job: Job) -> Learner:

@@ -8,6 +8,7 @@ from distaff.analysis.doctor import checks
 from distaff.analysis.doctor.finding import Finding, Severity
 from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.binding import public_functions
+from distaff.metrics.options import SampleCount, Seed
 from distaff.runs.config import Data
 from distaff.runs.folder import RunFolder
 
@@ -41,7 +42,7 @@ class Diagnosis:
 
 
 def diagnose(
-    run: str | Path, data: Data | None = None, *, observations: int = 1024, seed: int = 0
+    run: str | Path, data: Data | None = None, *, observations: SampleCount = 1024, seed: Seed = 0
 ) -> Diagnosis:
     """Say in plain words what is wrong with a run and what to try.
 

@@ -130,10 +130,10 @@ def best_of(runs: Sequence[StudyRun], score: str | None) -> StudyRun:
 
 def score_of(run: StudyRun, score: str) -> float:
     """A run's score by its name in the table; NaN where it could not be had, an error where nobody asked."""
-    scores = run.scores
-    if score not in scores and score.partition(":")[0] not in run.skipped:
-        raise unknown("score of the study", score, scores)
-    return scores[score].value if score in scores else float("nan")
+    values = run.values
+    if score not in values and score.partition(":")[0] not in run.skipped:
+        raise unknown("score of the study", score, values)
+    return values.get(score, float("nan"))
 
 
 def number_of(run: StudyRun, setting: str) -> float:
