@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file
-from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
+from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.scores_file import Setup, write_scores
+from distaff.metrics.selection import Selection
 
 _MEANS = ("means", "mean", "mu", "codes", "z")
 _LOGVARS = ("logvars", "logvar", "log_variances")

@@ -38,6 +38,11 @@ class DCI(NamedTuple):
     bounds=(0, 1),
     returns=DCI,
     idle=lambda settings, _: _IDLE[settings.predictor],
+    says={
+        "dci_disentanglement": "modularity",
+        "dci_completeness": "compactness",
+        "dci_informativeness": "explicitness",
+    },
 )
 def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[str, Result]:
     """Whether each latent matters for one factor, each factor needs one latent, and all are predicted.

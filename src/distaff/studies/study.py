@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import yaml_text
-from distaff.metrics.evaluation import metric_label, selected
+from distaff.metrics.selection import metric_label, selected
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS
 from distaff.studies.claim_forms import Claim
