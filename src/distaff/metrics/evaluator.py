@@ -112,6 +112,7 @@ def _copied(codes: Codes) -> Codes:
         codes.means.copy(),
         None if codes.logvars is None else codes.logvars.copy(),
         {name: p.copy() for name, p in codes.categories.items()},
+        codes.latents,
     )
 
 
@@ -121,4 +122,5 @@ def _joined(parts: list[Codes]) -> Codes:
         np.concatenate([part.means for part in parts]),
         np.concatenate(logvars) if logvars else None,
         {name: np.concatenate([part.categories[name] for part in parts]) for name in parts[0].categories},
+        parts[0].latents,
     )

@@ -102,7 +102,10 @@ FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
 def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
     """``Codes`` of a ``Codes``, of an (N, D) array of means, or of means and log-variances."""
     if not isinstance(codes, Codes):
-        return Codes(as_array(codes), None if logvar is None else as_array(logvar))
+        columns = codes.columns if isinstance(codes, pd.DataFrame) else pd.RangeIndex(0)
+        named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)
+        names = tuple(map(str, columns)) if named else ()
+        return Codes(as_array(codes), None if logvar is None else as_array(logvar), latents=names)
     return codes if logvar is None else replace(codes, logvars=as_array(logvar))
 
 

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.card import card_of
+from distaff.metrics.card import Topic, card_of
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.inputs import check
 from distaff.metrics.intervals import checked_draws
 from distaff.metrics.options import DRAWING, BinCount
 from distaff.metrics.own_functions import find_metric
+from distaff.metrics.score import Score
 
 Choice = str | Callable[..., Any]
 """A metric by its name, as ``mig``, ``mig:chen18`` or ``module:function``, or a function."""
@@ -73,3 +74,9 @@ def metric_label(name: Choice, protocol: str | None) -> str:
     if card.name not in all_metrics():
         return name if isinstance(name, str) else card.protocols[0] if len(card.protocols) == 1 else card.name
     return card.name if protocol in (None, card.protocols[0]) else f"{card.name}:{protocol}"
+
+
+def topic_of(score: Score) -> Topic:
+    """What a score is about."""
+    known = all_metrics().get(score.metric.partition(":")[0])
+    return "other" if known is None else card_of(known).topic(score.name)
