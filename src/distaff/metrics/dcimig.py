@@ -18,8 +18,8 @@ def dcimig(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
 
     R_ik = I(z_i; y_k) − max_{l≠k} I(z_i; y_l) where k is the factor of which z_i knows most, else 0. A latent
     counts for one factor only, by what it knows of it beyond any other; of several such latents the best
-    counts. Latents that know nothing, or the same again, change nothing. ``per_factor`` is max_i R_ik / H(y_k).
-    As in ubisoft's ``dcimig.py``, but for the number of bins.
+    counts. Latents that know nothing, or the same again, change nothing. ``per_factor`` is max_i R_ik over
+    H(y_k). As in ubisoft's ``dcimig.py``, but for the number of bins.
 
     Args:
         factors: (N, K) classes, K of at least 2.

@@ -90,7 +90,7 @@ def gaussian_wasserstein_correlation(codes: Codes, settings: Transport) -> Resul
     Examples:
         >>> import numpy as np
         >>> from distaff.metrics import gaussian_wasserstein_correlation
-        >>> z = np.array([[1.0, 1.0], [-1.0, -1.0]])  # the same latent twice: (4 − 2·√4·1) / 2 of each
+        >>> z = np.array([[1.0, 1.0], [-1.0, -1.0]])  # the same latent twice
         >>> round(gaussian_wasserstein_correlation(z).value, 4)  # 2 − √2
         0.5858
 
@@ -120,7 +120,8 @@ def pairwise_information(codes: Codes, settings: OwnBins) -> Result:
     """Mean over pairs of latents of I(z_i; z_j), of means in bins, in nats.
 
     disentanglement_lib's ``mutual_info_score``. Few rows look like information: independent latents score
-    about (bins − 1)²/2N. ``details["pairs"]`` is the matrix, ``per_latent`` each latent's mean over its pairs.
+    about (bins − 1)²/2N. ``details["pairs"]`` is the matrix; ``per_latent`` is each latent's mean over its
+    pairs.
 
     Args:
         codes: (N, D) means, or ``Codes``; two latents or more.

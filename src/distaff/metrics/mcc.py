@@ -52,9 +52,9 @@ def mcc(codes: Codes, factors: Factors, settings: Matching, seed: int) -> Result
 
     The matching is one to one and has the largest sum of |correlations| on some rows (the assignment
     problem); the correlations are of other rows. A factor that is left over, where latents are fewer, counts
-    0. It is 1 if each factor was found up to order, sign and a linear scale (any monotone one for Spearman's).
-    The weak form first maps all latents linearly to each factor, by least squares on the training rows: it is
-    1 if the factors were found up to a linear map.
+    0. It is 1 if each factor was found up to order, sign and a linear scale; for Spearman's, up to any
+    monotone one. The weak form first maps all latents linearly to each factor, by least squares on the
+    training rows: it is 1 if the factors were found up to a linear map.
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.

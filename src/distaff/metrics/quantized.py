@@ -175,6 +175,7 @@ def index_tables(
 
 
 def own_bins(means: FloatArray, bins: int) -> IntArray:
+    """(N,) the bin of each mean, of ``bins`` between the lowest and the highest."""
     low, high = means.min(), means.max()
     if not low < high:
         return np.zeros(len(means), np.int64)
