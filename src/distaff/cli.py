@@ -55,12 +55,9 @@ def resume(arguments: Sequence[str]) -> None:
 def evaluate(arguments: Sequence[str]) -> None:
     """Score a run on a sample of its data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
     from distaff.analysis.evaluate import evaluate_run
+    from distaff.analysis.score_table import print_scores
 
-    evaluation = _of_run("evaluate", arguments, evaluate_run)
-    for score in evaluation.scores:
-        print(score)
-    for name, reason in evaluation.skipped.items():
-        print(f"{name}: left out, {reason}")
+    print_scores(_of_run("evaluate", arguments, evaluate_run))
 
 
 def decompose(arguments: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ FloatArray = NDArray[np.floating[Any]]
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """A numpy array of a numpy array, a torch tensor on any device, a pandas frame or nested lists.
+    """A numpy array of a numpy array, a torch tensor, a scipy sparse matrix, a frame or nested lists.
 
     What is masked becomes NaN (None among labels that are not numbers).
     """
@@ -22,6 +22,8 @@ def as_array(values: Any) -> NDArray[Any]:
             values = values.detach().to_dense().cpu()
             if str(values.dtype) == "torch.bfloat16":  # numpy has no such type
                 values = values.float()
+        if hasattr(values, "tocsr"):
+            return np.asarray(values.toarray())
         if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
             number = np.issubdtype(values.dtype, np.number)
             seen = np.array(values.data, np.float64 if number else object)
@@ -41,11 +43,13 @@ class Codes:
         means: (N, D) means of the Gaussian latents; D may be 0 when there are categorical groups.
         logvars: (N, D) their log-variances; ``-inf`` is a deterministic latent. ``None``: only means known.
         categories: name → (N, k) class probabilities of one categorical latent.
+        latents: D names of the Gaussian latents; ``z0`` … by default.
     """
 
     means: FloatArray
     logvars: FloatArray | None = None
     categories: Mapping[str, FloatArray] = field(default_factory=dict)
+    latents: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         means = _matrix("means", self.means)
@@ -59,6 +63,10 @@ class Codes:
             object.__setattr__(self, "logvars", logvars)
         groups = {name: _probabilities(name, p, len(means)) for name, p in self.categories.items()}
         object.__setattr__(self, "categories", groups)
+        if self.latents and (len(self.latents) != means.shape[1] or len(set(self.names)) < len(self.names)):
+            raise DistaffError(
+                f"{len(self.latents)} names for {means.shape[1]} latents: give each one name of its own."
+            )
 
     def __len__(self) -> int:
         return len(self.means)
@@ -69,12 +77,13 @@ class Codes:
             self.means[rows],
             None if self.logvars is None else self.logvars[rows],
             {name: probabilities[rows] for name, probabilities in self.categories.items()},
+            self.latents,
         )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One name a latent variable: ``z0`` … for the Gaussian ones, then the categorical groups."""
-        return (*(f"z{d}" for d in range(self.means.shape[1])), *self.categories)
+        """One name per latent variable: of the Gaussian ones, then of the categorical groups."""
+        return (*(self.latents or (f"z{d}" for d in range(self.means.shape[1]))), *self.categories)
 
 
 def _matrix(what: str, values: Any, minus_infinity: bool = False) -> FloatArray:

@@ -120,6 +120,15 @@ def informativeness_bars() -> Figure:
     )
 
 
+def scores_and_nulls() -> Figure:
+    return figures.scores_and_nulls(
+        {"factor_vae_score": 0.82, "mig": 0.31, "dci_disentanglement": 0.55, "sap": 0.08},
+        intervals={"factor_vae_score": (0.78, 0.85), "mig": (0.29, 0.34)},
+        nulls={"factor_vae_score": (0.24, 0.31), "mig": (0.005, 0.02), "sap": (0.001, 0.01)},
+        baselines={"mig": {"untrained": 0.04}, "sap": {"untrained": 0.01}},
+    )
+
+
 def scores_by_factor() -> Figure:
     published = {
         "FactorVAE": [0.2412, 0.7139, 0.0523, 0.7198, 0.7256],

@@ -73,8 +73,9 @@ def test_a_metric_that_was_named_raises_instead():
 def test_dropped_rows_are_noted():
     values = CLASSES.astype(float)
     values[3, 1] = np.nan
-    table = evaluate(CODES, values, metrics=["mig"])
-    assert table["notes"][0] == "1 of 240 rows dropped: a label is missing"
+    table = evaluate(CODES, values, metrics=["mig", "modularity"])
+    assert table["notes"][0] == "factor 'factor1': 1 of 240 rows dropped, the label is missing"
+    assert table["notes"][1] == "1 of 240 rows dropped: a label is missing"
 
 
 def test_codes_and_scores_go_to_disk_and_back(tmp_path):

@@ -16,7 +16,7 @@ SAMPLED = {"indin", "separability", "sepin", "total_correlation", "total_informa
 DRAWN = {
     *(f"{name}:do20" for name in SAMPLED),
     *("mig:chen18", "dci_es:eastwood23", "infomec:hsu23", "sap:locatello19", "sap:locatello19-standardised"),
-    *(name for name in EVERY if name.startswith(("dci:", "factor_vae_score:", "z_diff:"))),
+    *(name for name in EVERY if name.startswith(("dci:", "factor_vae_score:", "mcc:", "r2:", "z_diff:"))),
 }
 """Protocols that draw rows, latents or features by number: in another order they draw others."""
 
@@ -27,6 +27,7 @@ GRID = {"informativeness:do20", "jemmig:do20", "misjed:do20", "modularity:correc
 
 SMALL = {
     "factor_vae_score:locatello19": 1e-3,
+    "gaussian_wasserstein_correlation:locatello19": np.inf,
     "sap:locatello19": np.inf,
     "z_diff:kim18": np.inf,
     "z_diff:locatello19": np.inf,

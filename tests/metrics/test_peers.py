@@ -14,7 +14,7 @@ from distaff.metrics import Score
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of
 from distaff.metrics.train_test import split_rows
-from tests.metrics.peers import information, prediction, voting
+from tests.metrics.peers import identifiability, information, prediction, voting
 from tests.metrics.toys import grid, perfect_codes, rotated
 
 CLASSES = grid((2, 3, 4), repeats=10)
@@ -43,9 +43,9 @@ def world(name: str, seed: int = 0) -> Codes:
     return Codes(means, np.repeat([[-4.0, -4.0, 0.0, 0.0, 0.0]], len(z), axis=0))
 
 
-def split(seed: int = 0):
+def split(seed: int = 0, train: int = 10_000):
     """The rows that our predictors train and are tested on."""
-    return split_rows(len(CLASSES), 10_000, 5_000, np.random.default_rng(seed))
+    return split_rows(len(CLASSES), train, 5_000, np.random.default_rng(seed))
 
 
 @dataclass(frozen=True)
@@ -79,18 +79,31 @@ def trained(function, **options):
 BOOSTED = Peer(cache(trained(prediction.locatello19_dci).values))
 
 
+def kernel(codes, seed):
+    """Kernel ridge regression trains on fewer rows."""
+    return identifiability.held_out_r2(codes, CLASSES, *split(seed, 2_000), predictor="kernel")
+
+
 PEERS = {
     "dci:esmaeili18": trained(prediction.esmaeili18_dci),
     "dci:eastwood18": trained(prediction.eastwood18_dci, alpha=0.002),
     "dci:eastwood18-code": trained(prediction.eastwood18_dci, alpha=0.02),
     "dci:locatello19": BOOSTED,
     "dci:locatello19-histogram": BOOSTED,
+    "dcimig:sepliarskaia19": exact(identifiability.sepliarskaia19_dcimig),
     "dci_es:eastwood23": Peer(
         lambda codes, seed: prediction.eastwood23_dci_es(codes, CLASSES, *split(seed), seed + 100), 10
     ),
     "explicitness:ridgeway18": exact(prediction.ridgeway18_explicitness),
     "factor_vae_score:kim18": sampled(voting.kim18_factor_vae, 10),
     "factor_vae_score:locatello19": sampled(voting.locatello19_factor_vae, 3),
+    "gaussian_total_correlation:locatello19": unlabelled(identifiability.locatello19_gaussian_tc),
+    "gaussian_wasserstein_correlation:locatello19": unlabelled(
+        identifiability.locatello19_wasserstein, normalised=False
+    ),
+    "gaussian_wasserstein_correlation:locatello19-normalised": unlabelled(
+        identifiability.locatello19_wasserstein, normalised=True
+    ),
     "hoyer:mathieu19": unlabelled(prediction.mathieu19_hoyer, scaled=False),
     "hoyer:mathieu19-code": unlabelled(prediction.mathieu19_hoyer, scaled=True),
     "indin:do20": unlabelled(information.do20_sepin, seed=100),
@@ -98,11 +111,21 @@ PEERS = {
     "informativeness:do20": unlabelled(information.do20_informativeness),
     "irs:suter19": exact(voting.suter19_irs),
     "jemmig:do20": exact(information.do20_jemmig),
+    "mcc:khemakhem20": trained(identifiability.khemakhem20_mcc),
+    "mcc:khemakhem20-spearman": trained(identifiability.khemakhem20_mcc, rank=True),
+    "mcc:khemakhem20-weak": trained(identifiability.khemakhem20_mcc, linear=True),
+    "med:cao22": exact(identifiability.cao22_med),
+    "mig_sup:li20": exact(identifiability.li20_mig_sup),
+    "minimality_sufficiency:almudevar24": exact(identifiability.almudevar24_min_suf),
     "mig:locatello19": exact(information.locatello19_mig),
     "mig:chen18": sampled(information.chen18_mig),
     "misjed:do20": unlabelled(information.do20_misjed),
     "modularity:original": exact(information.ridgeway18_modularity),
     "modularity:correct": exact(information.correct_modularity),
+    "pairwise_information:locatello19": unlabelled(identifiability.locatello19_pairwise),
+    "r2:boosted": trained(identifiability.held_out_r2, predictor="boosted"),
+    "r2:kernel": Peer(kernel),
+    "r2:linear": trained(identifiability.held_out_r2, predictor="linear"),
     "rmig:do20": exact(information.do20_rmig),
     "sap:kumar18": exact(prediction.kumar18_sap),
     "sap:locatello19": trained(prediction.locatello19_sap),

@@ -11,8 +11,8 @@ from scipy.linalg import hadamard
 from distaff import Codes, DistaffError
 from distaff.metrics import as_factors, evaluate_scores
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.evaluation import selected
 from distaff.metrics.metric import card_of
+from distaff.metrics.selection import selected
 from tests.metrics.toys import grid, joined, perfect_codes, sharp
 
 SIZES = (3, 4, 5, 6)
@@ -48,6 +48,7 @@ class Row:
 # explicitness cannot separate middle classes, SAP's second best is a guess, and JEMMIG keeps the noise of z*.
 SAP_CHANCE = float(np.mean([1 / size for size in SIZES]))
 PROPERTIES = {
+    "dcimig": Row(1, 0, "same", "worse", "same"),
     "dci_disentanglement": Row(1, 0, "same", "worse", "same"),
     "dci_completeness": Row(1, 0, "worse", "worse", "same"),
     "dci_informativeness": Row(1, 0, "same", "worse", "same"),
@@ -55,6 +56,8 @@ PROPERTIES = {
     "dci_size": Row(1, 4 / 6, "worse", "same", "worse"),
     "explicitness": Row(None, 0.53, "same", "same", "same"),
     "factor_vae_score": Row(1, 0.3, "same", "worse", "same", within=0.04),
+    "gaussian_total_correlation": Row(0, 0, "worse", "same", "same"),
+    "gaussian_wasserstein_correlation": Row(0, 0, "worse", "same", "same"),
     "hoyer": Row(None, None, None, None, None, rescaled=False),
     "indin": Row(None, 0, "worse", "worse", "same"),
     "infoc": Row(1, None, "worse", "worse", "same"),
@@ -63,9 +66,17 @@ PROPERTIES = {
     "informativeness": Row(None, None, "same", None, "worse"),
     "irs": Row(1, 0.29, "same", "worse", "same", rescaled=False, within=0.03),
     "jemmig": Row(None, None, "worse", "worse", "same", rescaled=False),
+    "mcc": Row(1, 0.036, "same", "worse", "same", within=0.03),
+    "med_completeness": Row(1, None, "worse", "worse", None),
+    "med_disentanglement": Row(1, None, "same", "worse", None),
+    "mig_sup": Row(1, 0, "same", "worse", "worse"),
+    "minimality": Row(1, 0.015, "same", "worse", "worse"),
+    "sufficiency": Row(1, 0.015, "same", "worse", "same"),
     "mig": Row(1, 0, "worse", "worse", "same"),
     "misjed": Row(None, None, "worse", None, "worse", rescaled=False, within=0.01),
     "modularity": Row(1, None, "same", None, None),
+    "pairwise_information": Row(0, None, "worse", None, None),
+    "r2": Row(1, 0, "same", "same", "same"),
     "rmig": Row(MEAN_ENTROPY, 0, "worse", "worse", "same"),
     "sap": Row(1 - SAP_CHANCE, 0, "worse", "worse", None),
     "separability": Row(0, None, "worse", "worse", "same"),

@@ -1,5 +1,6 @@
 """Scores of a run, or of codes from a file."""
 
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -9,14 +10,16 @@ import numpy as np
 from annotated_types import Ge
 
 from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
-from distaff.codes import FloatArray
+from distaff.analysis.score_table import write_table
+from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import Factors, Score, as_factors
-from distaff.metrics.codes_file import evaluate_file
+from distaff.metrics.code_sources import ENDINGS, read_source
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.metrics.options import BinCount, Seed
 from distaff.metrics.scores_file import ELBO, Scores, Setup
+from distaff.metrics.selection import Selection, requested
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.load import open_data
 
@@ -27,10 +30,14 @@ AUTOMATIC = "factor_vae_score"
 def evaluate_run(
     run: str | Path,
     *,
-    metrics: str = "auto",
+    metrics: Selection | str = "auto",
+    factors: str | None = None,
+    latents: str | None = None,
     observations: int | str = SAMPLE,
     factor_bins: BinCount | None = None,
     bootstrap: Annotated[int, Ge(0)] = 0,
+    null: Annotated[int, Ge(0)] = 0,
+    baseline: str | None = None,
     seed: Seed = 0,
     out: str | Path | None = None,
     progress: bool = True,
@@ -38,45 +45,93 @@ def evaluate_run(
     """Score a run on a random sample of its data set, or the codes of a file from any framework.
 
     Args:
-        run: a run folder; an npz file with means, optional logvars and factors; or an npy file of means.
-        metrics: default, all, or names such as mig,dci; auto is the FactorVAE score of a run and the default
-            table of a file.
+        run: a run folder; or a file of codes: an npz file with means, optional logvars and factors; an npy
+            file of means; a csv, tsv or parquet table, whose columns of numbers are latents; an h5ad file.
+        metrics: default, all, or names such as mig,dci and module:function for functions of your own; auto is
+            the FactorVAE score of a run and the default table of a file.
+        factors: labels for a file of codes: a file (csv, tsv, parquet, npy, npz), or names of columns of the
+            codes' own file (of obs in an h5ad file).
+        latents: names of the columns of a table that are codes, or of the array in obsm of an h5ad file.
         observations: how many of a run's data set to score, chosen at random, or all; a smaller set is scored
             whole, as a file always is.
         factor_bins: bin real-valued factors into this many classes, for metrics that need classes.
         bootstrap: halves of the rows to score for intervals: 0 for none, 20 for ten times the work.
+        null: how often to score against shuffled factors, to see what chance scores: 0 for not at all, 20 for
+            twenty times the work.
+        baseline: a file of other codes of the same rows to score beside these, such as an untrained
+            encoder's.
         seed: of every draw, and of the sample.
-        out: where the scores go as JSON; by default scores.json in a run folder.
+        out: where the scores go: JSON, or a table or a page if the name ends in .csv or .html; by default
+            scores.json in a run folder.
         progress: show what is going on.
     """
     folder = RunFolder(Path(run))
-    how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "seed": seed}
-    if not folder.path.is_dir() and folder.path.suffix.lower() in (".npz", ".npy"):
+    requested("default" if metrics == "auto" else metrics, factor_bins, bootstrap, seed, null)
+    how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
+    others = {} if baseline is None else {Path(baseline).stem: read_source(baseline)[0]}
+    if not folder.path.is_dir() and folder.path.suffix.lower() in ENDINGS:
+        codes, labels = read_source(folder.path, factors, latents)
         chosen = "default" if metrics == "auto" else metrics
-        return evaluate_file(folder.path, metrics=chosen, out=out, **how)
+        report = _shown if progress and sys.stderr.isatty() else None
+        evaluation = evaluate_scores(codes, labels, metrics=chosen, baselines=others, report=report, **how)
+        if out is not None:
+            scores = Scores().plus(evaluation, Setup(seed=seed, factor_bins=factor_bins))
+            _write(Path(out), scores, evaluation, folder.path.name, codes, labels)
+        return evaluation
     if folder.path.is_file():
-        raise DistaffError(f"{run} is neither a run folder nor a file of codes: those end in .npz or .npy.")
+        raise DistaffError(
+            f"{run} is neither a run folder nor a file of codes: those end in {', '.join(ENDINGS)}."
+        )
+    if factors is not None or latents is not None:
+        raise DistaffError(
+            f"{run} is a run, which has latents and factors of its own: --factors and --latents "
+            "are for files of codes."
+        )
     count = sample_size(observations)
     data = open_data(folder)
     began = time.monotonic()
     encoded = encode_run(folder, data, progress, count, seed)
-    evaluation = evaluate_encoded(encoded, data, metrics, **how)
+    evaluation = evaluate_encoded(encoded, data, metrics, baselines=others, **how)
     setup = Setup(None if encoded.rows is None else count, seed, factor_bins)
     step = trained_steps(folder)
     known = Scores.read(folder.scores).at(step) if out is None else Scores(step)
     known = known.plus(evaluation, setup).spent(time.monotonic() - began)
-    known.write(folder.scores if out is None else Path(out))
+    path = folder.scores if out is None else Path(out)
+    shown = varied_factors(data) if path.suffix.lower() == ".html" else None
+    _write(path, known, evaluation, folder.path.name, encoded.codes, shown)
     return evaluation
 
 
-def evaluate_encoded(encoded: Encoded, data: Dataset, metrics: str = "auto", **how: Any) -> Evaluation:
+def _write(
+    path: Path, scores: Scores, evaluation: Evaluation, title: str, codes: Codes, factors: Factors | None
+) -> None:
+    """Write scores as JSON, or as a table or a page, as the name of the file says."""
+    match path.suffix.lower():
+        case ".csv":
+            write_table(path, evaluation)
+        case ".html" | ".htm":
+            from distaff.analysis.scores_page import write_page
+
+            write_page(path, f"Scores of {title}", evaluation, codes, factors)
+        case _:
+            scores.write(path)
+
+
+def _shown(metric: str) -> None:
+    print(f"{metric} …", file=sys.stderr, flush=True)
+
+
+def evaluate_encoded(
+    encoded: Encoded, data: Dataset, metrics: Selection | str = "auto", **how: Any
+) -> Evaluation:
     """For a VAE reconstruction error and KL; then metrics, with the factors that vary.
 
     Args:
         encoded: the codes.
         data: the whole data set that they are of, or are a sample of.
         metrics: as of ``evaluate_run``.
-        **how: ``factor_bins``, ``bootstrap`` and ``seed``, as of ``evaluate_run``.
+        **how: ``factor_bins``, ``bootstrap``, ``null`` and ``seed``, as of ``evaluate_run``, and
+            ``baselines``, as of ``distaff.evaluate``.
     """
     own, auto = elbo(encoded), metrics == "auto"
     chosen, strict = (AUTOMATIC, False) if auto else (metrics, None)

@@ -37,6 +37,7 @@ from distaff.figures.matrices import (
 )
 from distaff.figures.montage import show
 from distaff.figures.plane import plane
+from distaff.figures.score_ranges import scores_and_nulls
 from distaff.figures.sensitivity import metric_sensitivity
 from distaff.figures.style import render, save
 from distaff.figures.traversal import side_by_side, top_latents, traversals
@@ -61,6 +62,7 @@ __all__ = [
     "render",
     "samples",
     "save",
+    "scores_and_nulls",
     "scores_by_factor",
     "scores_by_setting",
     "show",

@@ -21,7 +21,9 @@ from distaff.metrics.inputs import CodesLike, FactorsLike
 from distaff.metrics.inputs import Factors as Factors
 from distaff.metrics.inputs import as_factors as as_factors
 from distaff.metrics.inputs import quantize_factors as quantize_factors
+from distaff.metrics.med import MED as MED
 from distaff.metrics.metric import metric as metric
+from distaff.metrics.minimality_sufficiency import MinimalSufficient as MinimalSufficient
 from distaff.metrics.score import Result as Result
 from distaff.metrics.score import Score as Score
 from distaff.metrics.scores_file import write_scores as write_scores
@@ -53,6 +55,15 @@ def dci_es(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> DCIES: ...
+def dcimig(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "sepliarskaia19",
+    bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
 def explicitness(
     codes: CodesLike,
     factors: FactorsLike,
@@ -73,6 +84,23 @@ def factor_vae_score(
     fresh: int | None = None,
     prune: Literal["auto", "kl", "ratio", "means", "none"] | None = None,
     threshold: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def gaussian_total_correlation(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "locatello19",
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def gaussian_wasserstein_correlation(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "locatello19-normalised",
+    normalize: bool | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
@@ -148,6 +176,28 @@ def jemmig(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
+def mcc(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "khemakhem20",
+    correlation: Literal["pearson", "spearman"] | None = None,
+    linear: bool | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def med(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "cao22",
+    bins: int | None = None,
+    top: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> MED: ...
 def mig(
     codes: CodesLike,
     factors: FactorsLike,
@@ -158,6 +208,24 @@ def mig(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
+def mig_sup(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "li20",
+    bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def minimality_sufficiency(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "almudevar24",
+    bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> MinimalSufficient: ...
 def misjed(
     codes: CodesLike,
     logvar: ArrayLike | None = None,
@@ -179,6 +247,27 @@ def modularity(
     posterior: bool | None = None,
     low: float | None = None,
     high: float | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def pairwise_information(
+    codes: CodesLike,
+    logvar: ArrayLike | None = None,
+    *,
+    protocol: str = "locatello19",
+    bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def r2(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "linear",
+    predictor: Literal["linear", "kernel", "boosted"] | None = None,
+    penalty: float | None = None,
+    train: int | None = None,
+    test: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...

@@ -38,6 +38,11 @@ class DCI(NamedTuple):
     bounds=(0, 1),
     returns=DCI,
     idle=lambda settings, _: _IDLE[settings.predictor],
+    says={
+        "dci_disentanglement": "modularity",
+        "dci_completeness": "compactness",
+        "dci_informativeness": "explicitness",
+    },
 )
 def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[str, Result]:
     """Whether each latent matters for one factor, each factor needs one latent, and all are predicted.
@@ -77,13 +82,16 @@ def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[st
     details = {"importances": found.importances}
     return {
         "dci_disentanglement": Result(
-            _weighted(by_latent, found.importances.sum(axis=1)),
+            weighted_mean(by_latent, found.importances.sum(axis=1)),
             per_latent=by_latent,
             details=details,
             rows=found.trained,
         ),
         "dci_completeness": Result(
-            _weighted(by_factor, factor_weights), per_factor=by_factor, details=details, rows=found.trained
+            weighted_mean(by_factor, factor_weights),
+            per_factor=by_factor,
+            details=details,
+            rows=found.trained,
         ),
         "dci_informativeness": Result(
             found.informativeness.mean(),
@@ -106,7 +114,7 @@ def entropy_share(importances: Float64Array, axis: int) -> Float64Array:
     return np.asarray(np.minimum(-(shares * logs).sum(axis=axis) / np.log(size), 1.0))
 
 
-def _weighted(values: Float64Array, weights: Float64Array) -> float:
+def weighted_mean(values: Float64Array, weights: Float64Array) -> float:
     """The mean; 0 where nothing has weight."""
     total = weights.sum()
     return float((values * weights).sum() / total) if total > 0 else 0.0

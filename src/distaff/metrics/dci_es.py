@@ -50,6 +50,7 @@ class DCIES(NamedTuple):
     protocols={"eastwood23": Capacities(first=3, last=9)},
     bounds=(-1, np.inf),
     returns=DCIES,
+    says="explicitness",
 )
 def dci_es(codes: Codes, factors: Factors, settings: Capacities, seed: int) -> dict[str, Result]:
     """How little capacity a probe needs for its best prediction of each factor, and factors per latent.

@@ -1,32 +1,32 @@
 """``evaluate``: many metrics of one representation in one table."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import cached_property, partial
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
-from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.catalogue import all_metrics
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.card import Card, card_of
 from distaff.metrics.inputs import (
     CodesLike,
     Factors,
     FactorsLike,
+    IntArray,
+    aligned,
     as_codes,
     as_factors,
-    check,
     check_index,
     labelled,
     quantize_factors,
 )
-from distaff.metrics.intervals import checked_draws
-from distaff.metrics.metric import card_of
-from distaff.metrics.options import DRAWING, BinCount
-from distaff.metrics.score import Score
-
-Selection = Literal["default", "all"] | Sequence[str]
+from distaff.metrics.null import moved, with_null
+from distaff.metrics.score import Null, Score
+from distaff.metrics.selection import Choice, Selection, metric_label, metric_of, requested
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,22 @@ class Evaluation:
     skipped: Mapping[str, str] = field(default_factory=dict)
 
     def table(self) -> pd.DataFrame:
-        """One row per score: metric, value, protocol, interval, direction, notes."""
+        """One row per score: metric, value, protocol, interval, direction, notes.
+
+        Where a null was asked for, also the mean and the range of what shuffled factors score, the share of
+        the gap between it and the best value, and the score of each baseline.
+        """
         rows = [
             (s.name, s.value, s.protocol, s.interval, s.direction, "; ".join(s.notes)) for s in self.scores
         ]
         table = pd.DataFrame(rows, columns=["metric", "value", "protocol", "interval", "direction", "notes"])
+        nulls = [score.null or Null() for score in self.scores]
+        if any(score.null is not None for score in self.scores):
+            table["null"] = [np.nan if null.mean is None else null.mean for null in nulls]
+            table["null_range"] = pd.Series([null.range for null in nulls], dtype=object)
+            table["gap"] = [np.nan if s.gap is None else s.gap for s in self.scores]
+            for name in dict.fromkeys(name for null in nulls for name in null.baselines):
+                table[name] = [null.baselines.get(name, np.nan) for null in nulls]
         table.attrs["skipped"] = dict(self.skipped)
         return table
 
@@ -59,6 +70,8 @@ def evaluate(
     metrics: Selection = "default",
     factor_bins: int | None = None,
     bootstrap: int = 0,
+    null: int = 0,
+    baselines: Mapping[str, CodesLike] | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Every metric that the data allow, as a table: metric, value, protocol, interval, direction, notes.
@@ -68,11 +81,17 @@ def evaluate(
         factors: (N, K) ground truth, as an array, tensor, frame or dict of columns. Without it, only the
             metrics that need no labels.
         logvar: (N, D) log-variances. Without them, only the metrics that read means.
-        metrics: ``"default"`` (each metric by its first protocol), ``"all"`` (by every protocol), or names
-            such as ``["mig", "mig:chen18"]``.
+        metrics: ``"default"`` (each usual metric by its first protocol), ``"all"`` (every metric by every
+            protocol), or names such as ``["mig", "mig:chen18"]``, among which may be functions of one's own:
+            ``"module:function"`` or the function itself, of codes (N, D) and factors (N, K) or of codes
+            alone, that returns a float.
         factor_bins: bin real-valued factors into this many classes of equal width, for metrics that need
             classes (``distaff.metrics.quantize_factors`` has other ways).
         bootstrap: halves of the rows to score for intervals: 0 for none, 20 for ten times the work.
+        null: how often to score the same codes against shuffled factors, to see what a score is worth: 0 for
+            not at all, 20 for twenty times the work.
+        baselines: other codes of the same rows by name, to be scored beside these: an untrained encoder's,
+            random projections of the data.
         seed: of every draw.
 
     Metrics that cannot be had for these data are left out of ``"default"`` and ``"all"``, with the reasons in
@@ -85,6 +104,8 @@ def evaluate(
         metrics=metrics,
         factor_bins=factor_bins,
         bootstrap=bootstrap,
+        null=null,
+        baselines=baselines,
         seed=seed,
     ).table()
 
@@ -97,6 +118,8 @@ def evaluate_scores(
     metrics: Selection = "default",
     factor_bins: int | None = None,
     bootstrap: int = 0,
+    null: int = 0,
+    baselines: Mapping[str, CodesLike] | None = None,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
     strict: bool | None = None,
@@ -106,25 +129,44 @@ def evaluate_scores(
     ``report`` is told each metric before it runs. Metrics that cannot be had are an error where ``strict``,
     by default if they were named one by one.
     """
-    chosen = requested(metrics, factor_bins, bootstrap, seed)
+    chosen = requested(metrics, factor_bins, bootstrap, seed, null)
     check_index(codes, factors)
-    codes = as_codes(codes, logvar)
-    paired = None
-    if factors is not None:
-        factors = as_factors(factors) if factor_bins is None else quantize_factors(factors, factor_bins)
-        paired = labelled(codes, factors)
+    inputs = Inputs.read(as_codes(codes, logvar), factors, factor_bins)
+    others = {name: as_codes(other) for name, other in (baselines or {}).items()}
+    for name, other in others.items():
+        if len(other) != len(inputs.codes):
+            raise DistaffError(
+                f"the baseline {name!r} has {len(other)} rows and the codes {len(inputs.codes)}: "
+                "both must describe the same rows."
+            )
+    compared = {name: replace(inputs, codes=other) for name, other in others.items()}
     strict = metrics not in ("default", "all") if strict is None else strict
     scores: list[Score] = []
     skipped: dict[str, str] = {}
     for name, protocol in chosen:
         label = metric_label(name, protocol)
+        card = card_of(metric_of(name))
         try:
-            missing = None if strict else _missing(name, protocol, codes, paired)
+            missing = None if strict else _missing(card, protocol, inputs)
             if missing:
                 raise DistaffError(missing)
             if report:
                 report(label)
-            found = _scores(name, protocol, codes, paired, bootstrap, seed)
+            found = _scores(name, protocol, inputs, bootstrap, seed)
+            reads_factors = card.inputs == "codes and factors"
+            if null or others:
+                found = with_null(
+                    found,
+                    card.best if math.isfinite(card.best) else None,
+                    partial(_shuffled, name, protocol, inputs) if reads_factors else None,
+                    {
+                        other: partial(_scores, name, protocol, given, 0, seed)
+                        for other, given in compared.items()
+                    },
+                    rows=len(inputs.codes),
+                    draws=null,
+                    seed=seed,
+                )
             scores += [replace(score, metric=label) for score in found]
         except DistaffError as error:
             if strict:
@@ -133,79 +175,71 @@ def evaluate_scores(
     return Evaluation(tuple(scores), skipped)
 
 
-def requested(
-    metrics: Selection, factor_bins: int | None, bootstrap: int, seed: int
-) -> list[tuple[str, str | None]]:
-    """``selected(metrics)``, after a look at what all of them would refuse."""
-    check("factor_bins", factor_bins, BinCount | None)
-    check("bootstrap", bootstrap, DRAWING["bootstrap"])
-    check("seed", seed, DRAWING["seed"])
-    if bootstrap:
-        checked_draws(bootstrap)
-    return selected(metrics)
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What metrics are given.
+
+    Args:
+        codes: of all rows.
+        factors: of all rows, in which labels may be missing.
+    """
+
+    codes: Codes
+    factors: Factors | None
+
+    @classmethod
+    def read(cls, codes: Codes, factors: FactorsLike | None, bins: int | None) -> "Inputs":
+        """The codes, and the factors that can be scored."""
+        if factors is None:
+            return cls(codes, None)
+        return cls(*aligned(codes, as_factors(factors) if bins is None else quantize_factors(factors, bins)))
+
+    @cached_property
+    def complete(self) -> tuple[Codes, Factors]:
+        """The rows that have all their labels; the same objects for all metrics, which share work by them."""
+        if self.factors is None:
+            raise DistaffError("it needs factors.")
+        return labelled(self.codes, self.factors)
+
+    def shuffled(self, rows: IntArray) -> "Inputs":
+        """The same codes with the factors of other rows."""
+        return self if self.factors is None else Inputs(self.codes, moved(self.factors, rows))
 
 
-def selected(metrics: Selection) -> list[tuple[str, str | None]]:
-    """(name, protocol) of the metrics asked for; no protocol is the default one."""
-    known = all_metrics()
-    single = {name: f for name, f in known.items() if card_of(f).inputs != "several codes"}
-    if metrics == "default":
-        return [(name, None) for name in single]
-    if metrics == "all":
-        return [(name, protocol) for name, f in single.items() for protocol in card_of(f).protocols]
-    if isinstance(metrics, str):
-        metrics = metrics.split(",")
-    if not isinstance(metrics, Sequence):
-        raise DistaffError(f"metrics={metrics!r}: give names, 'default' or 'all'.")
-    chosen: list[tuple[str, str | None]] = []
-    for entry in metrics:
-        name, _, protocol = str(entry).strip().partition(":")
-        if name not in single:
-            raise unknown("metric", name, [*single, "default", "all"])
-        if protocol and protocol not in card_of(single[name]).protocols:
-            raise unknown(f"protocol of {name}", protocol, card_of(single[name]).protocols)
-        chosen.append((name, protocol or None))
-    if not chosen:
-        raise DistaffError("no metrics were asked for: give names, 'default' or 'all'.")
-    return chosen
-
-
-def metric_label(name: str, protocol: str | None) -> str:
-    """``mig`` for the metric's first protocol, ``mig:chen18`` for another."""
-    default = card_of(all_metrics()[name]).protocols[0]
-    return name if protocol in (None, default) else f"{name}:{protocol}"
-
-
-def _missing(
-    name: str, protocol: str | None, codes: Codes, paired: tuple[Codes, Factors] | None
-) -> str | None:
+def _missing(card: Card, protocol: str | None, inputs: Inputs) -> str | None:
     """Why a metric does not apply to these inputs, if it does not."""
-    card = card_of(all_metrics()[name])
-    if card.inputs == "codes and factors" and paired is None:
+    if card.inputs == "codes and factors" and inputs.factors is None:
         return "it needs factors."
+    codes = inputs.codes
     bare = codes.logvars is None and codes.means.shape[1] > 0
     if bare and (card.posterior == "yes" or (protocol in card.protocols and protocol in card.posterior)):
         return "it needs log-variances."
+    if card.widest is not None and len(codes.names) > card.widest[0]:
+        return (
+            f"it {card.widest[1]}, which takes too long for {len(codes.names)} latents: it is for up to "
+            f"{card.widest[0]}; name it to have it all the same."
+        )
     return None
 
 
-def _scores(
-    name: str,
-    protocol: str | None,
-    codes: Codes,
-    paired: tuple[Codes, Factors] | None,
-    bootstrap: int,
-    seed: int,
-) -> list[Score]:
+def _scores(name: Choice, protocol: str | None, inputs: Inputs, bootstrap: int, seed: int) -> list[Score]:
     """The one or more scores of a metric."""
-    function = all_metrics()[name]
+    function = metric_of(name)
+    card = card_of(function)
     options = {"bootstrap": bootstrap, "seed": seed} | ({} if protocol is None else {"protocol": protocol})
-    if card_of(function).inputs == "codes":
-        found = function(codes, **options)
-    elif paired is None:
+    if card.inputs == "codes":
+        found = function(inputs.codes, **options)
+    elif inputs.factors is None:
         raise DistaffError(
-            f"{name} needs factors: give the ground truth of each row, in an npz as an array named factors."
+            f"{card.name} needs factors: give the ground truth of each row, in an npz as an array named "
+            "factors."
         )
+    elif card.by_factor and inputs.factors.missing.any():
+        found = function(inputs.codes, inputs.factors, **options)
     else:
-        found = function(*paired, **options)
+        found = function(*inputs.complete, **options)
     return [found] if isinstance(found, Score) else list(found)
+
+
+def _shuffled(name: Choice, protocol: str | None, inputs: Inputs, rows: IntArray, seed: int) -> list[Score]:
+    return _scores(name, protocol, inputs.shuffled(rows), 0, seed)

@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores, requested
+from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.metrics.factor_columns import join_columns, split_columns
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, check_index, codes_of
+from distaff.metrics.selection import Selection, requested
 
 
 class Evaluator:
@@ -111,6 +112,7 @@ def _copied(codes: Codes) -> Codes:
         codes.means.copy(),
         None if codes.logvars is None else codes.logvars.copy(),
         {name: p.copy() for name, p in codes.categories.items()},
+        codes.latents,
     )
 
 
@@ -120,4 +122,5 @@ def _joined(parts: list[Codes]) -> Codes:
         np.concatenate([part.means for part in parts]),
         np.concatenate(logvars) if logvars else None,
         {name: np.concatenate([part.categories[name] for part in parts]) for name in parts[0].categories},
+        parts[0].latents,
     )

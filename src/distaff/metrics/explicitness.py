@@ -30,6 +30,8 @@ class Separation:
     paper="Ridgeway & Mozer 2018",
     protocols={"ridgeway18": Separation(penalty=1.0, normalize=False)},
     bounds=(0, 1),
+    by_factor=True,
+    says="explicitness",
 )
 def explicitness(codes: Codes, factors: Factors, settings: Separation) -> Result:
     """Area under the ROC curve of one-versus-rest logistic regressions, averaged over classes and factors.

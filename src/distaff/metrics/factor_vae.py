@@ -55,6 +55,7 @@ def _idle(settings: Voting, codes: Codes) -> tuple[str, ...]:
     bounds=(0, 1),
     posterior="used if given",
     idle=_idle,
+    says="both",
 )
 def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int) -> Result:
     """Accuracy of guessing the fixed factor from the latent that varies least.

@@ -50,6 +50,7 @@ class InfoMEC(NamedTuple):
     protocols={"hsu23": Information(neighbours=10, inactive=0.05, rows=10_000)},
     bounds=(0, 1),
     returns=InfoMEC,
+    says={"infom": "modularity", "infoe": "explicitness", "infoc": "compactness"},
 )
 def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) -> dict[str, Result]:
     """Whether each latent informs about one factor, each factor about one latent, and all are readable.

@@ -57,6 +57,7 @@ class Estimation:
     bounds=(0, 1),
     posterior="yes",
     idle=lambda settings, _: settings.idle,
+    says="information",
 )
 def informativeness(codes: Codes, settings: Estimation, seed: int) -> Result:
     """Mean over latents of I(x; z_i), the information a latent has about its observation.

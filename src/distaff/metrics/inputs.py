@@ -22,6 +22,12 @@ IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
 _LARGEST_MEAN, _LARGEST_LOGVAR = 1e100, 80.0
+_FEW = 20
+"""With more rows than these, a factor with another label in each of them is a name, a number or a date."""
+
+
+class RealValued(DistaffError):
+    """A metric of classes was given factors that are real-valued."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +61,7 @@ class Factors:
         """(N, K) class numbers, for metrics that need classes: an error if a factor is real-valued."""
         if 0 in self.sizes:
             real = [name for name, size in zip(self.names, self.sizes, strict=True) if size == 0]
-            raise DistaffError(
+            raise RealValued(
                 f"this metric needs classes but {_listed(real)} is real-valued: bin it with factor_bins=20 "
                 "in evaluate, --factor-bins 20 on the command line, or distaff.metrics.quantize_factors."
             )
@@ -69,6 +75,25 @@ class Factors:
         ]
         return _assemble(columns, self.names, self.notes)
 
+    def choose(self, wanted: Sequence[bool] | NDArray[np.bool_], *notes: str) -> "Factors":
+        """Some of the factors, by a mask over them, with further notes."""
+        chosen = np.flatnonzero(wanted)
+        return Factors(
+            self.values[:, chosen],
+            self.indices[:, chosen],
+            tuple(self.names[k] for k in chosen),
+            tuple(self.sizes[k] for k in chosen),
+            (*self.notes, *notes),
+        )
+
+    def without_real(self) -> "Factors":
+        """The factors of classes, with a note that names the others; an error if there is none."""
+        kept = np.array(self.sizes) > 0
+        if not kept.any():
+            _ = self.classes
+        real = [name for name, keep in zip(self.names, kept, strict=True) if not keep]
+        return self.choose(kept, f"{_listed(real)} left out: real-valued, and no bins were asked for")
+
 
 CodesLike = Codes | ArrayLike
 FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
@@ -77,7 +102,10 @@ FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
 def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
     """``Codes`` of a ``Codes``, of an (N, D) array of means, or of means and log-variances."""
     if not isinstance(codes, Codes):
-        return Codes(as_array(codes), None if logvar is None else as_array(logvar))
+        columns = codes.columns if isinstance(codes, pd.DataFrame) else pd.RangeIndex(0)
+        named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)
+        names = tuple(map(str, columns)) if named else ()
+        return Codes(as_array(codes), None if logvar is None else as_array(logvar), latents=names)
     return codes if logvar is None else replace(codes, logvars=as_array(logvar))
 
 
@@ -149,13 +177,11 @@ def quantize_factors(
     return _assemble(columns, factors.names, factors.notes + note)
 
 
-def labelled(
-    codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = None
-) -> tuple[Codes, Factors]:
-    """Codes and factors of the same observations, as every labelled metric reads them.
+def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = None) -> tuple[Codes, Factors]:
+    """Codes and the factors of the same observations that can be scored; labels may be missing.
 
-    Rows with a missing label are dropped (``factors.notes`` says how many); lengths that disagree and factors
-    with a single value are errors.
+    Lengths that disagree are an error. Factors with another label in every row (names, dates, row numbers)
+    are left out and named in ``factors.notes``; if there are no others, that is an error.
     """
     check_index(codes, factors)
     codes, factors = as_codes(codes, logvar), as_factors(factors)
@@ -163,11 +189,37 @@ def labelled(
         raise DistaffError(
             f"{len(codes)} rows of codes but {len(factors)} of factors: both must describe the same rows."
         )
+    columns = zip(factors.sizes, factors.indices.T, strict=True)
+    unique = np.array([size > _FEW and size == np.count_nonzero(index >= 0) for size, index in columns])
+    if not unique.any():
+        return codes, factors
+    listed = _listed([name for name, is_unique in zip(factors.names, unique, strict=True) if is_unique])
+    if unique.all():
+        raise DistaffError(
+            f"{listed}: the label is another one in every row, so that it cannot be scored; a number that "
+            "is measured is said to be one by distaff.metrics.as_factors(..., real=True)."
+        )
+    return codes, factors.choose(~unique, f"{listed} left out: the label is another one in every row")
+
+
+def labelled(
+    codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = None
+) -> tuple[Codes, Factors]:
+    """Codes and factors of the same observations, as metrics of all factors at once read them.
+
+    As ``aligned``; rows with a missing label are dropped (``factors.notes`` says how many), and factors with
+    a single value are an error.
+    """
+    codes, factors = aligned(codes, factors, logvar)
     missing = factors.missing
     if missing.any():
         present = ~missing
         if present.sum() < 2:
-            raise DistaffError(f"only {present.sum()} rows have all their labels: a metric needs 2 or more.")
+            absent = np.isnan(factors.values).sum(axis=0)
+            raise DistaffError(
+                f"only {present.sum()} rows have all their labels: a metric needs 2 or more; "
+                f"{factors.names[absent.argmax()]!r} lacks most of them, leave it out."
+            )
         dropped = f"{int((~present).sum())} of {len(present)} rows dropped: a label is missing"
         codes, factors = codes[present], factors.select(present)
         factors = replace(factors, notes=(*factors.notes, dropped))

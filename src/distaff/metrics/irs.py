@@ -34,6 +34,7 @@ SHARES = (1 / 2, 1 / 4, 1 / 16)
     protocols={"suter19": Robustness(quantile=0.99)},
     bounds=(-1, 1),
     shares=SHARES,
+    says="modularity",
 )
 def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     """One minus how far a latent strays while its factor is fixed, over how far it ever strays.

@@ -20,7 +20,7 @@ as a keyword, ``None`` standing for the protocol's value; its signature and docs
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -29,9 +29,13 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.inputs import IntArray, as_codes, check, labelled
+from distaff.metrics.card import Card as Card
+from distaff.metrics.card import Posterior, Topic
+from distaff.metrics.card import card_of as card_of
+from distaff.metrics.inputs import Factors, IntArray, RealValued, as_codes, check, labelled
 from distaff.metrics.intervals import HALF, checked_draws, with_intervals
-from distaff.metrics.labels import read_labels
+from distaff.metrics.labels import hard_labels, read_labels
+from distaff.metrics.missing_labels import joined, one_by_one, parts
 from distaff.metrics.options import declared
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Breakdown, Result, Score
@@ -41,59 +45,6 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Settings = TypeVar("Settings", bound="DataclassInstance")
-Posterior = Literal["no", "used if given", "yes"] | tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Card:
-    """What there is to know about a metric.
-
-    Args:
-        formula: what computes its results.
-        paper: where it comes from.
-        presets: the settings of each protocol by its name, the default first.
-        bounds: the range of values.
-        direction: whether higher or lower is better.
-        posterior: whether it needs q(z|x), that is, log-variances: always, never, never but uses them if they
-            are given; or the protocols that need them.
-        returns: what it gives: ``Score``, a named tuple of scores, or ``dict`` for one score per model.
-        idle: the settings that have no effect beside the others, for these codes (of the first model): they
-            keep the protocol's value and stay out of the score's name.
-        shares: the parts of the rows to score for intervals, see ``distaff.metrics.intervals.errors``.
-    """
-
-    formula: Callable[..., Any]
-    paper: str
-    presets: Mapping[str, Any]
-    bounds: tuple[float, float]
-    direction: Literal["higher", "lower"]
-    posterior: Posterior
-    returns: type
-    idle: Callable[[Any, Codes], Collection[str]]
-    shares: Sequence[float]
-
-    @property
-    def name(self) -> str:
-        """The function's name."""
-        return self.formula.__name__
-
-    @property
-    def summary(self) -> str:
-        """The first line of the docstring."""
-        return (self.formula.__doc__ or "").strip().partition("\n")[0]
-
-    @property
-    def inputs(self) -> Literal["codes", "codes and factors", "several codes"]:
-        """What it reads. Only metrics of one model's codes appear in ``evaluate``."""
-        takes = signature(self.formula).parameters
-        if "models" in takes:
-            return "several codes"
-        return "codes and factors" if "factors" in takes or "labels" in takes else "codes"
-
-    @property
-    def protocols(self) -> tuple[str, ...]:
-        """The names of the presets."""
-        return tuple(self.presets)
 
 
 def metric(
@@ -106,6 +57,10 @@ def metric(
     returns: type = Score,
     idle: Callable[[Settings, Codes], Collection[str]] = lambda settings, codes: (),
     shares: Sequence[float] = HALF,
+    by_factor: bool = False,
+    says: Topic | Mapping[str, Topic] = "other",
+    usual: bool = True,
+    widest: tuple[int, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a public metric of a formula; ``Card`` describes the arguments.
 
@@ -117,7 +72,21 @@ def metric(
     allowed = declared(protocols)
 
     def publish(formula: Callable[..., Any]) -> Callable[..., Any]:
-        card = Card(formula, paper, protocols, bounds, direction, posterior, returns, idle, shares)
+        card = Card(
+            formula,
+            paper,
+            protocols,
+            bounds,
+            direction,
+            posterior,
+            returns,
+            idle,
+            shares,
+            by_factor,
+            says,
+            usual,
+            widest,
+        )
         shape = public_signature(formula, protocols, returns)
 
         @wraps(formula)
@@ -136,14 +105,6 @@ def metric(
         return public
 
     return publish
-
-
-def card_of(function: Callable[..., Any]) -> Card:
-    """The card of a metric."""
-    card = getattr(function, "card", None)
-    if not isinstance(card, Card):
-        raise TypeError(f"{function!r} is not a metric: declare it with @metric.")
-    return card
 
 
 def resolve_protocol(
@@ -187,16 +148,27 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
     )
     own = {name: given[name] for name, parameter in takes.items() if parameter.kind is parameter.KEYWORD_ONLY}
 
-    def results(read: Mapping[str, Any], seed: int) -> dict[str, Result]:
+    def result(read: Mapping[str, Any], seed: int) -> dict[str, Result]:
         drawing = {"seed": seed} if "seed" in takes else {}
         found = card.formula(**read, settings=settings, **drawing, **own)
         return {card.name: found} if isinstance(found, Result) else found
 
-    found = results(whole, given["seed"])
+    def results(read: Mapping[str, Any], seed: int) -> dict[str, Result]:
+        if "factors" not in read:
+            return result(read, seed)
+        cut = parts(read["codes"], read["factors"])
+        each = [result(_as_taken(takes, part.codes, part.factors), seed) for part in cut]
+        return joined([part.columns for part in cut], each)
+
+    try:
+        found = results(whole, given["seed"])
+    except RealValued:
+        whole = {**whole, "factors": whole["factors"].without_real()}
+        found = results(whole, given["seed"])
     if draws:
         found = with_intervals(
             found,
-            lambda rows, seed: results(_part(whole, rows), seed),
+            lambda rows, seed: results(_part(card, whole, rows), seed),
             count=len(codes),
             draws=draws,
             seed=given["seed"],
@@ -229,13 +201,13 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
 
 
 def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the formula reads of what the caller gave, by the names of its parameters."""
+    """What the formula reads of what the caller gave: codes, and factors or soft labels if it takes them."""
     takes = signature(card.formula).parameters
-    if "labels" in takes:
+    if "labels" in takes and (given["factors"] is None or given["probabilities"] is not None):
         codes, labels = read_labels(given["codes"], given["factors"], given["probabilities"])
         return {"codes": codes, "labels": labels}
-    if "factors" in takes:
-        codes, factors = labelled(given["codes"], given["factors"])
+    if "factors" in takes or "labels" in takes:
+        codes, factors = _paired(card, given["codes"], given["factors"])
         return {"codes": codes, "factors": factors}
     if "codes" in takes:
         return {"codes": as_codes(given["codes"], given["logvar"])}
@@ -251,7 +223,19 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"models": read}
 
 
-def _part(whole: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
+def _paired(card: Card, codes: Any, factors: Any) -> tuple[Codes, Factors]:
+    return one_by_one(codes, factors) if card.by_factor else labelled(codes, factors)
+
+
+def _as_taken(takes: Mapping[str, Any], codes: Codes, factors: Factors) -> dict[str, Any]:
+    """Codes and factors by the names of the formula's parameters."""
+    return {
+        "codes": codes,
+        **({"labels": hard_labels(factors)} if "labels" in takes else {"factors": factors}),
+    }
+
+
+def _part(card: Card, whole: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
     """What a formula reads of some observations; an error if they cannot be scored."""
     if "models" in whole:
         return {"models": {name: as_codes(codes[rows]) for name, codes in whole["models"].items()}}
@@ -259,7 +243,7 @@ def _part(whole: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
     if "labels" in whole:
         return {"codes": codes, "labels": whole["labels"].select(rows)}
     if "factors" in whole:
-        codes, factors = labelled(codes, whole["factors"].select(rows))
+        codes, factors = _paired(card, codes, whole["factors"].select(rows))
         return {"codes": codes, "factors": factors}
     return {"codes": codes}
 

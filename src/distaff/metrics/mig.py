@@ -34,6 +34,8 @@ class Gap:
     protocols={"locatello19": Gap(bins=20), "chen18": Gap(samples=10_000)},
     bounds=(0, 1),
     posterior=("chen18",),
+    by_factor=True,
+    says="compactness",
 )
 def mig(codes: Codes, factors: Factors, settings: Gap, seed: int) -> Result:
     """Mutual information gap: mean over factors of (I* − I°) / H(y_k).

@@ -32,7 +32,12 @@ class Grid:
 
 
 @metric(
-    paper="Do & Tran 2020", protocols={"do20": Grid()}, bounds=(-1, 1), direction="lower", posterior="yes"
+    paper="Do & Tran 2020",
+    protocols={"do20": Grid()},
+    bounds=(-1, 1),
+    direction="lower",
+    posterior="yes",
+    says="independence",
 )
 def misjed(codes: Codes, settings: Grid) -> Result:
     """Mean over pairs of latents of H(z_i) + H(z_j) − H(z̄_i, z̄_j); low for independent informative pairs.

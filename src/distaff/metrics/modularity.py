@@ -42,6 +42,7 @@ _TOLD = 1e-6
     bounds=(0, 1),
     posterior=("correct",),
     idle=lambda settings, _: () if settings.posterior else ("low", "high"),
+    says="modularity",
 )
 def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
     """Mean over latents of 1 − Σ_{k≠k*} I(z_i; y_k)² / (I(z_i; y_k*)² (K − 1)).

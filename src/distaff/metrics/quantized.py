@@ -127,7 +127,7 @@ def mean_tables(codes: Codes, bins: int, labels: Labels) -> Tables:
     A categorical latent stands with its likeliest class. A constant latent lies in one bin and knows nothing.
     """
     indices = chain(
-        (_own_bins(np.ascontiguousarray(means), bins) for means in codes.means.T),
+        (own_bins(np.ascontiguousarray(means), bins) for means in codes.means.T),
         (p.argmax(axis=1) for p in codes.categories.values()),
     )
     sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
@@ -174,7 +174,8 @@ def index_tables(
     )
 
 
-def _own_bins(means: FloatArray, bins: int) -> IntArray:
+def own_bins(means: FloatArray, bins: int) -> IntArray:
+    """(N,) the bin of each mean, of ``bins`` between the lowest and the highest."""
     low, high = means.min(), means.max()
     if not low < high:
         return np.zeros(len(means), np.int64)

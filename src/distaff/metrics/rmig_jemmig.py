@@ -22,6 +22,8 @@ from distaff.metrics.score import Result
     paper="Do & Tran 2020",
     protocols={"do20": Estimation()},
     posterior="yes",
+    by_factor=True,
+    says="compactness",
     idle=lambda s, _: ("samples",) if s.estimate == "quantized" else ("bins", "low", "high"),
 )
 def rmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Result:
@@ -60,6 +62,8 @@ def rmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Resul
     protocols={"do20": Estimation()},
     direction="lower",
     posterior="yes",
+    by_factor=True,
+    says="both",
     idle=lambda s, _: () if s.estimate == "sampled" and s.normalize else s.idle,
 )
 def jemmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Result:

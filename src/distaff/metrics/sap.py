@@ -49,6 +49,8 @@ def _idle(settings: Predictability, _: Codes) -> tuple[str, ...]:
     },
     bounds=(0, 1),
     idle=_idle,
+    by_factor=True,
+    says="compactness",
 )
 def sap(
     codes: Codes,

@@ -11,6 +11,37 @@ Breakdown = NDArray[np.float64] | Mapping[str, float]
 
 
 @dataclass(frozen=True)
+class Null:
+    """What a metric scores where there is nothing to find; see ``distaff.metrics.null``.
+
+    Args:
+        shuffled: the scores of the same codes against shuffled factors; empty if the metric reads none.
+        baselines: the scores of other codes by their names.
+        best: the best value that the metric has, if it has one.
+    """
+
+    shuffled: tuple[float, ...] = ()
+    baselines: Mapping[str, float] = field(default_factory=dict)
+    best: float | None = None
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over shuffles."""
+        return float(np.mean(self.shuffled)) if self.shuffled else None
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The lowest and the highest score of a shuffle."""
+        return (min(self.shuffled), max(self.shuffled)) if self.shuffled else None
+
+    def gap(self, value: float) -> float | None:
+        """The share of the way from the null to the best value: (value − null) / (best − null)."""
+        if self.mean is None or self.best is None or self.mean == self.best:
+            return None
+        return (value - self.mean) / (self.best - self.mean)
+
+
+@dataclass(frozen=True)
 class Score:
     """A number with where it comes from.
 
@@ -29,6 +60,7 @@ class Score:
         notes: sentences about what was dropped, pruned or out of range.
         metric: what ``evaluate`` was asked for, such as ``dci`` or ``mig:chen18``; some metrics have several
             scores.
+        null: what the metric scores where there is nothing to find, if asked for.
     """
 
     name: str
@@ -42,6 +74,12 @@ class Score:
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     metric: str = ""
+    null: Null | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """The share of the way from the null to the metric's best value, if both are known."""
+        return None if self.null is None else self.null.gap(self.value)
 
     def __float__(self) -> float:
         return self.value
@@ -54,6 +92,8 @@ class Score:
         )
         about = f"{self.protocol}{sample}, {self.direction} is better"
         lines = [f"{self.name} {self.value:.4f}{error}{interval}  ({about})"]
+        if self.null is not None:
+            lines.append(f"  {_null_line(self.null, self.gap)}")
         breakdowns = [parts for parts in (self.per_factor, self.per_latent) if parts]
         lines += [
             "  " + "  ".join(f"{name} {value:.4f}" for name, value in parts.items()) for parts in breakdowns
@@ -108,6 +148,16 @@ class Result:
     bounds: tuple[float, float] | None = None
     error: Error | None = None
     interval: tuple[float, float] | None = None
+
+
+def _null_line(null: Null, gap: float | None) -> str:
+    told = []
+    if null.range is not None:
+        told.append(f"shuffled factors {null.mean:.4f} ({null.range[0]:.4f} to {null.range[1]:.4f})")
+    told += [f"{name} {value:.4f}" for name, value in null.baselines.items()]
+    if gap is not None:
+        told.append(f"{gap:.0%} of the gap to {null.best:g}")
+    return "null: " + ", ".join(told)
 
 
 def _plain(value: Any) -> Any:

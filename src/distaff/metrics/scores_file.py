@@ -15,7 +15,7 @@ from pydantic import ConfigDict, StrictFloat, StrictInt, StrictStr, TypeAdapter
 
 from distaff.foundation.files import read_json, write_json
 from distaff.metrics.evaluation import Evaluation
-from distaff.metrics.score import Score
+from distaff.metrics.score import Null, Score
 
 ELBO = "elbo"
 """What the reconstruction error and the KL are filed under."""
@@ -68,6 +68,9 @@ class Entry:
         for name in ("interval", "notes"):
             if name in values:
                 values[name] = tuple(values[name])
+        if "null" in values:
+            null = {key: item for key, item in self.content["null"].items() if item is not None}
+            values["null"] = Null(**{**null, "shuffled": tuple(_restored(null["shuffled"]))})
         return replace(Score(**values), metric=self.metric)
 
     def to_dict(self) -> dict[str, Any]:

@@ -25,7 +25,13 @@ class Sampling:
     samples: SampleCount = 10_000
 
 
-@metric(paper="Do & Tran 2020", protocols={"do20": Sampling()}, direction="lower", posterior="yes")
+@metric(
+    paper="Do & Tran 2020",
+    protocols={"do20": Sampling()},
+    direction="lower",
+    posterior="yes",
+    says="independence",
+)
 def separability(codes: Codes, settings: Sampling, seed: int) -> Result:
     """Mean over latents of I(z_i; z_≠i), what a latent shares with all others, in nats.
 
@@ -53,6 +59,7 @@ def separability(codes: Codes, settings: Sampling, seed: int) -> Result:
     protocols={"do20": Sampling()},
     direction="lower",
     posterior="yes",
+    says="independence",
 )
 def total_correlation(codes: Codes, settings: Sampling, seed: int) -> Result:
     """TC = KL(q(z) ‖ Π_i q(z_i)), in nats; 0 for independent latents.
@@ -80,7 +87,7 @@ def total_correlation(codes: Codes, settings: Sampling, seed: int) -> Result:
     )
 
 
-@metric(paper="Do & Tran 2020", protocols={"do20": Sampling()}, posterior="yes")
+@metric(paper="Do & Tran 2020", protocols={"do20": Sampling()}, posterior="yes", says="information")
 def total_information(codes: Codes, settings: Sampling, seed: int) -> Result:
     """I(x; z), the information all latents together have about x, in nats.
 

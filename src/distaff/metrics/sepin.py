@@ -49,7 +49,9 @@ def _idle(settings: Weighting, _: Codes) -> tuple[str, ...]:
     return () if settings.normalize else ("bins", "low", "high")
 
 
-@metric(paper="Do & Tran 2020", protocols={"do20": Ranking()}, posterior="yes", idle=_idle)
+@metric(
+    paper="Do & Tran 2020", protocols={"do20": Ranking()}, posterior="yes", idle=_idle, says="independence"
+)
 def sepin(codes: Codes, settings: Ranking, seed: int) -> Result:
     """SEPIN@k: mean of the k highest I(x; z_i|z_≠i), what only z_i knows of x, in nats.
 
@@ -72,7 +74,9 @@ def sepin(codes: Codes, settings: Ranking, seed: int) -> Result:
     return _best(codes, drawn, drawn.alone, settings)
 
 
-@metric(paper="Do & Tran 2020", protocols={"do20": Weighting()}, posterior="yes", idle=_idle)
+@metric(
+    paper="Do & Tran 2020", protocols={"do20": Weighting()}, posterior="yes", idle=_idle, says="independence"
+)
 def wsepin(codes: Codes, settings: Weighting, seed: int) -> Result:
     """WSEPIN: Σ_i ρ_i I(x; z_i|z_≠i) with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.
 
@@ -101,6 +105,7 @@ def wsepin(codes: Codes, settings: Weighting, seed: int) -> Result:
     bounds=(-np.inf, np.inf),
     posterior="yes",
     idle=_idle,
+    says="independence",
 )
 def indin(codes: Codes, settings: Ranking, seed: int) -> Result:
     """INDIN@k: mean of the k highest I(x; z_i) − I(z_i; z_≠i), informative and independent, in nats.
@@ -130,6 +135,7 @@ def indin(codes: Codes, settings: Ranking, seed: int) -> Result:
     bounds=(-np.inf, np.inf),
     posterior="yes",
     idle=_idle,
+    says="independence",
 )
 def windin(codes: Codes, settings: Weighting, seed: int) -> Result:
     """WINDIN: Σ_i ρ_i [I(x; z_i) − I(z_i; z_≠i)] with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.

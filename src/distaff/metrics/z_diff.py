@@ -43,6 +43,7 @@ class Pairing:
         "kim18": Pairing(pairs=200, points=100_000, test=800, solver="adagrad"),
     },
     bounds=(0, 1),
+    says="both",
 )
 def z_diff(codes: Codes, factors: Factors, settings: Pairing, seed: int) -> Result:
     """Accuracy of a linear classifier that reads which factor two observations share.

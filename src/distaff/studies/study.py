@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import parse_yaml, read_text, yaml_text
-from distaff.metrics.evaluation import metric_label, selected
+from distaff.metrics.selection import metric_label, selected
 from distaff.runs.named_code import named_code
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS

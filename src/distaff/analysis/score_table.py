@@ -1,0 +1,105 @@
+"""Scores for people: a table on the terminal, one on a page, one in a CSV file."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from distaff.foundation.files import write_text
+from distaff.metrics import Evaluation, Score
+from distaff.metrics.card import TOPICS
+from distaff.metrics.selection import topic_of
+
+
+def by_topic(scores: Sequence[Score]) -> Iterator[tuple[str, list[Score]]]:
+    """What scores are about, in words, and these scores, in the order of ``TOPICS``."""
+    for topic, words in TOPICS.items():
+        found = [score for score in scores if topic_of(score) == topic]
+        if found:
+            yield words, found
+
+
+def print_scores(evaluation: Evaluation, console: Console | None = None) -> None:
+    """Print scores: a table, grouped by what they say, on a terminal; a line or two per score elsewhere."""
+    console = console or Console()
+    if console.is_terminal:
+        return console.print(terminal_table(evaluation))
+    for score in evaluation.scores:
+        print(score)
+    for name, reason in evaluation.skipped.items():
+        print(f"{name}: left out, {reason}")
+    return None
+
+
+def terminal_table(evaluation: Evaluation) -> Group:
+    """The scores as a table, then notes, then what was left out and why."""
+    scores = evaluation.scores
+    intervals = any(score.interval for score in scores)
+    nulls = any(score.null for score in scores)
+    baselines = list(dict.fromkeys(name for s in scores if s.null for name in s.null.baselines))
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("score", no_wrap=True)
+    for heading in (
+        "value",
+        *["95% interval"] * intervals,
+        *["shuffled"] * nulls,
+        *baselines,
+        *["of the gap"] * nulls,
+    ):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("better")
+    table.add_column("protocol", style="dim", overflow="fold")
+    for words, group in by_topic(scores):
+        table.add_section()
+        table.add_row(Text(words, style="bold"))
+        for score in group:
+            table.add_row(*_cells(score, intervals, nulls, baselines))
+    notes: dict[str, list[str]] = {}
+    for score in scores:
+        for note in score.notes:
+            notes.setdefault(note, []).append(score.name)
+    lines = [Text(f"note ({_names(names)}): {note}", style="dim") for note, names in notes.items()]
+    lines += [Text(f"{name}: left out, {reason}", style="dim") for name, reason in evaluation.skipped.items()]
+    return Group(table, *lines)
+
+
+def write_table(path: Path, evaluation: Evaluation) -> None:
+    """Write the scores as CSV: one row per score, and one per factor and latent behind it."""
+    table = evaluation.table()
+    table["interval_low"] = [np.nan if s.interval is None else s.interval[0] for s in evaluation.scores]
+    table["interval_high"] = [np.nan if s.interval is None else s.interval[1] for s in evaluation.scores]
+    table = table.drop(columns=["interval", "null_range"], errors="ignore")
+    table.insert(1, "part", "")
+    rows = [table]
+    for score in evaluation.scores:
+        parts = {**(score.per_factor or {}), **(score.per_latent or {})}
+        rows += [
+            table.iloc[:0].reindex([0]).assign(metric=score.name, part=part, value=value)
+            for part, value in parts.items()
+        ]
+    lines = [rows[0].to_csv(index=False), *(row.to_csv(index=False, header=False) for row in rows[1:])]
+    write_text(path, "".join(lines))
+
+
+def _cells(score: Score, intervals: bool, nulls: bool, baselines: Sequence[str]) -> list[str]:
+    error = f" ± {score.details['standard_error']:.2g}" if "standard_error" in score.details else ""
+    cells = [f"  {score.name}", f"{score.value:.3f}{error}"]
+    if intervals:
+        cells.append("" if score.interval is None else f"{score.interval[0]:.3f} to {score.interval[1]:.3f}")
+    if nulls:
+        mean = None if score.null is None else score.null.mean
+        cells.append("" if mean is None else f"{mean:.3f}")
+    for name in baselines:
+        value = None if score.null is None else score.null.baselines.get(name)
+        cells.append("" if value is None else f"{value:.3f}")
+    if nulls:
+        cells.append("" if score.gap is None else f"{score.gap:.0%}")
+    return [*cells, score.direction, score.protocol]
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:3])} and {len(names) - 3} more"

@@ -1,0 +1,103 @@
+"""``Card``: what there is to know about a metric, which ``@metric`` puts beside its function."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Literal
+
+from distaff.codes import Codes
+
+Posterior = Literal["no", "used if given", "yes"] | tuple[str, ...]
+Topic = Literal[
+    "both", "compactness", "modularity", "explicitness", "information", "independence", "use", "other"
+]
+TOPICS: Mapping[Topic, str] = {
+    "both": "one latent for each factor, and one factor for each latent",
+    "compactness": "one latent for each factor",
+    "modularity": "one factor for each latent",
+    "explicitness": "how well factors can be read",
+    "information": "how much latents know of the data",
+    "independence": "what latents share with each other",
+    "use": "what the codes are good for",
+    "other": "other scores",
+}
+"""What scores are about, in the order in which they are shown."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What there is to know about a metric.
+
+    Args:
+        formula: what computes its results.
+        paper: where it comes from.
+        presets: the settings of each protocol by its name, the default first.
+        bounds: the range of values.
+        direction: whether higher or lower is better.
+        posterior: whether it needs q(z|x), that is, log-variances: always, never, never but uses them if they
+            are given; or the protocols that need them.
+        returns: what it gives: ``Score``, a named tuple of scores, or ``dict`` for one score per model.
+        idle: the settings that have no effect beside the others, for these codes (of the first model): they
+            keep the protocol's value and stay out of the score's name.
+        shares: the parts of the rows to score for intervals, see ``distaff.metrics.intervals.errors``.
+        by_factor: whether its value is the mean of what it finds for each factor by itself: then a missing
+            label costs a row of its own factor only.
+        says: what a score is about, by its name if the metric has several.
+        usual: whether it is in the default table; what takes long, or is for few, is not.
+        widest: the most latents with which it is in the default table, and what it does with them that takes
+            too long or too much memory beyond.
+    """
+
+    formula: Callable[..., Any]
+    paper: str
+    presets: Mapping[str, Any]
+    bounds: tuple[float, float]
+    direction: Literal["higher", "lower"]
+    posterior: Posterior
+    returns: type
+    idle: Callable[[Any, Codes], Collection[str]]
+    shares: Sequence[float]
+    by_factor: bool
+    says: Topic | Mapping[str, Topic]
+    usual: bool
+    widest: tuple[int, str] | None
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.formula.__name__
+
+    @property
+    def summary(self) -> str:
+        """The first line of the docstring."""
+        return (self.formula.__doc__ or "").strip().partition("\n")[0]
+
+    @property
+    def inputs(self) -> Literal["codes", "codes and factors", "several codes"]:
+        """What it reads. Only metrics of one model's codes appear in ``evaluate``."""
+        takes = signature(self.formula).parameters
+        if "models" in takes:
+            return "several codes"
+        return "codes and factors" if "factors" in takes or "labels" in takes else "codes"
+
+    def topic(self, score: str) -> Topic:
+        """What one of its scores is about."""
+        return self.says if isinstance(self.says, str) else self.says[score]
+
+    @property
+    def best(self) -> float:
+        """The best value there is; infinite if there is none."""
+        return self.bounds[1] if self.direction == "higher" else self.bounds[0]
+
+    @property
+    def protocols(self) -> tuple[str, ...]:
+        """The names of the presets."""
+        return tuple(self.presets)
+
+
+def card_of(function: Callable[..., Any]) -> Card:
+    """The card of a metric."""
+    card = getattr(function, "card", None)
+    if not isinstance(card, Card):
+        raise TypeError(f"{function!r} is not a metric: declare it with @metric.")
+    return card

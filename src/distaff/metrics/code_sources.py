@@ -1,0 +1,137 @@
+"""Codes and factors from the files that people have: npz, npy, CSV, parquet and AnnData's h5ad."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from distaff.codes import Codes
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.metrics.codes_file import read_codes
+from distaff.metrics.h5ad import read_h5ad
+from distaff.metrics.inputs import Factors, as_factors
+
+ARRAYS = (".npz", ".npy")
+TABLES = (".csv", ".tsv", ".parquet")
+ENDINGS = (*ARRAYS, *TABLES, ".h5ad")
+"""How the names of files of codes end."""
+
+
+def read_source(
+    path: Path | str, factors: str | Path | None = None, latents: str | None = None
+) -> tuple[Codes, Factors | None]:
+    """The codes of a file, and the factors of the same rows if there are any.
+
+    Args:
+        path: an npz or npy file (``read_codes``); a CSV, TSV or parquet table, whose columns of numbers are
+            latents; or an h5ad file, whose ``obsm`` has codes.
+        factors: a file of labels (CSV, TSV, parquet, npy, or npz with an array ``factors``), one row per row
+            of codes; or columns of the codes' own file, such as ``cell_type,batch``. A column that names
+            the rows of both files pairs them by it; otherwise rows are paired by their place.
+        latents: which columns of a table, or which array of an h5ad file's ``obsm`` (or ``X``), are codes.
+    """
+    path = Path(path)
+    kind = path.suffix.lower()
+    beside = None if factors is None or not _is_file(factors) else Path(factors)
+    columns = [] if factors is None or beside is not None else [c.strip() for c in str(factors).split(",")]
+    if kind in ARRAYS:
+        if columns or latents is not None:
+            raise DistaffError(
+                f"{path} has no named columns: give --factors the name of a file, and no --latents."
+            )
+        codes, own = read_codes(path)
+        return codes, own if beside is None else as_factors(read_labels_file(beside))
+    if kind == ".h5ad":
+        means, frame = read_h5ad(path, latents, columns)
+        codes, rows = Codes(means), frame.index.to_frame(index=False)
+    elif kind in TABLES:
+        rows = read_table(path)
+        for column in columns:
+            if column not in rows:
+                raise unknown(f"column of {path.name}", column, rows.columns)
+        codes, frame = _numbers(path, rows.drop(columns=columns), latents), rows[columns]
+    else:
+        raise DistaffError(f"{path} is no file of codes: those end in {', '.join(ENDINGS)}.")
+    if beside is not None:
+        return codes, as_factors(_paired(path, rows, beside))
+    return codes, as_factors(frame.reset_index(drop=True)) if frame.shape[1] else None
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """The table of a CSV, TSV or parquet file."""
+    try:
+        if path.suffix.lower() == ".parquet":
+            return pd.read_parquet(path).reset_index(drop=True)
+        return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
+    except FileNotFoundError:
+        raise DistaffError(f"{path} does not exist.") from None
+    except Exception as error:  # readers raise errors of a dozen kinds
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise DistaffError(f"{path} cannot be read as a table: {why}.") from error
+
+
+def read_labels_file(path: Path) -> Any:
+    """The labels of a file: a frame, an array, or ``Factors``."""
+    if path.suffix.lower() in TABLES:
+        table = read_table(path)
+        return table.drop(columns=[c for c in table if str(c).startswith("Unnamed: ")])
+    if path.suffix.lower() not in ARRAYS:
+        raise DistaffError(f"{path} is no file of labels: those end in {', '.join((*ARRAYS, *TABLES))}.")
+    if path.suffix.lower() == ".npy":
+        return read_codes(path)[0].means
+    with np.load(path, allow_pickle=False) as file:
+        if "factors" not in file:
+            raise DistaffError(f"{path} has no array named factors: it holds {', '.join(file)}.")
+        names = file["factor_names"].ravel().tolist() if "factor_names" in file else None
+        return as_factors(file["factors"], None if names is None else [str(name) for name in names])
+
+
+def _is_file(given: str | Path) -> bool:
+    name = str(given)
+    if Path(name).suffix.lower() in ENDINGS:
+        if not Path(name).is_file():
+            raise DistaffError(f"{name} does not exist.")
+        return True
+    return False
+
+
+def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
+    """The columns of numbers as codes; the others are named in a warning."""
+    if latents is not None:
+        wanted = [column.strip() for column in latents.split(",")]
+        for column in wanted:
+            if column not in table:
+                raise unknown(f"column of {path.name}", column, table.columns)
+        table = table[wanted]
+    numeric = [c for c in table if pd.api.types.is_numeric_dtype(table[c]) and not _is_index(table[c])]
+    left = [str(c) for c in table if c not in numeric and not _is_index(table[c])]
+    if not numeric:
+        raise DistaffError(f"{path} has no column of numbers: codes are a table of numbers.")
+    if left:
+        listed = ", ".join(left)
+        warnings.warn(f"{path}: columns that are no numbers are not read as codes: {listed}.", stacklevel=2)
+    names = tuple(str(column) for column in numeric)
+    return Codes(table[numeric].to_numpy(np.float64), latents=names)
+
+
+def _is_index(column: "pd.Series[Any]") -> bool:
+    """Whether a column is the numbers of the rows, as pandas writes them beside a table."""
+    return str(column.name).startswith("Unnamed: ") and bool((column == np.arange(len(column))).all())
+
+
+def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
+    """The labels of a file in the order of the codes, by a column that names the rows of both, if any."""
+    labels = read_labels_file(beside)
+    if not isinstance(labels, pd.DataFrame):
+        return labels
+    keys = [c for c in labels if c in table and labels[c].is_unique and table[c].is_unique]
+    if not keys:
+        return labels
+    key = keys[0]
+    ordered = labels.set_index(key).reindex(table[key])
+    found = table[key].isin(labels[key])
+    if not found.any():
+        raise DistaffError(f"no {key!r} of {path} is in {beside}: the two files are of different rows.")
+    return ordered.reset_index(drop=True)

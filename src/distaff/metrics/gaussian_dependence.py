@@ -1,0 +1,169 @@
+"""Scores of dependence between latents that need neither labels nor log-variances (Locatello et al. 2019)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.codes import Codes
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.active_latents import standardised
+from distaff.metrics.inputs import Float64Array
+from distaff.metrics.labels import mutual_information
+from distaff.metrics.metric import metric
+from distaff.metrics.mig_sup import OwnBins
+from distaff.metrics.quantized import own_bins
+from distaff.metrics.score import Result
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Nothing to set."""
+
+
+@dataclass(frozen=True)
+class Transport:
+    """In which unit the distance is.
+
+    Args:
+        normalize: divide by the sum of the latents' variances.
+    """
+
+    normalize: bool
+
+
+@metric(
+    paper="Watanabe 1960; Locatello et al. 2019",
+    protocols={"locatello19": Plain()},
+    direction="lower",
+    says="independence",
+)
+def gaussian_total_correlation(codes: Codes, settings: Plain) -> Result:
+    """Total correlation of a Gaussian with the covariance Σ of the means: ½(Σ_i log Σ_ii − log det Σ), nats.
+
+    0 for uncorrelated latents, infinite where one is a sum of others. It sees linear dependence alone.
+    Constant latents take no part.
+
+    Args:
+        codes: (N, D) means with D of at least 2, or ``Codes``; categorical latents take no part.
+        logvar: accepted as for other metrics of q(z); the means alone are used.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import gaussian_total_correlation
+        >>> z = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+        >>> abs(gaussian_total_correlation(z).value)
+        0.0
+
+    See Also:
+        ``total_correlation``, of q(z) itself; ``gaussian_wasserstein_correlation``.
+    """
+    z, notes = _varied(codes)
+    scaled = standardised(z)
+    roots = np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))
+    singular = roots[0] <= len(roots) * np.finfo(np.float64).eps * 10
+    value = np.inf if singular else max(-0.5 * float(np.log(roots).sum()), 0.0)
+    return Result(value, notes=notes + ("a latent is a sum of others",) * bool(singular))
+
+
+@metric(
+    paper="Locatello et al. 2019",
+    protocols={
+        "locatello19-normalised": Transport(normalize=True),
+        "locatello19": Transport(normalize=False),
+    },
+    direction="lower",
+    says="independence",
+)
+def gaussian_wasserstein_correlation(codes: Codes, settings: Transport) -> Result:
+    """Squared 2-Wasserstein distance of a Gaussian with the means' covariance Σ to independent latents.
+
+    2 tr Σ − 2 tr (D^½ Σ D^½)^½ with D the diagonal of Σ: 0 for uncorrelated latents. Divided by tr Σ it does
+    not depend on a common scale of the latents; that is disentanglement_lib's
+    ``gaussian_wasserstein_correlation_norm``.
+
+    Args:
+        codes: (N, D) means with D of at least 2, or ``Codes``; categorical latents take no part.
+        logvar: accepted as for other metrics of q(z); the means alone are used.
+        protocol: ``"locatello19-normalised"``, or ``"locatello19"`` in the latents' own unit squared.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import gaussian_wasserstein_correlation
+        >>> z = np.array([[1.0, 1.0], [-1.0, -1.0]])  # the same latent twice
+        >>> round(gaussian_wasserstein_correlation(z).value, 4)  # 2 − √2
+        0.5858
+
+    See Also:
+        ``gaussian_total_correlation``.
+    """
+    z, notes = _varied(codes)
+    spread = z - z.mean(axis=0)
+    unit = max(float(np.abs(spread).max()), 1e-300)
+    spread /= unit
+    covariance = spread.T @ spread / max(len(z) - 1, 1)
+    variances = np.diag(covariance)
+    root = np.sqrt(variances)
+    roots = np.linalg.eigvalsh(root[:, None] * covariance * root)
+    distance = max(2 * float(variances.sum() - np.sqrt(np.maximum(roots, 0)).sum()), 0.0)
+    return Result(distance / variances.sum() if settings.normalize else distance * unit**2, notes=notes)
+
+
+@metric(
+    paper="Locatello et al. 2019",
+    protocols={"locatello19": OwnBins()},
+    direction="lower",
+    says="independence",
+    widest=(1024, "counts every pair of latents"),
+)
+def pairwise_information(codes: Codes, settings: OwnBins) -> Result:
+    """Mean over pairs of latents of I(z_i; z_j), of means in bins, in nats.
+
+    disentanglement_lib's ``mutual_info_score``. Few rows look like information: independent latents score
+    about (bins − 1)²/2N. ``details["pairs"]`` is the matrix; ``per_latent`` is each latent's mean over its
+    pairs.
+
+    Args:
+        codes: (N, D) means, or ``Codes``; two latents or more.
+        protocol: ``"locatello19"``: 20 bins between each latent's extremes; a categorical latent stands with
+            its likeliest class.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import pairwise_information
+        >>> z = np.indices((4, 5)).reshape(2, -1).T
+        >>> abs(round(pairwise_information(z).value, 6))
+        0.0
+        >>> round(pairwise_information(z[:, [0, 0]]).value, 4)  # log 4
+        1.3863
+
+    See Also:
+        ``misjed``, of q(z|x); ``separability``.
+    """
+    size = len(codes.names)
+    if size < 2:
+        raise DistaffError("pairwise information compares latents: the codes have only one.")
+    indices = [own_bins(np.ascontiguousarray(z), settings.bins) for z in codes.means.T]
+    indices += [p.argmax(axis=1) for p in codes.categories.values()]
+    sizes = [settings.bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
+    pairs = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i):
+            pairs[i, j] = pairs[j, i] = _shared(indices[i], indices[j], sizes[i], sizes[j])
+    each = pairs.sum(axis=1) / (size - 1)
+    return Result(each.mean(), per_latent=each, details={"pairs": pairs})
+
+
+def _varied(codes: Codes) -> tuple[Float64Array, tuple[str, ...]]:
+    """(N, D) means of the latents that vary, and a note on the others."""
+    varies = codes.means.max(axis=0) > codes.means.min(axis=0) if codes.means.shape[1] else np.zeros(0, bool)
+    if varies.sum() < 2:
+        raise DistaffError("correlation is between latents: at least two Gaussian ones must vary.")
+    still = [name for name, moves in zip(codes.names[: len(varies)], varies, strict=True) if not moves]
+    notes = (f"constant latents left out: {', '.join(still)}",) if still else ()
+    return codes.means[:, varies].astype(np.float64), notes
+
+
+def _shared(one: NDArray[np.int64], other: NDArray[np.int64], size: int, width: int) -> float:
+    counts = np.bincount(one * width + other, minlength=size * width).reshape(size, width)
+    return float(mutual_information(counts / len(one)))

@@ -1,0 +1,94 @@
+"""AnnData's files: codes from ``obsm``, factors from ``obs``, read with h5py alone.
+
+The layout is that of anndata's specification: ``obs`` is a group with a dataset per column, or with a group
+of ``categories`` and ``codes`` for a categorical one; sparse arrays are groups of ``data``, ``indices`` and
+``indptr``. An ``AnnData`` in memory needs no file: ``evaluate(adata.obsm["X_pca"],
+adata.obs[["cell_type"]])``.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from distaff.foundation.errors import DistaffError, unknown
+
+_SPARSE = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
+
+
+def read_h5ad(
+    path: Path, latents: str | None = None, columns: Sequence[str] = ()
+) -> tuple[NDArray[Any], pd.DataFrame]:
+    """(N, D) codes and the columns of ``obs``, indexed by the names of the rows.
+
+    Args:
+        path: the file.
+        latents: an array of ``obsm``, or ``X``; may be left out where ``obsm`` has a single one.
+        columns: of ``obs``; by default all that are not real-valued.
+    """
+    try:
+        with h5py.File(path, "r") as file:
+            return _matrix(_chosen(file, path, latents)), _frame(file, path, columns)
+    except FileNotFoundError:
+        raise DistaffError(f"{path} does not exist.") from None
+    except (OSError, KeyError, AttributeError) as error:
+        raise DistaffError(f"{path} is not a readable h5ad file: {error}.") from error
+
+
+def _chosen(file: Any, path: Path, latents: str | None) -> Any:
+    arrays = list(file["obsm"]) if "obsm" in file else []
+    if latents == "X" and "X" in file:
+        return file["X"]
+    if latents is None:
+        if len(arrays) == 1:
+            return file["obsm"][arrays[0]]
+        listed = ", ".join([*arrays, *(["X"] if "X" in file else [])])
+        raise DistaffError(f"{path} holds several arrays, say which are the codes with --latents: {listed}.")
+    if latents not in arrays:
+        raise unknown(f"array in obsm of {path.name}", latents, [*arrays, "X"])
+    return file["obsm"][latents]
+
+
+def _matrix(stored: Any) -> NDArray[Any]:
+    if isinstance(stored, h5py.Dataset):
+        return np.asarray(stored)
+    kind = stored.attrs["encoding-type"]
+    if kind == "dataframe":
+        names = list(stored.attrs["column-order"])
+        return np.stack([np.asarray(stored[name]) for name in names], axis=1)
+    parts = tuple(np.asarray(stored[name]) for name in ("data", "indices", "indptr"))
+    return np.asarray(_SPARSE[kind](parts, shape=tuple(stored.attrs["shape"])).toarray())
+
+
+def _frame(file: Any, path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    obs = file["obs"]
+    if isinstance(obs, h5py.Dataset):
+        raise DistaffError(f"{path} was written by anndata before 0.7: read and write it with a newer one.")
+    known = [str(name) for name in obs.attrs["column-order"]]
+    for column in columns:
+        if column not in known:
+            raise unknown(f"column in obs of {path.name}", column, known)
+    index = _column(obs[str(obs.attrs.get("_index", "_index"))])
+    found = {name: _column(obs[name]) for name in (columns or known)}
+    if not columns:
+        found = {name: c for name, c in found.items() if not pd.api.types.is_float_dtype(c.dtype)}
+    return pd.DataFrame(found).set_axis(pd.Index(index, name="index"), axis=0)
+
+
+def _column(stored: Any) -> Any:
+    if isinstance(stored, h5py.Dataset):
+        values = stored.asstr()[:] if h5py.check_string_dtype(stored.dtype) else stored[:]
+        return pd.array(values) if values.dtype == object else values
+    if "categories" in stored:
+        return pd.Categorical.from_codes(
+            np.asarray(stored["codes"]),
+            categories=pd.Index(_column(stored["categories"])),
+            ordered=bool(stored.attrs.get("ordered", False)),
+        )
+    values = _column(stored["values"])
+    return pd.Series(values, dtype=object).mask(np.asarray(stored["mask"], dtype=bool)).array

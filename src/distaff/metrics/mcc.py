@@ -1,0 +1,183 @@
+"""MCC and R²: whether the factors were found again, up to order and scale, or up to a map."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import rankdata
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.kernel_ridge import KernelRidge
+from threadpoolctl import threadpool_limits
+
+from distaff.codes import Codes
+from distaff.metrics.active_latents import standardised
+from distaff.metrics.inputs import Factors, Float64Array
+from distaff.metrics.metric import metric
+from distaff.metrics.options import Count, Positive
+from distaff.metrics.score import Result
+from distaff.metrics.train_test import columns, split_rows
+
+
+@dataclass(frozen=True)
+class Matching:
+    """What is correlated, and on which rows.
+
+    Args:
+        correlation: Pearson's, of values, or Spearman's, of ranks.
+        linear: first map the latents linearly to the factors.
+        train: rows that match latents and factors (and fit the map); two thirds if there are fewer in all.
+        test: rows that the correlations are of.
+    """
+
+    correlation: Literal["pearson", "spearman"]
+    linear: bool = False
+    train: Count = 10_000
+    test: Count = 5_000
+
+
+@metric(
+    paper="Hyvärinen & Morioka 2016; Khemakhem et al. 2020",
+    protocols={
+        "khemakhem20": Matching("pearson"),
+        "khemakhem20-spearman": Matching("spearman"),
+        "khemakhem20-weak": Matching("pearson", linear=True),
+    },
+    bounds=(0, 1),
+    says="both",
+)
+def mcc(codes: Codes, factors: Factors, settings: Matching, seed: int) -> Result:
+    """Mean correlation coefficient: mean over factors of |correlation| with the latent matched to each.
+
+    The matching is one to one and has the largest sum of |correlations| on some rows (the assignment
+    problem); the correlations are of other rows. A factor that is left over, where latents are fewer, counts
+    0. It is 1 if each factor was found up to order, sign and a linear scale; for Spearman's, up to any
+    monotone one. The weak form first maps all latents linearly to each factor, by least squares on the
+    training rows: it is 1 if the factors were found up to a linear map.
+
+    Args:
+        codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
+        factors: (N, K) numbers, or classes whose order means something.
+        protocol: ``"khemakhem20"`` (Pearson), ``"khemakhem20-spearman"`` or ``"khemakhem20-weak"``; two
+            thirds of the rows match, at most 10,000, and others test, at most 5,000.
+        seed: of the split.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import mcc
+        >>> y = np.random.default_rng(0).uniform(size=(1000, 2))
+        >>> round(mcc(-3 * y[:, ::-1], y).value, 6)  # in another order, with another sign and scale
+        1.0
+        >>> turned = y @ [[1, 1], [1, -1]]
+        >>> mcc(turned, y).value < 0.8, round(mcc(turned, y, protocol="khemakhem20-weak").value, 6)
+        (True, 1.0)
+
+    See Also:
+        ``r2``; ``dci``.
+    """
+    train, test = split_rows(len(codes), settings.train, settings.test, np.random.default_rng(seed))
+    z, owners = columns(codes)
+    names = [codes.names[i] for i in owners]
+    y = standardised(factors.values)
+    if settings.linear:
+        z, names = _mapped(z, y, train), [f"map to {name}" for name in factors.names]
+    of_train = np.abs(_correlations(z[train], y[train], settings.correlation))
+    latents, matched = linear_sum_assignment(of_train, maximize=True)
+    strengths = np.zeros(len(factors.names))
+    held_out = np.abs(_correlations(z[test], y[test], settings.correlation))
+    strengths[matched] = held_out[latents, matched]
+    pairs = {factors.names[k]: names[i] for i, k in zip(latents, matched, strict=True)}
+    details = {"matched_latent": pairs, "correlations": held_out}
+    return Result(strengths.mean(), per_factor=strengths, details=details, rows=len(test))
+
+
+@dataclass(frozen=True)
+class Regression:
+    """What predicts factors, and from how many rows.
+
+    Args:
+        predictor: least squares, kernel ridge regression with a Gaussian kernel, or boosted trees.
+        penalty: of the kernel ridge regression.
+        train: rows that train; two thirds if there are fewer in all.
+        test: rows that test.
+    """
+
+    predictor: Literal["linear", "kernel", "boosted"]
+    penalty: Positive = 0.1
+    train: Count = 10_000
+    test: Count = 5_000
+
+
+@metric(
+    paper="Roeder et al. 2021; von Kügelgen et al. 2021",
+    protocols={
+        "linear": Regression("linear"),
+        "kernel": Regression("kernel", train=2_000),
+        "boosted": Regression("boosted"),
+    },
+    bounds=(0, 1),
+    idle=lambda settings, _: () if settings.predictor == "kernel" else ("penalty",),
+    by_factor=True,
+    says="explicitness",
+)
+def r2(codes: Codes, factors: Factors, settings: Regression, seed: int) -> Result:
+    """R² of a regression of each factor on all latents, on held-out rows, averaged over factors.
+
+    R² = 1 − Σ(y − ŷ)²/Σ(y − ȳ)²; 0 for a factor that is predicted no better than by its mean. With a linear
+    map it is 1 if the factors are known up to one (linear identifiability); with a kernel or trees, up to any
+    smooth map, which is what block identifiability asks of a block of latents: give its columns as codes.
+
+    Args:
+        codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
+        factors: (N, K) numbers, or classes whose order means something.
+        protocol: ``"linear"`` (least squares), ``"kernel"`` (kernel ridge regression on 2,000 rows, with a
+            Gaussian kernel of the standardised latents' mean squared distance) or ``"boosted"``
+            (scikit-learn's boosting on histograms, 100 trees of depth 3).
+        seed: of the split.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import r2
+        >>> y = np.random.default_rng(0).uniform(size=(600, 1))
+        >>> round(r2(3 - 2 * y, y).value, 6), r2(np.cos(3 * y), y, protocol="kernel").value > 0.95
+        (1.0, True)
+
+    See Also:
+        ``mcc``; ``dci``, whose informativeness is 1 − √(1 − R²); ``explicitness``, for classes.
+    """
+    train, test = split_rows(len(codes), settings.train, settings.test, np.random.default_rng(seed))
+    z, _ = columns(codes)
+    y = standardised(factors.values)
+    if settings.predictor == "linear":
+        guesses = _mapped(z, y, train)[test]
+    elif settings.predictor == "kernel":
+        width = max(float(z[train].var(axis=0).sum()), 1e-12)
+        model = KernelRidge(alpha=settings.penalty, kernel="rbf", gamma=1 / (2 * width))
+        guesses = model.fit(z[train], y[train]).predict(z[test])
+    else:
+        guesses = np.stack([_boosted(z[train], target[train], z[test], seed) for target in y.T], axis=1)
+    errors = np.square(y[test] - guesses).sum(axis=0)
+    spread = np.square(y[test] - y[test].mean(axis=0)).sum(axis=0)
+    each = np.clip(1 - errors / np.where(spread > 0, spread, np.inf), 0, 1) * (spread > 0)
+    return Result(each.mean(), per_factor=each, rows=len(test))
+
+
+def _boosted(x: Float64Array, y: Float64Array, test: Float64Array, seed: int) -> NDArray[Any]:
+    model = HistGradientBoostingRegressor(max_depth=3, max_iter=100, early_stopping=False, random_state=seed)
+    with threadpool_limits(limits=1, user_api="openmp"):
+        return np.asarray(model.fit(x, y).predict(test))
+
+
+def _mapped(z: Float64Array, y: Float64Array, train: NDArray[np.int64]) -> Float64Array:
+    """(N, K) what least squares on some rows make of the latents."""
+    inputs = np.concatenate([z, np.ones((len(z), 1))], axis=1)
+    weights, *_ = np.linalg.lstsq(inputs[train], y[train], rcond=1e-10)
+    return np.asarray(inputs @ weights)
+
+
+def _correlations(z: Float64Array, y: Float64Array, kind: str) -> Float64Array:
+    """(D, K) correlations of columns; 0 for constant ones."""
+    if kind == "spearman":
+        z, y = rankdata(z, axis=0), rankdata(y, axis=0)
+    return np.clip(standardised(z).T @ standardised(y) / len(z), -1, 1)

@@ -1,0 +1,108 @@
+"""Labels that are missing: a metric that scores factors one by one reads each factor's own rows.
+
+Factors that lack the same labels are scored together, on the rows that have them; the parts are put together
+as if all had been scored at once.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from distaff.codes import Codes
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, IntArray, aligned, refuse_constant
+from distaff.metrics.score import Result
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some factors and the rows that have their labels.
+
+    Args:
+        columns: (k,) which of the factors.
+        codes: of the rows.
+        factors: those k, of the rows.
+    """
+
+    columns: IntArray
+    codes: Codes
+    factors: Factors
+
+
+def one_by_one(codes: CodesLike, factors: FactorsLike) -> tuple[Codes, Factors]:
+    """Codes and factors whose missing labels are counted in notes but not yet dropped."""
+    codes, factors = aligned(codes, factors)
+    absent = np.isnan(factors.values).sum(axis=0)
+    if not absent.any():
+        refuse_constant(factors.names, factors.sizes)
+        return codes, factors
+    for name, count in zip(factors.names, absent, strict=True):
+        if len(codes) - count < 2:
+            raise DistaffError(
+                f"factor {name!r} has {len(codes) - count} labels: a metric needs 2 or more, leave it out."
+            )
+    lacking = [
+        f"factor {name!r}: {count} of {len(codes)} rows dropped, the label is missing"
+        for name, count in zip(factors.names, absent, strict=True)
+        if count
+    ]
+    return codes, replace(factors, notes=(*factors.notes, *lacking))
+
+
+def parts(codes: Codes, factors: Factors) -> list[Part]:
+    """One part for each set of rows that factors have labels in."""
+    absent = np.isnan(factors.values)
+    if not absent.any():
+        return [Part(np.arange(len(factors.names)), codes, factors)]
+    patterns, owner = np.unique(absent, axis=1, return_inverse=True)
+    found = []
+    for pattern, mask in enumerate(patterns.T):
+        columns = np.flatnonzero(owner.ravel() == pattern)
+        own = factors.choose(owner.ravel() == pattern).select(~mask)
+        refuse_constant(own.names, own.sizes)
+        found.append(Part(columns, codes[~mask] if mask.any() else codes, own))
+    return found
+
+
+def joined(columns: Sequence[IntArray], results: Sequence[Mapping[str, Result]]) -> dict[str, Result]:
+    """The results of all parts as one: values are means over factors again."""
+    if len(results) == 1:
+        return dict(results[0])
+    order = np.argsort(np.concatenate(columns))
+    return {name: _joined(order, columns, [result[name] for result in results]) for name in results[0]}
+
+
+def _joined(order: IntArray, columns: Sequence[IntArray], results: Sequence[Result]) -> Result:
+    per_factor = np.concatenate([np.asarray(result.per_factor) for result in results])[order]
+    sizes = [len(part) for part in columns]
+    rows = [result.rows for result in results if result.rows is not None]
+    return replace(
+        results[0],
+        value=float(per_factor.mean()),
+        per_factor=per_factor,
+        details=_merged([result.details for result in results], sizes, order),
+        settings=_merged([result.settings for result in results], sizes, order),
+        notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
+        rows=min(rows) if rows else None,
+    )
+
+
+def _merged(parts: Sequence[Mapping[str, Any]], sizes: Sequence[int], order: IntArray) -> dict[str, Any]:
+    """Values by name: arrays with one column per factor side by side, mappings and lists as one."""
+    merged: dict[str, Any] = {}
+    for key, first in parts[0].items():
+        values = [part[key] for part in parts]
+        by_factor = isinstance(first, np.ndarray) and all(
+            np.ndim(value) and np.shape(value)[-1] == size for value, size in zip(values, sizes, strict=True)
+        )
+        if by_factor:
+            merged[key] = np.concatenate(values, axis=-1)[..., order]
+        elif isinstance(first, Mapping):
+            merged[key] = {name: item for value in values for name, item in value.items()}
+        elif isinstance(first, list):
+            merged[key] = [item for value in values for item in value]
+        else:
+            merged[key] = first
+    return merged

@@ -1,0 +1,70 @@
+"""What a score is worth: the same metric where there is nothing to find.
+
+A score of 0.3 is good if noise scores 0.01, and poor if noise scores 0.28. ``evaluate(..., null=20)`` scores
+the same codes against the factors of other rows, twenty times. All factors of a row move together: codes and
+factors keep their own distributions and lose what they know of each other. Everything is fitted, split, drawn
+and voted on anew. ``baselines`` are other codes of the same rows, such as those of an untrained encoder or
+random projections of the data.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.inputs import Factors, IntArray
+from distaff.metrics.score import Null, Score
+
+Scores = Sequence[Score]
+
+
+def with_null(
+    scores: Scores,
+    best: float | None,
+    shuffled: Callable[[IntArray, int], Scores] | None,
+    baselines: Mapping[str, Callable[[], Scores]],
+    *,
+    rows: int,
+    draws: int,
+    seed: int,
+) -> list[Score]:
+    """The scores of a metric with what nothing would score beside them, or a note that says why not.
+
+    Args:
+        scores: of the codes and their own factors.
+        best: the metric's best value, if it has one.
+        shuffled: scores of the same codes with the factors of the given rows, by a seed; None if the metric
+            reads no factors.
+        baselines: scores of other codes by their names.
+        rows: how many observations there are.
+        draws: how often to shuffle.
+        seed: of the shuffles.
+    """
+    notes = []
+    rng = np.random.default_rng([seed, 2])
+    drawn: list[list[float]] = []
+    try:
+        for _ in range(draws if shuffled is not None else 0):
+            found = shuffled(rng.permutation(rows), int(rng.integers(1 << 31))) if shuffled else ()
+            drawn.append([score.value for score in found])
+    except DistaffError as failure:
+        drawn = []
+        notes.append(f"no null: shuffled factors give no score ({failure})")
+    others: dict[str, list[float]] = {}
+    for name, score in baselines.items():
+        try:
+            others[name] = [found.value for found in score()]
+        except DistaffError as failure:
+            notes.append(f"no score of the baseline {name!r} ({failure})")
+    told = []
+    for i, score in enumerate(scores):
+        null = Null(tuple(values[i] for values in drawn), {name: v[i] for name, v in others.items()}, best)
+        given = null if drawn or others else None
+        told.append(replace(score, null=given, notes=(*score.notes, *notes)))
+    return told
+
+
+def moved(factors: Factors, rows: IntArray) -> Factors:
+    """The factors of other rows, without a note of what was dropped on the way."""
+    return replace(factors.select(rows), notes=())

@@ -1,0 +1,93 @@
+"""Metrics that are not of this library: plain functions of a user's own, by themselves or by their names."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from inspect import Parameter, getdoc, signature
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from distaff.codes import Codes
+from distaff.foundation.binding import find_function
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.metrics.card import Card
+from distaff.metrics.inputs import Factors
+from distaff.metrics.metric import metric
+from distaff.metrics.score import Result
+from distaff.metrics.train_test import columns
+
+Metric = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """A plain function has none."""
+
+
+def find_metric(entry: str | Metric, known: Mapping[str, Metric]) -> Metric:
+    """The metric that a name of the library, ``module:function`` or a function stands for."""
+    if callable(entry):
+        return entry if isinstance(getattr(entry, "card", None), Card) else of_function(entry)
+    name = entry.partition(":")[0]
+    if name in known:
+        return known[name]
+    if ":" not in entry:
+        raise unknown("metric", entry, [*known, "default", "all"])
+    try:
+        return find_metric(_callable(entry, find_function("metric", entry, {})), known)
+    except DistaffError as problem:
+        near = get_close_matches(name, known)
+        raise unknown("metric", name, known) if near else problem from None
+
+
+@lru_cache(maxsize=256)
+def of_function(function: Metric) -> Metric:
+    """A metric made of a plain function of codes, or of codes and factors, that returns a number.
+
+    The function is given (N, D) means, with class probabilities of categorical latents beside them, and
+    (N, K) factors: numbers as they were given, or the numbers of classes. It returns a float, or a
+    ``Result`` with breakdowns. Higher is taken as better; ``@metric`` says otherwise.
+    """
+    name = getattr(function, "__name__", type(function).__name__)
+    place = f"{getattr(function, '__module__', '')}:{name}"
+    needed = [
+        p
+        for p in signature(function).parameters.values()
+        if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        and (p.default is Parameter.empty or p.name == "factors")
+    ]
+    if not 1 <= len(needed) <= 2:
+        raise DistaffError(
+            f"the metric {place} takes {len(needed)} arguments: a plain function takes codes, or codes and "
+            "factors, and returns a float."
+        )
+
+    def unlabelled(codes: Codes, settings: NoSettings) -> Result:
+        return _result(place, function(columns(codes, standardise=False)[0]))
+
+    def labelled(codes: Codes, factors: Factors, settings: NoSettings) -> Result:
+        return _result(place, function(columns(codes, standardise=False)[0], factors.values.copy()))
+
+    formula = unlabelled if len(needed) == 1 else labelled
+    formula.__name__ = name
+    formula.__doc__ = getdoc(function) or f"The function {place}."
+    made = metric(paper=place, protocols={place: NoSettings()}, bounds=(-np.inf, np.inf))
+    return made(formula)
+
+
+def _callable(entry: str, found: Any) -> Metric:
+    if not callable(found):
+        raise DistaffError(f"the metric {entry!r} is a {type(found).__name__}, not a function.")
+    return found  # type: ignore[no-any-return]
+
+
+def _result(place: str, found: Any) -> Result:
+    if isinstance(found, Result):
+        return found
+    value = found.item() if hasattr(found, "item") and np.size(found) == 1 else found
+    if not isinstance(value, Real):
+        raise DistaffError(f"the metric {place} returned a {type(found).__name__}, not a float.")
+    return Result(float(value))
