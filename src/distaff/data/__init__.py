@@ -22,7 +22,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from distaff.data import arrays, folders
+from distaff.data import arrays, correlated_factors, folders, held_out
 from distaff.data.about import About
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
@@ -76,8 +76,10 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     Args:
         spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"photos/"`` or ``"photos.zip"``.
         file: for a known name, where the official file is, instead of the built-in images or the usual place.
-        options: what that data set's ``load`` takes beside, such as ``part="test"``; ``resize=64`` scales the
-            images of any.
+        options: what that data set's ``load`` takes beside, such as ``part="test"``. For any, ``resize=64``
+            scales the images, ``hold_out="composition"`` leaves combinations of factors out (see
+            ``held_out``; ``held_out=True`` gives what was left out instead), and
+            ``correlate="scale,posX:0.4"`` ties two factors to each other.
 
     Returns:
         The data set.
@@ -107,8 +109,14 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
         raise unknown("data set", str(spec), names())
     known = signature(load).parameters
     side = None if "resize" in known else options.pop("resize", None)
+    combinations, wanted = options.pop("hold_out", None), bool(options.pop("held_out", False))
+    tie = options.pop("correlate", None)
     for option in options:
         if option not in known:
             raise unknown(f"option of {spec}", option, known)
     data: Dataset = load(**options)
+    if combinations is not None:
+        data = held_out.hold_out(data, str(combinations))[int(wanted)]
+    if tie is not None:
+        data = correlated_factors.tied(data, str(tie))
     return data if side is None else resized(data, side)

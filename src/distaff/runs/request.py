@@ -62,9 +62,12 @@ class RunRequest:
         model, asked = chosen(ModelSettings, given), chosen(TrainingSettings, given)
         steps = max(1, round(asked.steps * scale))
         rate = shortened(asked.learning_rate, scale)
-        training = chosen(
-            TrainingSettings, {**_cadence(steps), **given, "steps": steps, "learning_rate": rate}
-        )
+        shorter = {
+            "steps": steps,
+            "learning_rate": rate,
+            "label_weight": shortened(asked.label_weight, scale),
+        }
+        training = chosen(TrainingSettings, {**_cadence(steps), **given, **shorter})
         plain = {key: to_plain(shortened(value, scale)) for key, value in arguments.items()}
         return cls(
             RecipeCall(name, plain),

@@ -1,15 +1,18 @@
 """What can be known before training is said before training."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import torch
 
 from distaff.data import names
 from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
+from distaff.data.labels import Labels
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of
+from distaff.runs.config import labelled_goal, resolved
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
 from distaff.training.batches import Batches
@@ -38,7 +41,7 @@ def check(runs: Iterable[RunRequest], metrics: Iterable[str]) -> None:
 def _check_models(data: Dataset, runs: Iterable[RunRequest]) -> None:
     seen = set()
     for run in runs:
-        essence = repr((run.recipe, run.model, run.training.batch_size))
+        essence = repr((run.recipe, run.model, replace(run.training, seed=0)))
         if essence in seen:
             continue
         seen.add(essence)
@@ -51,7 +54,11 @@ def _check_models(data: Dataset, runs: Iterable[RunRequest]) -> None:
 
 
 def _make(data: Dataset, run: RunRequest) -> None:
-    model = describe(run.model, data, run.recipe.goal())
+    goal = labelled_goal(run.recipe.goal(), run.training)
+    model = describe(run.model, data, goal)
+    resolved(run.training, goal, data)
+    if run.training.labels is not None:
+        Labels.of(data, run.training.labels, run.training.seed)
     Batches(data, run.training.batch_size, 0, torch.device("cpu"))
     with torch.random.fork_rng():
         model.build(data.shape)

@@ -42,12 +42,14 @@ class StudyRun:
         folder: where it is, or will be.
         metrics: what the study wants of it.
         observations: how many, the same for all runs of a data set, stand for all once it is trained.
+        ica: whether its codes are unmixed by ICA before they are scored.
     """
 
     request: RunRequest
     folder: RunFolder
     metrics: tuple[str, ...]
     observations: int | None = None
+    ica: bool = False
 
     @property
     def key(self) -> str:
@@ -180,8 +182,13 @@ class StudyRun:
         return _read_json(self.failure_file).get("error") if self.failure_file.exists() else None
 
     @property
+    def scores_file(self) -> Path:
+        """Where its scores are."""
+        return self.folder.ica_scores if self.ica else self.folder.scores
+
+    @property
     def _scores(self) -> Scores:
-        return Scores.read(self.folder.scores)
+        return Scores.read(self.scores_file)
 
     @property
     def _entries(self) -> list[Entry]:
