@@ -31,7 +31,7 @@ ASKED = {
 }
 PARTS = {
     "dci": ("dci_disentanglement", "dci_completeness", "dci_informativeness"),
-    "infomec": ("infom", "infoc", "infoe"),
+    "infomec": ("infomec_modularity", "infomec_compactness", "infomec_explicitness"),
 }
 
 

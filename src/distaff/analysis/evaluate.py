@@ -159,11 +159,9 @@ def varied_factors(data: Dataset) -> Factors | None:
     """The factors that take more than one value in the data set; the others are named in a warning."""
     if data.factors is None:
         return None
-    known = data.labelled
-    table = data.factors if known.all() else np.where(known, data.factors, np.nan)
-    varied = np.flatnonzero(np.fmax.reduce(table) > np.fmin.reduce(table))
+    varied = np.flatnonzero(np.fmax.reduce(data.factors) > np.fmin.reduce(data.factors))
     constant = [name for k, name in enumerate(data.names) if k not in varied]
     if constant:
         warn(f"left out of the scores, since they never vary here: {', '.join(constant)}")
     names = [data.names[k] for k in varied]
-    return as_factors(table[:, varied], names=names) if names else None
+    return as_factors(data.factors[:, varied], names=names) if names else None

@@ -115,8 +115,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
         if option not in known:
             raise unknown(f"option of {spec}", option, known)
     data: Dataset = load(**options)
-    if combinations is not None:
-        data = held_out.hold_out(data, str(combinations))[int(wanted)]
     if tie is not None:
         data = correlated_factors.tied(data, str(tie))
+    if combinations is not None:
+        data = held_out.hold_out(data, str(combinations))[int(wanted)]
     return data if side is None else resized(data, side)

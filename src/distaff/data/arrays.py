@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from distaff.codes import as_array
 from distaff.data.archives import open_npz
 from distaff.data.cache import cached
-from distaff.data.dataset import MISSING, Dataset, checked_pairs
+from distaff.data.dataset import Dataset, checked_pairs
 from distaff.data.hdf5 import mapped, member, open_hdf5
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
 from distaff.data.reading import copy_blocks, rows_of, short_hash, whole
@@ -19,6 +19,8 @@ from distaff.foundation.errors import DistaffError
 
 Channels = Literal["auto", "first", "last"]
 Column = NDArray[Any] | None
+MISSING = -1
+"""What may stand for a class that is not known, beside NaN."""
 BLOCK = 1 << 24
 """Values per block in which a large array is checked."""
 
@@ -219,8 +221,11 @@ def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDA
         )
     if numeric and (column[known] != np.floor(column[known])).any():
         return np.where(known, column, np.nan).astype(np.float64), np.empty(0)
-    classes = np.full(len(column), MISSING, np.int64)
-    values, classes[known] = np.unique(column[known], return_inverse=True)
+    values, found = np.unique(column[known], return_inverse=True)
+    classes = found
+    if not known.all():
+        classes = np.full(len(column), np.nan)
+        classes[known] = found
     return classes, values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64)
 
 

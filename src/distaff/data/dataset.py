@@ -14,8 +14,6 @@ from distaff.data.images import Chosen, Images, Indices, IntArray, Shape, as_row
 from distaff.foundation.errors import DistaffError, unknown
 
 Condition = float | Sequence[float] | Callable[[NDArray[Any]], NDArray[np.bool_]]
-MISSING = -1
-"""The class of a label that is not known."""
 SAMPLE = 256
 """How many observations, spread over the set, stand for all of them."""
 
@@ -31,8 +29,8 @@ class Dataset:
 
     Args:
         images: the observations; ``images[indices]`` gives float32 (B, C, H, W) in [0, 1], or vectors (B, D).
-        factors: (N, K) integer classes 0 … size-1, or real numbers in columns of size 0; -1 for a class and
-            NaN for a number that is not known. ``None``: none is.
+        factors: (N, K) integer classes 0 … size-1, or real numbers in columns of size 0; NaN where a label is
+            missing. ``None``: unknown.
         names: one name per factor.
         sizes: the number of classes of each factor; 0 for a real-valued one.
         factor_values: the real value of each class of each factor; ``None``: the classes themselves.
@@ -70,10 +68,9 @@ class Dataset:
         if len(set(self.names)) < columns:
             raise DistaffError(f"factor names must differ, not {', '.join(self.names)}.")
         for name, size, column in zip(self.names, self.sizes, self.factors.T, strict=True):
-            if size and not MISSING <= column.min() <= column.max() < size:
-                raise DistaffError(
-                    f"factor {name!r} has {size} classes but holds {column.min()} … {column.max()}."
-                )
+            low, high = np.fmin.reduce(column), np.fmax.reduce(column)
+            if size and not np.isnan(low) and not 0 <= low <= high < size:
+                raise DistaffError(f"factor {name!r} has {size} classes but holds {low} … {high}.")
         if self.factor_values is not None and self.sizes != tuple(map(len, self.factor_values)):
             raise DistaffError(f"{self.name} needs one value for each class of each factor.")
 
@@ -94,23 +91,21 @@ class Dataset:
     @property
     def values(self) -> NDArray[np.float64] | None:
         """(N, K) the factors as real values, looked up by class where there are tables; NaN where missing."""
-        if self.factors is None:
-            return None
-        if self.factor_values is None:
-            return np.where(self.labelled, self.factors, np.nan).astype(np.float64, copy=False)
-        columns = zip(self.factor_values, self.factors.T, strict=True)
-        values = [
-            table[column.astype(np.int64)] if len(table) else column.astype(np.float64)
-            for table, column in columns
-        ]
-        return np.where(self.labelled, np.stack(values, axis=1), np.nan)
+        if self.factors is None or self.factor_values is None:
+            return None if self.factors is None else self.factors.astype(np.float64)
+        values = self.factors.astype(np.float64)
+        for table, column in zip(self.factor_values, values.T, strict=True):
+            if len(table):
+                known = ~np.isnan(column)
+                column[known] = table[column[known].astype(np.int64)]
+        return values
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
         """(N, K) which factors of which observations are known."""
         if self.factors is None:
             return np.zeros((len(self), 0), bool)
-        return np.where(np.array(self.sizes) > 0, self.factors != MISSING, ~np.isnan(self.factors))
+        return ~np.isnan(self.factors)
 
     @cached_property
     def is_grid(self) -> bool:

@@ -100,7 +100,8 @@ def hold_out(data: Dataset, which: str) -> tuple[Dataset, Dataset]:
 def _conditions(
     data: Dataset, known: Mapping[str, Conditions], factors: tuple[str, ...]
 ) -> NDArray[np.bool_]:
-    if data.name not in known or factors:
+    name = data.name.removesuffix("-joint")  # correlated factors are the same factors
+    if name not in known or factors:
         raise DistaffError(
             f"recombinations are defined for {' and '.join(known)} as they are, not for {data.name}"
             f"{':' if factors else ''}{','.join(factors)}: use composition, interpolation or extrapolation."
@@ -108,7 +109,7 @@ def _conditions(
     values = data.values
     assert values is not None
     columns = dict(zip(data.names, values.T, strict=True))
-    return np.asarray(np.all([holds(columns[name]) for name, holds in known[data.name].items()], axis=0))
+    return np.asarray(np.all([holds(columns[name]) for name, holds in known[name].items()], axis=0))
 
 
 def _places(data: Dataset, factors: tuple[str, ...]) -> list[NDArray[np.float64]]:

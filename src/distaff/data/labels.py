@@ -55,7 +55,7 @@ class Labels:
                     "ask for fewer, or for all."
                 )
             rows = np.sort(np.random.default_rng((seed, len(data))).choice(rows, count, replace=False))
-        table = np.where(known[rows], data.factors[rows], np.nan).astype(np.float64)
+        table = data.factors[rows].astype(np.float64)
         classes = np.array(data.sizes) > 0
         low = np.where(classes, 0.0, np.fmin.reduce(table))
         high = np.where(classes, np.array(data.sizes) - 1.0, np.fmax.reduce(table))

@@ -17,6 +17,7 @@ from distaff._version import __version__
 from distaff.data import names, open_dataset
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object
+from distaff.data.labels import Labels
 from distaff.data.pairs import find_pairs, unchanged
 from distaff.data.sizes import resized
 from distaff.foundation.binding import bind, find_function, public_functions, to_plain
@@ -160,6 +161,8 @@ def find_recipe(name: str) -> Callable[..., Goal]:
 def resolved(training: TrainingSettings, goal: Goal, data: Dataset) -> TrainingSettings:
     """The settings with what was left open filled in for what is trained, and on what."""
     usual = goal.usual
+    if training.labels is not None:
+        Labels.of(data, training.labels, training.seed)
     return replace(
         training,
         learning_rate=training.learning_rate or usual.learning_rate,

@@ -8,7 +8,6 @@ import torch
 from distaff.data import names
 from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
-from distaff.data.labels import Labels
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of
@@ -57,8 +56,6 @@ def _make(data: Dataset, run: RunRequest) -> None:
     goal = labelled_goal(run.recipe.goal(), run.training)
     model = describe(run.model, data, goal)
     resolved(run.training, goal, data)
-    if run.training.labels is not None:
-        Labels.of(data, run.training.labels, run.training.seed)
     Batches(data, run.training.batch_size, 0, torch.device("cpu"))
     with torch.random.fork_rng():
         model.build(data.shape)
