@@ -5,7 +5,7 @@ Users import from here and from the rooms below; the modules inside a room are p
 
 - ``train``, ``resume``, ``load``: a model from a recipe and data, and back from its run folder.
 - ``evaluate``: every metric of codes from any framework. ``Disentangler``: the same as a scikit-learn
-  transformer.
+  transformer. ``ica``: codes unmixed linearly.
 - ``evaluate_run``, ``decompose_run``, ``traverse_run``, ``diagnose``, ``report_run``, ``export_run``: what
   a run folder holds, as the commands of the same names show it.
 - ``Codes``, ``Dataset``, ``Representation``, ``Score``, ``DistaffError``: what goes in and what comes out.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from distaff.estimator import Disentangler
     from distaff.export import export_run
     from distaff.metrics import Score, evaluate
-    from distaff.models import Representation
+    from distaff.models import Representation, ica
     from distaff.runs.load import load
     from distaff.training.train import resume, train
 
@@ -65,6 +65,7 @@ __all__ = [
     "export",
     "export_run",
     "figures",
+    "ica",
     "load",
     "metrics",
     "mixtures",
@@ -104,6 +105,7 @@ __getattr__ = lazy_getattr(
         "evaluate": "distaff.metrics",
         "evaluate_run": "distaff.analysis",
         "export_run": "distaff.export",
+        "ica": "distaff.models",
         "load": "distaff.runs.load",
         "report_run": "distaff.analysis",
         "resume": "distaff.training.train",

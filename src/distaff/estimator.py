@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distaff.analysis.encoding import encode
-from distaff.codes import Codes, FloatArray
+from distaff.codes import Codes, FloatArray, as_array
 from distaff.data.arrangements import arrange
+from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import bind, find_function
 from distaff.foundation.errors import DistaffError
@@ -53,6 +54,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         network: the encoder and decoder, as in ``distaff.train``.
         likelihood: as in ``distaff.train``; ``auto`` is bernoulli for images, unit_gaussian for vectors.
             Vectors under ``bernoulli`` are not standardised and must lie in 0–1.
+        label_weight: of the label loss, if ``fit`` is given labels y; 0 ignores them.
+        pairs: where recipes of pairs take them from, as in ``distaff.train``; sequence takes rows in order.
         accelerator: cpu, cuda, or auto for the best there is.
         random_state: of weights, noise and the order of data.
         verbose: show the progress of training.
@@ -76,6 +79,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         prior: str = "normal",
         network: str = AUTO,
         likelihood: str = AUTO,
+        label_weight: float = 4.0,
+        pairs: str | None = None,
         accelerator: str = "auto",
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
@@ -89,15 +94,26 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.prior = prior
         self.network = network
         self.likelihood = likelihood
+        self.label_weight = label_weight
+        self.pairs = pairs
         self.accelerator = accelerator
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Train on X; ``y`` is ignored."""
+        """Train on X, and on labels y where there are any.
+
+        Args:
+            X: vectors or images.
+            y: (N,) or (N, K) factors, of which number k is drawn to latent k; NaN, or −1 beside classes
+                0, 1, …, for a label that is missing. Without y, nothing is labelled.
+        """
         values = validate_data(self, X, allow_nd=True, ensure_min_samples=2)
         arrangement = arrange(values, standardise=self.likelihood != "bernoulli")
         data = arrangement.dataset(values)
+        labels = None if y is None or not self.label_weight else as_array(y)
+        if labels is not None:
+            data = with_factors(data, [labels] if labels.ndim == 1 else list(labels.T))
         representation = train(
             self.recipe,
             data,
@@ -111,6 +127,9 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             accelerator=self.accelerator,
             seed=int(check_random_state(self.random_state).randint(2**31)),
             progress=self.verbose,
+            pairs=self.pairs,
+            labels=None if labels is None else "all",
+            label_weight=self.label_weight,
             **_arguments(self.recipe, self.options),
         )
         if values.ndim == 2:

@@ -26,8 +26,13 @@ ASKED = {
     "esmaeili18": ["fig3", "table2", "mnist", "fashion-mnist", "celeba", "zero-shot"],
     "do20": ["fig2-8", "tables8-9", "ablations", "ablations-synthetic", "consistency", "celeba"],
     "mathieu19": ["fig2-anisotropic", "fig2-student", "fig3-pinwheel", "fig4-sparsity"],
+    "locatello20": ["shapes3d", "dsprites", "few-labels"],
+    "hsu23": ["shapes3d", "dsprites", "ica-shapes3d", "ica-dsprites"],
 }
-PARTS = {"dci": ("dci_disentanglement", "dci_completeness", "dci_informativeness")}
+PARTS = {
+    "dci": ("dci_disentanglement", "dci_completeness", "dci_informativeness"),
+    "infomec": ("infomec_modularity", "infomec_compactness", "infomec_explicitness"),
+}
 
 
 @pytest.fixture(scope="module", params=sorted(FILES))

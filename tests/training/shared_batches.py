@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from distaff.foundation.binding import public_functions
 from distaff.models.infogan import InfoGAN
 from distaff.models.infogan_networks import infogan_mlp
-from distaff.models.latents import LatentSpace
+from distaff.models.latents import LatentSpace, Quantized
 from distaff.models.likelihoods import UnitGaussian
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
@@ -30,6 +30,9 @@ from distaff.objectives.densities import DENSITIES
 from distaff.objectives.divergences import DIVERGENCES
 from distaff.objectives.evidence import Evidence
 from distaff.objectives.games import DiscriminatorSettings, Game
+from distaff.objectives.labels import LOSSES
+from distaff.objectives.objective import Term
+from distaff.objectives.step import Labelled
 from distaff.runs.config import Goal
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner
@@ -37,6 +40,7 @@ from tests import toys
 
 SIZE, DATA_SIZE, SHAPE = 12, 50, (6,)
 LATENTS = LatentSpace.parse("style=gaussian:3,digit=concrete:3,smile=bernoulli:2,place=gaussian:1")
+QUANTIZED = LatentSpace.parse("quantized:4:5")
 CODES = LatentSpace.parse("kind=concrete:3,style=uniform:2,noise:4")
 CAPACITY = 1.7
 RATE = 1e-4
@@ -60,9 +64,15 @@ def _goals() -> dict[str, Callable[[], Goal]]:
         found[f"beta_tcvae by {name}"] = partial(recipes.beta_tcvae, density=density)
     for name, divergence in DIVERGENCES.items():
         found[f"alpha_beta_vae by {name}"] = partial(recipes.alpha_beta_vae, 3.0, divergence=divergence)
+    for name, loss in LOSSES.items():
+        found[f"beta_vae with labels by {name}"] = partial(_labelled, loss)
     for name in ("infogan", "infowgan_gp"):
         found[f"{name} whose trunk reads"] = partial(getattr(recipes, name), discriminator=READING)
     return found
+
+
+def _labelled(loss: Term) -> Goal:
+    return recipes.beta_vae() + 3.0 * loss
 
 
 GOALS = _goals()
@@ -83,19 +93,32 @@ class Halves:
         x[SIZE // 2 :] = 2 * x[SIZE // 2 :] + 1.5
         return x[self.share]
 
+    def pairs(self, index: int, known: bool = False) -> tuple[Tensor, Tensor | None]:
+        rng = np.random.default_rng((index, 99))
+        same = torch.from_numpy(rng.random((SIZE, 4)) < 0.5)[self.share] if known else None
+        return torch.cat([self(index), self(index, stream=5)]), same
+
+    def labelled(self, index: int) -> Labelled:
+        y = np.random.default_rng((index, 98)).random((SIZE, 3))
+        y[y < 0.3] = np.nan
+        return Labelled(self(index, stream=6), torch.from_numpy(y)[self.share])
+
     def everything(self) -> Tensor:
         return torch.from_numpy(np.random.default_rng(77).standard_normal((DATA_SIZE, *SHAPE)))
 
 
 @contextmanager
-def the_same_noise(fabric: Fabric) -> Iterator[None]:
-    """Draw rows for all processes and keep those of this one, whatever is drawn."""
+def the_same_noise(fabric: Fabric, members: int = 1) -> Iterator[None]:
+    """Draw rows for all processes and keep those of this one, whatever is drawn.
+
+    Rows of pairs are those of all first members and then those of all partners: two ``members``.
+    """
     generator = torch.Generator().manual_seed(5)
 
     def rows(draw: Callable[..., Tensor], size: tuple[int, ...], dtype: torch.dtype | None) -> Tensor:
         whole = draw(size[0] * fabric.world_size, *size[1:], generator=generator, dtype=torch.float64)
-        start = fabric.global_rank * size[0]
-        return whole[start : start + size[0]].to(dtype or torch.get_default_dtype())
+        parts = whole.unflatten(0, (members, fabric.world_size, size[0] // members))
+        return parts[:, fabric.global_rank].flatten(0, 1).to(dtype or torch.get_default_dtype())
 
     def sized(draw: Callable[..., Tensor]) -> Callable[..., Tensor]:
         def drawn(*size: int, dtype: torch.dtype | None = None, device: object = None) -> Tensor:
@@ -126,9 +149,10 @@ def learner(name: str, fabric: Fabric) -> Learner:
         judge = _descent(gan.discriminator.parameters())
         made.optimisers = {**made.optimisers, "discriminator": judge}
         return made
-    prior = parse_prior("full_covariance,learned_classes", LATENTS)
-    networks = toys.mlp(SHAPE, LATENTS.parameters, LATENTS.width, hidden=8)
-    model = VAE(networks, LATENTS, prior, UnitGaussian.read).double()
+    space = QUANTIZED if goal.usual.latents is Quantized else LATENTS
+    prior = parse_prior("normal" if space is QUANTIZED else "full_covariance,learned_classes", space)
+    networks = toys.mlp(SHAPE, space.parameters, space.width, hidden=8)
+    model = VAE(networks, space, prior, UnitGaussian.read).double()
     if name == NORMED:
         model.encoder.insert(1, nn.BatchNorm1d(SHAPE[0]).double())
     with torch.no_grad():
@@ -148,7 +172,8 @@ def pulls(fabric: Fabric) -> dict[str, dict[str, Tensor]]:
         made = learner(name, fabric)
         kept = {key: module for key, module in made.modules.items() if key == "model" or _fed_alike(made)}
         before = {key: {n: v.clone() for n, v in m.state_dict().items()} for key, m in kept.items()}
-        with the_same_noise(fabric):
+        pairs = isinstance(made, VAELearner) and made.objective.sharing is not None
+        with the_same_noise(fabric, members=1 + pairs):
             made.update(Halves(fabric), 0)
         found[name] = {
             f"{key}.{n}": (before[key][n] - v).double() / RATE

@@ -131,7 +131,7 @@ def decompose_run(
     """
     folder = RunFolder(Path(run))
     config = folder.read()
-    objective = config.recipe.goal()
+    objective = config.goal()
     if not isinstance(objective, Objective):
         raise DistaffError(f"{run} is a GAN, which has no ELBO to decompose: only VAEs do.")
     data, trained = open_data(folder), load(folder.path)

@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge
 
-from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
+from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sample_size, trained_steps
 from distaff.analysis.score_table import write_table
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
+from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.code_sources import ENDINGS, read_source
@@ -20,8 +21,10 @@ from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.metrics.options import BinCount, Seed
 from distaff.metrics.scores_file import ELBO, Scores, Setup
 from distaff.metrics.selection import Selection, requested
+from distaff.models.ica import Unmixing
+from distaff.models.ica import ica as ica_of
 from distaff.runs.folder import RunFolder, warn
-from distaff.runs.load import open_data
+from distaff.runs.load import load, open_data, open_held_out
 
 AUTOMATIC = "factor_vae_score"
 """What a run is scored by when nothing else is asked for."""
@@ -39,6 +42,8 @@ def evaluate_run(
     null: Annotated[int, Ge(0)] = 0,
     baseline: str | None = None,
     seed: Seed = 0,
+    ica: bool = False,
+    held_out: bool = False,
     out: str | Path | None = None,
     progress: bool = True,
 ) -> Evaluation:
@@ -61,8 +66,11 @@ def evaluate_run(
         baseline: a file of other codes of the same rows to score beside these, such as an untrained
             encoder's.
         seed: of every draw, and of the sample.
+        ica: unmix a run's real latents by ICA first, and keep the mixing matrix in its folder, where
+            ``distaff.load(RUN, ica=True)`` finds it.
+        held_out: score what the run's ``hold_out`` left out of training, in place of what it was trained on.
         out: where the scores go: JSON, or a table or a page if the name ends in .csv or .html; by default
-            scores.json in a run folder.
+            scores.json in a run folder, scores-ica.json or scores-held-out.json.
         progress: show what is going on.
     """
     folder = RunFolder(Path(run))
@@ -70,6 +78,8 @@ def evaluate_run(
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
     others = {} if baseline is None else {Path(baseline).stem: read_source(baseline)[0]}
     if not folder.path.is_dir() and folder.path.suffix.lower() in ENDINGS:
+        if ica or held_out:
+            raise DistaffError(f"ica and held_out go with a run folder, not with {run}: leave them out.")
         codes, labels = read_source(folder.path, factors, latents)
         chosen = "default" if metrics == "auto" else metrics
         report = _shown if progress and sys.stderr.isatty() else None
@@ -87,18 +97,26 @@ def evaluate_run(
             f"{run} is a run, which has latents and factors of its own: --factors and --latents "
             "are for files of codes."
         )
+    if ica and held_out:
+        raise DistaffError("ica is fitted to what a run was trained on: leave out ica or held_out.")
     count = sample_size(observations)
-    data = open_data(folder)
+    data = open_held_out(folder) if held_out else open_data(folder)
     began = time.monotonic()
-    encoded = encode_run(folder, data, progress, count, seed)
-    evaluation = evaluate_encoded(encoded, data, metrics, baselines=others, **how)
-    setup = Setup(None if encoded.rows is None else count, seed, factor_bins)
+    if held_out:  # what is kept of a run's codes is of the data that it was trained on
+        encoded = encode(load(folder.path), data := some(data, count, seed), progress)
+    else:
+        encoded = encode_run(folder, data, progress, count, seed)
     step = trained_steps(folder)
-    known = Scores.read(folder.scores).at(step) if out is None else Scores(step)
+    unmixing = unmix_run(folder, encoded, step, seed) if ica else None
+    evaluation = evaluate_encoded(encoded, data, metrics, unmixing=unmixing, baselines=others, **how)
+    setup = Setup(None if encoded.rows is None else count, seed, factor_bins)
+    kept = folder.ica_scores if ica else folder.held_out_scores if held_out else folder.scores
+    known = Scores.read(kept).at(step) if out is None else Scores(step)
     known = known.plus(evaluation, setup).spent(time.monotonic() - began)
-    path = folder.scores if out is None else Path(out)
+    path = kept if out is None else Path(out)
     shown = varied_factors(data) if path.suffix.lower() == ".html" else None
-    _write(path, known, evaluation, folder.path.name, encoded.codes, shown)
+    codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
+    _write(path, known, evaluation, folder.path.name, codes, shown)
     return evaluation
 
 
@@ -121,8 +139,26 @@ def _shown(metric: str) -> None:
     print(f"{metric} …", file=sys.stderr, flush=True)
 
 
+def unmix_run(folder: RunFolder, encoded: Encoded, step: int, seed: int = 0) -> Unmixing:
+    """The ICA of a run's codes, which stays in its folder.
+
+    Args:
+        folder: the run.
+        encoded: its codes.
+        step: of its checkpoint.
+        seed: of the ICA's start.
+    """
+    found = ica_of(encoded.codes, seed=seed)
+    found.write(folder.ica, {"step": str(step), "rows": str(len(encoded.codes)), "seed": str(seed)})
+    return found
+
+
 def evaluate_encoded(
-    encoded: Encoded, data: Dataset, metrics: Selection | str = "auto", **how: Any
+    encoded: Encoded,
+    data: Dataset,
+    metrics: Selection | str = "auto",
+    unmixing: Unmixing | None = None,
+    **how: Any,
 ) -> Evaluation:
     """For a VAE reconstruction error and KL; then metrics, with the factors that vary.
 
@@ -130,13 +166,15 @@ def evaluate_encoded(
         encoded: the codes.
         data: the whole data set that they are of, or are a sample of.
         metrics: as of ``evaluate_run``.
+        unmixing: an ICA of the codes, whose components are scored in their place.
         **how: ``factor_bins``, ``bootstrap``, ``null`` and ``seed``, as of ``evaluate_run``, and
             ``baselines``, as of ``distaff.evaluate``.
     """
     own, auto = elbo(encoded), metrics == "auto"
     chosen, strict = (AUTOMATIC, False) if auto else (metrics, None)
     factors = varied_factors(data if encoded.rows is None else data.subset(encoded.rows))
-    found = evaluate_scores(encoded.standard_codes, factors, metrics=chosen, strict=strict, **how)
+    codes = encoded.standard_codes if unmixing is None else unmixing(encoded.codes)
+    found = evaluate_scores(codes, factors, metrics=chosen, strict=strict, **how)
     found = of_sample(found, encoded)
     return Evaluation(own.scores + found.scores, {**own.skipped, **found.skipped})
 
@@ -180,7 +218,7 @@ def varied_factors(data: Dataset) -> Factors | None:
     """The factors that take more than one value in the data set; the others are named in a warning."""
     if data.factors is None:
         return None
-    varied = np.flatnonzero((data.factors != data.factors[0]).any(0))
+    varied = np.flatnonzero(np.fmax.reduce(data.factors) > np.fmin.reduce(data.factors))
     constant = [name for k, name in enumerate(data.names) if k not in varied]
     if constant:
         warn(f"left out of the scores, since they never vary here: {', '.join(constant)}")

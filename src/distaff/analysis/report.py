@@ -48,7 +48,7 @@ def report_run(
         _summary(config, folder, scores),
         *_pictures(folder, model, data, encoded),
         _scores(scores, encoded, config, read_names(folder)),
-        Text(str(config.recipe.goal()), title="What was minimised"),
+        Text(str(config.goal()), title="What was minimised"),
         Code(config.to_yaml(), title="Settings (run.yaml)", folded=True),
         Code(_commands(folder), title="Look closer"),
     ]

@@ -22,7 +22,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Literal, get_origin, get_type_hints
 
-from distaff.data import arrays, folders
+from distaff.data import arrays, correlated_factors, folders, held_out
 from distaff.data.about import About
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
@@ -77,8 +77,10 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     Args:
         spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"photos/"`` or ``"photos.zip"``.
         file: for a known name, where the official file is, instead of the built-in images or the usual place.
-        options: what that data set's ``load`` takes beside, such as ``part="test"``; ``resize=64`` scales the
-            images of any.
+        options: what that data set's ``load`` takes beside, such as ``part="test"``. For any, ``resize=64``
+            scales the images, ``hold_out="composition"`` leaves combinations of factors out (see
+            ``held_out``; ``held_out=True`` gives what was left out instead), and
+            ``correlate="scale,posX:0.4"`` ties two factors to each other.
 
     Returns:
         The data set.
@@ -108,6 +110,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
         raise unknown("data set", str(spec), names())
     known = signature(load).parameters
     side = None if "resize" in known else options.pop("resize", None)
+    combinations, wanted = options.pop("hold_out", None), bool(options.pop("held_out", False))
+    tie = options.pop("correlate", None)
     for option in options:
         if option not in known:
             raise unknown(f"option of {spec}", option, known)
@@ -121,4 +125,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     if options.get("resize") is not None:
         check_side(options["resize"])
     data: Dataset = load(**options)
+    if tie is not None:
+        data = correlated_factors.tied(data, str(tie))
+    if combinations is not None:
+        data = held_out.hold_out(data, str(combinations))[int(wanted)]
     return data if side is None else resized(data, read_value(side, int, "resize"))

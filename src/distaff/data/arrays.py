@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from distaff.codes import as_array
 from distaff.data.cache import cached
-from distaff.data.dataset import Dataset
+from distaff.data.dataset import Dataset, checked_pairs
 from distaff.data.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hdf5, texts
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
 from distaff.data.reading import copy_blocks, rows_of, short_hash
@@ -18,6 +18,9 @@ from distaff.foundation.archives import LARGEST, open_npz
 from distaff.foundation.errors import DistaffError, whole
 
 Channels = Literal["auto", "first", "last"]
+Column = NDArray[Any] | None
+MISSING = -1
+"""What may stand for a class that is not known, beside NaN."""
 BLOCK = 1 << 24
 """Values per block in which a large array is checked."""
 
@@ -28,16 +31,18 @@ def from_array(
     names: Sequence[str] | None = None,
     channels: Channels = "auto",
     name: str = "array",
+    pairs: Any = None,
 ) -> Dataset:
     """A data set of arrays (numpy, torch, pandas, lists).
 
     Args:
         images: (N, H, W), (N, H, W, C) or (N, C, H, W) with values 0–255, 0–1 or booleans; or vectors (N, D).
         factors: (N, K) or (N,). Whole numbers and strings are classes, numbered in order; other numbers are
-            real-valued factors (size 0).
+            real-valued factors (size 0). A label that is missing is NaN, or −1 beside classes 0, 1, ….
         names: one name per factor.
         channels: which axis holds the channels, where the shape leaves it open.
         name: what messages call it.
+        pairs: (P, 2) rows that belong together, for recipes that learn from pairs.
 
     Returns:
         N observations with K factors.
@@ -45,7 +50,11 @@ def from_array(
     >>> from_array(np.zeros((4, 8, 8)), [7, 9, 7, 9], ["digit"], name="mine")
     mine: 4 × (1, 8, 8), digit 2
     """
-    data = Dataset(_observations(as_array(images), channels, name), name=name)
+    observations = _observations(as_array(images), channels, name)
+    rows = (
+        None if pairs is None else checked_pairs(as_array(pairs), len(observations), f"the pairs of {name}")
+    )
+    data = Dataset(observations, name=name, pairs=rows)
     if factors is None:
         if names is not None and len(names):
             raise DistaffError(f"{name} names factors but has no factor array.")
@@ -68,7 +77,7 @@ def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | N
     tables = tuple(table for _, table in numbered)
     labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(tables)))
     classes = np.stack([classes for classes, _ in numbered], axis=1)
-    return Dataset(data.images, classes, labels, tuple(map(len, tables)), tables, data.name)
+    return Dataset(data.images, classes, labels, tuple(map(len, tables)), tables, data.name, data.pairs)
 
 
 def load(
@@ -83,8 +92,8 @@ def load(
     """The data set in a file of arrays.
 
     Args:
-        file: an ``.npz`` or HDF5 file with an array ``images`` and perhaps ``factors`` and ``factor_names``,
-            or a ``.npy`` of images, which is memory-mapped.
+        file: an ``.npz`` or HDF5 file with an array ``images`` and perhaps ``factors``, ``factor_names`` and
+            (in an ``.npz``) ``pairs`` (P, 2), or a ``.npy`` of images, which is memory-mapped.
         key: what the array of images is called.
         channels: which axis holds the channels, where the shape leaves it open.
         resize: scale the images to this many pixels per side.
@@ -95,20 +104,19 @@ def load(
     path = Path(file)
     names: NDArray[Any] | None = None
     factors: NDArray[Any] | None = None
+    pairs: NDArray[Any] | None = None
     if path.suffix == ".npy":
         images = _mapped(path)
     elif path.suffix in (".h5", ".hdf5"):
         with open_hdf5(path, seconds, memory) as file:
             images, factors, names = _from_hdf5(file, key)
     else:
-        images, factors, names = _from_npz(path, key, largest)
-    data = from_array(images, factors, _texts(names), channels, path.stem)
+        images, factors, names, pairs = _from_npz(path, key, largest)
+    data = from_array(images, factors, _texts(names), channels, path.stem, pairs)
     return data if resize is None else resized(data, resize)
 
 
-def _from_npz(
-    path: Path, key: str, largest: int
-) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+def _from_npz(path: Path, key: str, largest: int) -> tuple[NDArray[Any], Column, Column, Column]:
     with open_npz(path, largest) as archive:
         if key not in archive and "latents_classes" in archive:
             raise DistaffError(
@@ -118,6 +126,7 @@ def _from_npz(
             archive.array(key),
             archive.array("factors") if "factors" in archive else None,
             archive.array("factor_names").ravel() if "factor_names" in archive else None,
+            archive.array("pairs") if "pairs" in archive else None,
         )
 
 
@@ -212,9 +221,26 @@ def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDA
             f"factors of {name} must be numbers or strings in K columns, not {column.dtype} {column.shape}."
         )
     numeric = column.dtype.kind not in "US"
-    if numeric and not np.isfinite(column).all():
+    if numeric and np.isinf(column).any():
         raise DistaffError(f"factor {k} of {name} holds a value that is not finite: remove such rows first.")
-    if numeric and (column != np.floor(column)).any():
-        return column.astype(np.float64), np.empty(0)
-    values, classes = np.unique(column, return_inverse=True)
+    known = _known(column) if numeric else np.ones(len(column), bool)
+    if not known.any():
+        raise DistaffError(
+            f"factor {k} of {name} holds a value that is not finite in every row: leave the factor out."
+        )
+    if numeric and (column[known] != np.floor(column[known])).any():
+        return np.where(known, column, np.nan).astype(np.float64), np.empty(0)
+    values, found = np.unique(column[known], return_inverse=True)
+    classes = found
+    if not known.all():
+        classes = np.full(len(column), np.nan)
+        classes[known] = found
     return classes, values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64)
+
+
+def _known(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """(N,) where a label is: NaN is missing, and so is −1 beside classes of 0 and more, two at least."""
+    known = ~np.isnan(column)
+    others = np.unique(column[known & (column != MISSING)])
+    classes = len(others) > 1 and others[0] >= 0 and bool((others == np.floor(others)).all())
+    return known & (column != MISSING) if classes else known

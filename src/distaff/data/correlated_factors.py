@@ -76,3 +76,28 @@ def correlated(
         raise DistaffError("a tie needs a width above 0 and two different factors with two classes or more.")
     a, b = (np.arange(size) / (size - 1) for size in sizes)
     return from_joint(data, (first, second), np.exp(-((a[:, None] - b) ** 2) / (2 * width**2)), count, seed)
+
+
+def tied(data: Dataset, text: str) -> Dataset:
+    """``correlated`` as a text says it: two factors, and how far apart they may lie.
+
+    Args:
+        data: rows with known factors.
+        text: such as ``scale,posX:0.4``; without a number the width is 0.2.
+
+    >>> from distaff.data import from_array
+    >>> square = from_array([[i, j] for i in range(5) for j in range(5)], np.indices((5, 5)).reshape(2, -1).T)
+    >>> tied(square, "factor0,factor1:0.1").name
+    'array-joint'
+    """
+    factors, colon, width = text.partition(":")
+    names = [name.strip() for name in factors.split(",")]
+    try:
+        number = float(width) if colon else 0.2
+    except ValueError:
+        number = 0.0
+    if len(names) != 2 or not number > 0:
+        raise DistaffError(
+            f"correlate names two factors and a width above 0, such as scale,posX:0.4, not {text!r}."
+        )
+    return correlated(data, names[0], names[1], number)

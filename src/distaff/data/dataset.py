@@ -29,11 +29,13 @@ class Dataset:
 
     Args:
         images: the observations; ``images[indices]`` gives float32 (B, C, H, W) in [0, 1], or vectors (B, D).
-        factors: (N, K) integer classes 0 … size-1, or real numbers in columns of size 0. ``None``: unknown.
+        factors: (N, K) integer classes 0 … size-1, or real numbers in columns of size 0; NaN where a label is
+            missing. ``None``: unknown.
         names: one name per factor.
         sizes: the number of classes of each factor; 0 for a real-valued one.
         factor_values: the real value of each class of each factor; ``None``: the classes themselves.
         name: what messages and run folders call it.
+        pairs: (P, 2) rows that belong together, for recipes that learn from pairs. ``None``: there are none.
     """
 
     images: Images
@@ -42,10 +44,13 @@ class Dataset:
     sizes: tuple[int, ...] = ()
     factor_values: tuple[NDArray[np.float64], ...] | None = None
     name: str = "data"
+    pairs: IntArray | None = None
 
     def __post_init__(self) -> None:
         if len(self.images) == 0:
             raise DistaffError(f"{self.name} holds no observations.")
+        if self.pairs is not None:
+            checked_pairs(self.pairs, len(self), f"the pairs of {self.name}")
         if self.factors is None:
             if self.names or self.sizes or self.factor_values:
                 raise DistaffError(f"{self.name} names factors but has no factor array.")
@@ -63,10 +68,9 @@ class Dataset:
         if len(set(self.names)) < columns:
             raise DistaffError(f"factor names must differ, not {', '.join(self.names)}.")
         for name, size, column in zip(self.names, self.sizes, self.factors.T, strict=True):
-            if size and not 0 <= column.min() <= column.max() < size:
-                raise DistaffError(
-                    f"factor {name!r} has {size} classes but holds {column.min()} … {column.max()}."
-                )
+            low, high = np.fmin.reduce(column), np.fmax.reduce(column)
+            if size and not np.isnan(low) and not 0 <= low <= high < size:
+                raise DistaffError(f"factor {name!r} has {size} classes but holds {low} … {high}.")
         if self.factor_values is not None and self.sizes != tuple(map(len, self.factor_values)):
             raise DistaffError(f"{self.name} needs one value for each class of each factor.")
 
@@ -86,13 +90,22 @@ class Dataset:
 
     @property
     def values(self) -> NDArray[np.float64] | None:
-        """(N, K) the factors as real values: tables looked up by class where there are any."""
+        """(N, K) the factors as real values, looked up by class where there are tables; NaN where missing."""
         if self.factors is None or self.factor_values is None:
             return None if self.factors is None else self.factors.astype(np.float64)
-        columns = zip(self.factor_values, self.factors.T, strict=True)
-        return np.stack(
-            [table[column.astype(np.int64)] if len(table) else column for table, column in columns], axis=1
-        )
+        values = self.factors.astype(np.float64)
+        for table, column in zip(self.factor_values, values.T, strict=True):
+            if len(table):
+                known = ~np.isnan(column)
+                column[known] = table[column[known].astype(np.int64)]
+        return values
+
+    @property
+    def labelled(self) -> NDArray[np.bool_]:
+        """(N, K) which factors of which observations are known."""
+        if self.factors is None:
+            return np.zeros((len(self), 0), bool)
+        return ~np.isnan(self.factors)
 
     @cached_property
     def is_grid(self) -> bool:
@@ -182,6 +195,8 @@ class Dataset:
         if self.factors is not None:
             digest.update(np.ascontiguousarray(self.factors, dtype=np.float64).tobytes())
         digest.update(self._spread.contiguous().numpy().tobytes())
+        if self.pairs is not None:
+            digest.update(np.ascontiguousarray(self.pairs, dtype=np.int64).tobytes())
         return digest.hexdigest()
 
     @cached_property
@@ -195,3 +210,22 @@ class Dataset:
     @property
     def _spread(self) -> Tensor:
         return self.images[np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))]
+
+
+def checked_pairs(pairs: Any, size: int, what: str) -> IntArray:
+    """Pairs of rows (P, 2), if they are that.
+
+    Args:
+        pairs: whole numbers.
+        size: how many rows there are.
+        what: what an error calls them.
+    """
+    rows = np.asarray(pairs)
+    if rows.ndim != 2 or rows.shape[1] != 2 or not len(rows) or rows.dtype.kind not in "iu":
+        raise DistaffError(
+            f"{what} must be whole numbers of shape (P, 2), not {rows.dtype} of shape {rows.shape}."
+        )
+    if rows.min() < 0 or rows.max() >= size:
+        wrong = rows.min() if rows.min() < 0 else rows.max()
+        raise DistaffError(f"{what} name row {wrong}, but the rows are 0 … {size - 1}.")
+    return rows.astype(np.int64)

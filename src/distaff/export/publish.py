@@ -52,7 +52,7 @@ def write_hub(
 def _objective(config: RunConfig) -> str:
     """What was minimised; of code that is not here, its name."""
     try:
-        return str(config.recipe.goal())
+        return str(config.goal())
     except DistaffError:
         return config.recipe.name
 

@@ -2,11 +2,12 @@
 
 - ``networks``, ``infogan_networks``: pairs of encoder and decoder, one function each; ``Networks``,
   ``Shape`` and ``dense_pair`` are what one of your own is made with.
-- ``LatentSpace``: named groups (``Gaussian``, ``Point``, ``Uniform``, ``Concrete``, ``Bernoulli``), whose
-  single latents are ``Variable`` objects.
+- ``LatentSpace``: named groups (``Gaussian``, ``Point``, ``Quantized``, ``Uniform``, ``Concrete``,
+  ``Bernoulli``), whose single latents are ``Variable`` objects.
 - ``Posterior``, ``Prior``, ``Likelihood``: the distributions, and ``GroupPosterior``, ``GroupPrior`` of one
   group; ``Marginals`` helps to write a prior, ``parse_prior`` reads ``student_t:5``.
 - ``VAE`` with its ``Output``, ``InfoGAN``; ``Representation``: what ``train`` and ``load`` return.
+- ``ica``: codes unmixed linearly, and the ``Unmixing`` that does it.
 
 To add a network, write one function in ``networks.py`` that returns ``Networks``; a prior, one function in
 ``priors/named.py``; a kind of latent, one class in ``groups.py``; a likelihood, one class in
@@ -18,6 +19,7 @@ To add a network, write one function in ``networks.py`` that returns ``Networks`
 """
 
 from distaff.models import infogan_networks, networks
+from distaff.models.ica import Unmixing, ica
 from distaff.models.infogan import InfoGAN
 from distaff.models.latents import (
     Bernoulli,
@@ -25,6 +27,7 @@ from distaff.models.latents import (
     Gaussian,
     LatentSpace,
     Point,
+    Quantized,
     Uniform,
     Variable,
 )
@@ -51,11 +54,14 @@ __all__ = [
     "Point",
     "Posterior",
     "Prior",
+    "Quantized",
     "Representation",
     "Shape",
     "Uniform",
+    "Unmixing",
     "Variable",
     "dense_pair",
+    "ica",
     "infogan_networks",
     "networks",
     "parse_prior",

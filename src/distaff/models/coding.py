@@ -11,19 +11,22 @@ from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.posteriors import GaussianPosterior, Posterior
+from distaff.models.quantized import QuantizedPosterior
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior
 
 CATEGORY = "category/"
 
 
 def code_tensors(posterior: Posterior) -> dict[str, Tensor]:
-    """``means`` and ``logvars`` (B, D) of the Gaussian groups, ``category/NAME`` (B, k) of the others."""
+    """``means`` and ``logvars`` (B, D) of the real groups, ``category/NAME`` (B, k) of the others."""
     parts = posterior.parts
-    gaussians = [part for part in parts.values() if isinstance(part, GaussianPosterior)]
+    real = [
+        _real(part) for part in parts.values() if isinstance(part, GaussianPosterior | QuantizedPosterior)
+    ]
     nothing = next(iter(parts.values())).mode()[:, :0]
     tensors = {
-        "means": torch.cat([nothing, *(part.mu for part in gaussians)], 1),
-        "logvars": torch.cat([nothing, *(part.logvar for part in gaussians)], 1),
+        "means": torch.cat([nothing, *(mu for mu, _ in real)], 1),
+        "logvars": torch.cat([nothing, *(logvar for _, logvar in real)], 1),
     }
     for name, part in parts.items():
         if isinstance(part, ConcretePosterior):
@@ -32,6 +35,13 @@ def code_tensors(posterior: Posterior) -> dict[str, Tensor]:
             for d, one in enumerate(part.probabilities.unbind(1)):
                 tensors[f"{CATEGORY}{name}{d}"] = torch.stack([1 - one, one], 1)
     return tensors
+
+
+def _real(part: GaussianPosterior | QuantizedPosterior) -> tuple[Tensor, Tensor]:
+    """Means and log-variances (B, D); those of quantised latents are at their values, without noise."""
+    if isinstance(part, GaussianPosterior):
+        return part.mu, part.logvar
+    return part.mode(), torch.full_like(part.mode(), -torch.inf)
 
 
 def joined(

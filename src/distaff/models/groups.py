@@ -9,6 +9,7 @@ from torch import Tensor
 from distaff.foundation.errors import DistaffError
 from distaff.models.by_name import classes_of
 from distaff.models.posteriors import GaussianPosterior
+from distaff.models.quantized import QuantizedPosterior
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, one_hot, to_simplex, to_unit
 
 
@@ -16,9 +17,9 @@ class Kind:
     """What all kinds share: how they are written, such as ``gaussian:10`` or ``mine:Laplace:4``."""
 
     def __str__(self) -> str:
-        kind, (size,) = type(self), vars(self).values()
+        kind, sizes = type(self), ":".join(map(str, vars(self).values()))
         name = kind.__name__.lower()
-        return f"{name if KINDS.get(name) is kind else f'{kind.__module__}:{kind.__qualname__}'}:{size}"
+        return f"{name if KINDS.get(name) is kind else f'{kind.__module__}:{kind.__qualname__}'}:{sizes}"
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,49 @@ class Point(Gaussian):
     def posterior(self, parameters: Tensor, temperature: float) -> GaussianPosterior:
         """The posterior at these means (B, dims)."""
         return GaussianPosterior(parameters, torch.full_like(parameters, -torch.inf))
+
+
+@dataclass(frozen=True)
+class Quantized(Real):
+    """``dims`` real variables of ``values`` learned values each, that x determines (QLAE, Hsu et al. 2023).
+
+    An encoder's output is rounded to the nearest value of its own codebook; the gradient goes straight
+    through. Codebooks start as ``values`` equal steps from −½ to ½ and belong to the prior, which draws each
+    value alike.
+    """
+
+    deviation: ClassVar[float] = 12**-0.5
+    reach: ClassVar[float] = 0.5
+
+    values: int = 10
+
+    def __post_init__(self) -> None:
+        if self.values < 2:
+            raise DistaffError(
+                f"a codebook of {self.values} value says nothing: a quantized latent needs 2 values or more, "
+                f"such as quantized:{self.dims}:10."
+            )
+
+    @property
+    def parameters(self) -> int:
+        """Encoder outputs that the group takes: one per variable."""
+        return self.dims
+
+    def codebook(self) -> Tensor:
+        """(dims, values) the values that training starts from."""
+        return torch.linspace(-0.5, 0.5, self.values).repeat(self.dims, 1)
+
+    def posterior(
+        self, parameters: Tensor, temperature: float, codebook: Tensor | None = None
+    ) -> QuantizedPosterior:
+        """The posterior at the values nearest to these numbers (B, dims)."""
+        values = self.codebook().to(parameters) if codebook is None else codebook
+        return QuantizedPosterior(parameters, values)
+
+    def draw(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws of equal values of the codebooks that training starts from."""
+        values = self.codebook().to(like)
+        return values[torch.arange(self.dims), torch.randint(self.values, (count, self.dims))]
 
 
 class Uniform(Real):
@@ -160,6 +204,6 @@ class Bernoulli(Kind):
 
 
 Discrete = Concrete | Bernoulli
-Group = Gaussian | Uniform | Discrete
+Group = Gaussian | Quantized | Uniform | Discrete
 KINDS: dict[str, type[Group]] = classes_of(globals(), "posterior", "draw")
 """All of the above that can be drawn from, found by being there."""

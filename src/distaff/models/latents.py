@@ -1,5 +1,6 @@
 """The latent space: named groups of variables, and the posteriors an encoder's outputs stand for."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from distaff.models.groups import (
     Gaussian,
     Group,
     Point,
+    Quantized,
     Real,
     Uniform,
 )
@@ -36,6 +38,7 @@ __all__ = [
     "Group",
     "LatentSpace",
     "Point",
+    "Quantized",
     "Real",
     "Uniform",
     "Variable",
@@ -99,11 +102,12 @@ class LatentSpace:
 
     @classmethod
     def parse(
-        cls, text: "str | int | LatentSpace", real: type[Gaussian | Uniform] = Gaussian
+        cls, text: "str | int | LatentSpace", real: type[Gaussian | Quantized | Uniform] = Gaussian
     ) -> "LatentSpace":
         """Read ``"style=gaussian:10,digit=concrete:10,smile=bernoulli:2"``, or ``10`` latents of one kind.
 
-        Generators are given ``"style=uniform:2,digit=concrete:10,noise:62"``. A kind from elsewhere, a class
+        Generators are given ``"style=uniform:2,digit=concrete:10,noise:62"``; 12 latents of 5 values each are
+        ``"quantized:12:5"``. A kind from elsewhere, a class
         made like those of ``groups``, is ``"style=mine:Kind:10"``.
         """
         if isinstance(text, LatentSpace):
@@ -115,6 +119,8 @@ class LatentSpace:
         for item in str(text).split(","):
             name, _, kind_and_size = item.rpartition("=")
             kind, separator, size = (part.strip() for part in kind_and_size.rpartition(":"))
+            head, _, first = kind.rpartition(":")
+            kind, sizes = (head, [first, size]) if head and first.isdigit() else (kind, [size])
             name = name.strip() or kind.rpartition(":")[2].lower()
             if not separator or not name.isidentifier():
                 raise DistaffError(
@@ -126,7 +132,9 @@ class LatentSpace:
             if kind == NOISE:
                 noise = _count(size, str(text))
             else:
-                groups[name] = make(_count(size, str(text)))
+                if len(sizes) > len(dataclasses.fields(make)):
+                    raise DistaffError(f"latents {text!r}: {kind} takes one number, not {':'.join(sizes)}.")
+                groups[name] = make(*(_count(number, str(text)) for number in sizes))
         return cls(groups, noise)
 
     def __str__(self) -> str:
@@ -208,11 +216,23 @@ class LatentSpace:
         real = [group for group in self.groups.values() if isinstance(group, Real)]
         return tuple(group.deviation for group in real for _ in range(group.dims))
 
-    def posterior(self, parameters: Tensor, temperature: float = TEMPERATURE) -> Posterior:
-        """Encoder outputs (B, parameters) → the posterior of all groups, in single precision at least."""
+    def posterior(
+        self,
+        parameters: Tensor,
+        temperature: float = TEMPERATURE,
+        codebooks: Mapping[str, Tensor] | None = None,
+    ) -> Posterior:
+        """Encoder outputs (B, parameters) → the posterior of all groups, in single precision at least.
+
+        Args:
+            parameters: the encoder's outputs.
+            temperature: of relaxed variables.
+            codebooks: (dims, V) of each group of quantised ones; those that training starts from by default.
+        """
         sizes = [group.parameters for group in self.groups.values()]
+        known = codebooks or {}
         parts: dict[str, GroupPosterior] = {
-            name: group.posterior(chunk, temperature)
+            name: group.posterior(chunk, temperature, *([known[name]] if name in known else []))
             for (name, group), chunk in zip(
                 self.groups.items(), torch.split(single(parameters), sizes, dim=1), strict=True
             )

@@ -14,6 +14,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.memory import keep_freed_memory
 from distaff.foundation.parallel import side_by_side
 from distaff.models.coding import code_tensors, codes_from, joined, to_z
+from distaff.models.ica import Unmixing
 from distaff.models.infogan import InfoGAN
 from distaff.models.layout import channels_last, images_channels_last
 from distaff.models.vae import VAE
@@ -28,12 +29,19 @@ class Representation:
     Args:
         model: the VAE, or the GAN whose Q encodes and whose generator decodes.
         shape: (C, H, W) of an image, or (D,) of a vector.
+        unmixing: an ICA of the model's real latents (``distaff.ica``), whose components are then what is
+            encoded and decoded.
     """
 
-    def __init__(self, model: Model, shape: tuple[int, ...]) -> None:
+    def __init__(self, model: Model, shape: tuple[int, ...], unmixing: Unmixing | None = None) -> None:
         keep_freed_memory()
         self.model: Model = channels_last(model.eval())
         self.shape = tuple(shape)
+        self.unmixing = unmixing
+
+    def unmixed(self, unmixing: Unmixing | None) -> "Representation":
+        """The same model seen through an ICA of its codes; None takes it off."""
+        return Representation(self.model, self.shape, unmixing)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,7 +63,8 @@ class Representation:
             return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
 
         blocks = side_by_side(of_block, range(0, len(images), BATCH))
-        return codes_from(joined(blocks, len(images), progress))
+        codes = codes_from(joined(blocks, len(images), progress))
+        return codes if self.unmixing is None else self.unmixing(codes)
 
     def to_z(self, codes: Codes) -> NDArray[np.float32]:
         """z (N, width) of codes: the means, and the likeliest class of each discrete variable, one-hot."""
@@ -68,11 +77,14 @@ class Representation:
         A generator makes all images with the same noise, or each with its own where that follows in the
         columns after its codes: z (N, width + noise).
         """
-        latents = torch.as_tensor(as_array(z), dtype=self.dtype)
+        latents = torch.tensor(as_array(z), dtype=self.dtype)
         width, noise = self.model.latents.width, self.model.latents.noise
         if latents.ndim != 2 or latents.shape[1] not in (width, width + noise):
             wanted = f"(N, {width})" + (f" or (N, {width + noise})" if noise else "")
             raise DistaffError(f"latents to decode must have shape {wanted}, not {tuple(latents.shape)}.")
+        if self.unmixing is not None:
+            real = [v.columns.start for v in self.model.latents.coded if not v.classes]
+            latents[:, real] = torch.as_tensor(self.unmixing.mix(latents[:, real].numpy()), dtype=self.dtype)
         return np.concatenate(
             [
                 self.model.decode(part.to(self.device)).mean.cpu().numpy()

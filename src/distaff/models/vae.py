@@ -82,7 +82,7 @@ class VAE(nn.Module):
 
     def encode(self, x: Tensor) -> Posterior:
         """q(z|x)."""
-        return self.latents.posterior(self.encoder(x), self.temperature)
+        return self.latents.posterior(self.encoder(x), self.temperature, self.prior.codebooks)
 
     def decode(self, z: Tensor) -> Likelihood:
         """p(x|z) of z (B, width), in single precision at least."""

@@ -9,6 +9,9 @@ is a function from a paper's letters to an objective (or, for GANs, to a ``Game`
   ``Pieces``);
 - estimators of q(z): ``stratified``, ``weighted``, ``exact`` and the others, each a ``Density``; and a
   ``Divergence`` from p(z);
+- ``label_loss``, ``label_distance`` learn from a few ``Labelled`` observations; ``quantization`` and
+  ``commitment`` are of quantised latents; a ``Sharing`` (``averaged``, ``multiplied``) makes an objective one
+  of pairs; ``Usual`` says how an objective is trained by default;
 - terms with networks of their own: ``density_ratio_tc`` and its kin, with ``CriticSettings``;
 - ``recipes``: one function per paper; ``Evidence``, ``log_evidence``, ``iwae_bound``: estimates of log
   p(x).
@@ -50,6 +53,7 @@ from distaff.objectives.divergences import (
 )
 from distaff.objectives.evidence import Evidence, iwae_bound, log_evidence
 from distaff.objectives.games import DiscriminatorSettings, Game
+from distaff.objectives.labels import label_distance, label_loss
 from distaff.objectives.moments import (
     of_means,
     of_samples,
@@ -58,6 +62,8 @@ from distaff.objectives.moments import (
     unit_variances,
 )
 from distaff.objectives.objective import Objective, Term, term
+from distaff.objectives.pairs import Sharing, averaged, multiplied
+from distaff.objectives.quantisation import commitment, quantization
 from distaff.objectives.schedules import (
     Cosine,
     Cyclic,
@@ -68,7 +74,7 @@ from distaff.objectives.schedules import (
     Weight,
     weight_at,
 )
-from distaff.objectives.step import Step
+from distaff.objectives.step import Labelled, Step
 from distaff.objectives.terms import (
     AnchoredInformation,
     CapacityGap,
@@ -85,6 +91,7 @@ from distaff.objectives.terms import (
     tc_within_groups,
     total_correlation,
 )
+from distaff.objectives.usual import Usual
 
 __all__ = [
     "AnchoredInformation",
@@ -98,17 +105,22 @@ __all__ = [
     "Evidence",
     "Exponential",
     "Game",
+    "Labelled",
     "Linear",
     "Objective",
     "Pieces",
     "Schedule",
+    "Sharing",
     "Step",
     "Term",
+    "Usual",
     "Weight",
     "adversarial_prior",
+    "averaged",
     "batch",
     "chen_stratified",
     "class_balance",
+    "commitment",
     "density_ratio_groups",
     "density_ratio_prior",
     "density_ratio_tc",
@@ -120,16 +132,20 @@ __all__ = [
     "independent_batch",
     "iwae_bound",
     "kl",
+    "label_distance",
+    "label_loss",
     "log_evidence",
     "marginal_kl",
     "mmd",
     "mmd_joint",
     "mmd_printed",
+    "multiplied",
     "mutual_information",
     "nll",
     "of_means",
     "of_samples",
     "posterior_log_det",
+    "quantization",
     "real_kl",
     "recipes",
     "remembered",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
+from distaff.models.latents import Uniform
 from distaff.objectives.adversarial import (
     critic_loss,
     discriminator_loss,
@@ -15,6 +16,7 @@ from distaff.objectives.adversarial import (
     wasserstein_generator_loss,
 )
 from distaff.objectives.schedules import Weight, weight_at
+from distaff.objectives.usual import Usual
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,11 @@ class Game:
     def __post_init__(self) -> None:
         if self.penalty < 0:
             raise DistaffError(f"the gradient penalty's weight must not be negative, not {self.penalty}.")
+
+    @property
+    def usual(self) -> Usual:
+        """How G and Q are trained where nothing else is asked for."""
+        return Usual(1e-3, (0.5, 0.999), latents=Uniform)
 
     @property
     def norm(self) -> Literal["batch", "layer"]:

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
+from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, stratified
+from distaff.objectives.pairs import Sharing
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Step
+from distaff.objectives.usual import USUAL, Usual
 
 
 class Term:
@@ -65,10 +69,14 @@ class Objective:
     Args:
         terms: the sum.
         density: how its terms estimate q(z); HFVAE's stratified minibatch by default.
+        sharing: how the posteriors of a pair are joined, if it learns from pairs.
+        usual: how it is trained where nothing else is asked for.
     """
 
     terms: tuple[Weighted, ...]
     density: Density = stratified
+    sharing: Sharing | None = None
+    usual: Usual = USUAL
 
     def __post_init__(self) -> None:
         names = [weighted.term.name for weighted in self.terms]
@@ -77,11 +85,32 @@ class Objective:
                 raise DistaffError(f"the term {name!r} is in the sum twice: add its weights instead.")
 
     def __add__(self, other: "Term | Objective") -> "Objective":
-        return Objective(self.terms + (1.0 * other if isinstance(other, Term) else other).terms, self.density)
+        return replace(self, terms=self.terms + (1.0 * other if isinstance(other, Term) else other).terms)
 
     def using(self, density: Density) -> "Objective":
         """The same sum with q(z) estimated by ``density``."""
         return replace(self, density=density)
+
+    def of_pairs(self, sharing: Sharing) -> "Objective":
+        """The same sum over pairs of observations, whose shared latents have one posterior."""
+        return replace(self, sharing=sharing)
+
+    def usually(self, **settings: Any) -> "Objective":
+        """The same sum with settings of ``Usual`` that it is trained with by default."""
+        return replace(self, usual=replace(self.usual, **settings))
+
+    def output(self, model: VAE, x: Tensor, same: Tensor | None = None) -> Output:
+        """A batch through the model, as the terms are to see it.
+
+        Args:
+            model: the VAE.
+            x: (B, *shape) observations; of pairs, B/2 first members and then their partners.
+            same: (B/2, K) which factors a pair shares, where that is known.
+        """
+        posterior = model.encode(x)
+        if self.sharing is not None:
+            posterior = self.sharing(posterior, model.latents, same)
+        return model.output(x, posterior, posterior.rsample())
 
     def __call__(self, s: Step) -> dict[str, Tensor]:
         """``loss``, then each term's own unweighted value.
@@ -107,4 +136,5 @@ class Objective:
         return name not in weights or weight_at(weights[name], index) != 0
 
     def __str__(self) -> str:
-        return " + ".join(map(str, self.terms)).replace("+ -", "− ")
+        terms = " + ".join(map(str, self.terms)).replace("+ -", "− ")
+        return terms if self.sharing is None else f"{terms} {self.sharing}"

@@ -26,6 +26,24 @@ def no_more_images(source: Source) -> Tensor:
 
 
 @dataclass(frozen=True)
+class Labelled:
+    """Observations with labels.
+
+    Args:
+        x: (B, *shape) observations.
+        y: (B, K) factors scaled to 0–1; NaN where a label is missing.
+    """
+
+    x: Tensor
+    y: Tensor
+
+
+def no_labels() -> Labelled:
+    """The labels of a step that was given none."""
+    raise LookupError("this step knows no labels")
+
+
+@dataclass(frozen=True)
 class Processes:
     """The processes that share a batch.
 
@@ -52,6 +70,7 @@ class Step:
         processes: whoever else has a share of the batch.
         images: gives observations beyond the batch, for densities that ask for them.
         memory: the posteriors of the steps before, for densities that remember.
+        labelled: gives a batch of observations with labels, for terms that learn from them.
     """
 
     model: VAE
@@ -63,6 +82,7 @@ class Step:
     processes: Processes = Processes()
     images: Callable[[Source], Tensor] = no_more_images
     memory: PosteriorMemory | None = None
+    labelled: Callable[[], Labelled] = no_labels
 
     @property
     def z(self) -> Tensor:

@@ -17,12 +17,15 @@ from distaff._version import __version__
 from distaff.data import names, open_dataset
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object
+from distaff.data.labels import Labels
+from distaff.data.pairs import find_pairs, unchanged
 from distaff.data.sizes import resized
 from distaff.foundation.binding import bind, find_function, public_functions, to_plain
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import yaml_text
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
+from distaff.objectives.labels import LOSSES
 from distaff.objectives.objective import Objective
 from distaff.runs.former_versions import in_todays_words, renamed_data
 from distaff.runs.model_config import ModelConfig, VAEConfig, model_config
@@ -34,8 +37,6 @@ Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
 Goal = Objective | Game
 """What a recipe returns: what a VAE minimises, or what a GAN plays for."""
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
-USUAL = {Objective: (1e-4, (0.9, 0.999)), Game: (1e-3, (0.5, 0.999))}
-"""Learning rate and Adam's decay rates, where none are asked for."""
 
 
 @dataclass(frozen=True)
@@ -158,14 +159,44 @@ def find_recipe(name: str) -> Callable[..., Goal]:
     return find_function("recipe", name, recipes)
 
 
-def resolved(training: TrainingSettings, goal: Goal) -> TrainingSettings:
-    """The settings with what was left open filled in for what is trained."""
-    learning_rate, betas = USUAL[type(goal)]
+def resolved(training: TrainingSettings, goal: Goal, data: Dataset) -> TrainingSettings:
+    """The settings with what was left open filled in for what is trained, and on what."""
+    usual = goal.usual
+    if training.labels is not None:
+        Labels.of(data, training.labels, training.seed)
     return replace(
         training,
-        learning_rate=training.learning_rate or learning_rate,
-        betas=training.betas or betas,
+        learning_rate=training.learning_rate or usual.learning_rate,
+        betas=training.betas or usual.betas,
+        optimizer=training.optimizer or usual.optimizer,
+        weight_decay=usual.weight_decay if training.weight_decay is None else training.weight_decay,
+        pairs=_pairs(training.pairs, goal, data),
     )
+
+
+def _pairs(asked: str | None, goal: Goal, data: Dataset) -> str | None:
+    """The pair source of a run, which fits its data; None for recipes that learn from single observations."""
+    if not isinstance(goal, Objective) or goal.sharing is None:
+        if asked is not None:
+            raise DistaffError(
+                f"pairs ({asked}) go with recipes that learn from them, such as ada_gvae: leave them out."
+            )
+        return None
+    source = asked or ("random" if data.pairs is None else "given")
+    source = str(Path(source).resolve()) if source.endswith(".npy") else source
+    find_pairs(source, data)
+    if goal.sharing.known:
+        unchanged(data, np.zeros((1, 2), np.int64))
+    return source
+
+
+def labelled_goal(goal: Goal, training: TrainingSettings) -> Goal:
+    """What a recipe trains for, and the label loss beside it if there are labels."""
+    if training.labels is None:
+        return goal
+    if isinstance(goal, Game):
+        raise DistaffError("labels go with recipes of VAEs: leave them out for a GAN.")
+    return goal + training.label_weight * LOSSES[training.label_loss]
 
 
 @dataclass(frozen=True)
@@ -197,7 +228,10 @@ class RunConfig:
         parts = in_todays_words(parts, made_by)
         if made_by == __version__:
             lacking = [
-                f"{n}.{f.name}" for n, kind in kinds.items() for f in fields(kind) if f.name not in parts[n]
+                f"{n}.{f.name}"
+                for n, kind in kinds.items()
+                for f in fields(kind)
+                if f.name not in parts[n] and not f.metadata.get("added_later")
             ]
             if lacking:
                 raise DistaffError(f"it lacks {', '.join(lacking)}")
@@ -208,6 +242,10 @@ class RunConfig:
         """As ``run.yaml`` holds it."""
         plain: dict[str, Any] = {name: to_plain(vars(getattr(self, name))) for name in PARTS}
         return {**plain, "made_with": dict(self.made_with)}
+
+    def goal(self) -> Goal:
+        """What the run is trained for: that of its recipe, and its labels if it has any."""
+        return labelled_goal(self.recipe.goal(), self.training)
 
     @property
     def code(self) -> dict[str, str]:

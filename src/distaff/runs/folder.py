@@ -63,6 +63,21 @@ class RunFolder:
         return self.path / "scores.json"
 
     @property
+    def ica(self) -> Path:
+        """The ICA of its codes, if one was asked for."""
+        return self.path / "ica.safetensors"
+
+    @property
+    def held_out_scores(self) -> Path:
+        """What evaluation found on what was held out of training."""
+        return self.path / "scores-held-out.json"
+
+    @property
+    def ica_scores(self) -> Path:
+        """What evaluation found of its components."""
+        return self.path / "scores-ica.json"
+
+    @property
     def names(self) -> Path:
         """What people have called the latents."""
         return self.path / "names.json"

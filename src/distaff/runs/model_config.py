@@ -8,12 +8,13 @@ from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.models import infogan_networks
 from distaff.models.infogan import InfoGAN
-from distaff.models.latents import Discrete, LatentSpace, Uniform
+from distaff.models.latents import Discrete, LatentSpace, Quantized, Uniform
 from distaff.models.likelihoods import find_likelihood, likelihood_for
 from distaff.models.network_calls import find_network, told_of
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.games import Game
+from distaff.objectives.labels import LOSSES, check_labels
 from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.runs.settings import AUTO, ModelSettings
@@ -37,13 +38,19 @@ class VAEConfig:
     likelihood: str
 
     @classmethod
-    def of(cls, asked: ModelSettings, data: Dataset) -> "VAEConfig":
-        """What is asked for, with what was left open chosen for the data."""
-        space = LatentSpace.parse(asked.latents)
+    def of(cls, asked: ModelSettings, data: Dataset, goal: Objective) -> "VAEConfig":
+        """What is asked for, with what was left open chosen for the data and the objective."""
+        space = LatentSpace.parse(asked.latents, real=goal.usual.latents)
         if space.noise or any(isinstance(group, Uniform) for group in space.groups.values()):
             raise DistaffError(
                 f"the latents {space} are for infogan and infowgan_gp: those of a VAE are gaussian, point, "
-                "concrete or bernoulli, and there is no noise beside them."
+                "quantized, concrete or bernoulli, and there is no noise beside them."
+            )
+        kinds = {type(group) for group in space.groups.values()}
+        if goal.usual.latents is Quantized and Quantized not in kinds:
+            raise DistaffError(
+                f"qlae needs quantized latents, not {space}: give their number alone, or write "
+                "quantized:12:10 for 12 latents of 10 values."
             )
         for index in (0, LATE):
             if not weight_at(asked.temperature, index) > 0:
@@ -94,7 +101,7 @@ class GANConfig:
         for name in ("prior", "temperature", "likelihood"):
             if getattr(asked, name) != getattr(usual, name):
                 raise DistaffError(f"a GAN has no {name}: that is for VAEs, leave it out.")
-        space = LatentSpace.parse(asked.latents, real=Uniform)
+        space = LatentSpace.parse(asked.latents, real=game.usual.latents)
         for name, group in space.groups.items():
             if not isinstance(group, Uniform | Discrete):
                 raise DistaffError(
@@ -116,7 +123,14 @@ ModelConfig = VAEConfig | GANConfig
 
 def describe(asked: ModelSettings, data: Dataset, goal: Objective | Game) -> ModelConfig:
     """The model that a goal asks for, with every choice made for the data."""
-    return GANConfig.of(asked, data, goal) if isinstance(goal, Game) else VAEConfig.of(asked, data)
+    if isinstance(goal, Game):
+        return GANConfig.of(asked, data, goal)
+    config = VAEConfig.of(asked, data, goal)
+    if goal.sharing is not None:
+        goal.sharing.check(config.latents, len(data.names))
+    if any(weighted.term in LOSSES.values() for weighted in goal.terms):
+        check_labels(len(data.names), sum(not v.classes for v in config.latents.variables))
+    return config
 
 
 def model_config(section: Mapping[str, Any]) -> type[ModelConfig]:

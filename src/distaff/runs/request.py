@@ -62,7 +62,11 @@ class RunRequest:
         arguments = bind(recipe, {key: value for key, value in given.items() if key in own})
         model, asked = chosen(ModelSettings, given), chosen(TrainingSettings, given)
         steps = in_proportion(asked.steps, scale)
-        scaled: dict[str, Any] = {"steps": steps, "learning_rate": shortened(asked.learning_rate, scale)}
+        scaled: dict[str, Any] = {
+            "steps": steps,
+            "learning_rate": shortened(asked.learning_rate, scale),
+            "label_weight": shortened(asked.label_weight, scale),
+        }
         scaled |= {} if asked.revive is None else {"revive": in_proportion(asked.revive, scale)}
         training = chosen(TrainingSettings, {**_cadence(steps), **given, **scaled})
         plain = {key: to_plain(shortened(value, scale)) for key, value in arguments.items()}

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import docstring_parser
 from annotated_types import Ge, Gt, Lt
 
-from distaff.foundation.binding import bind
+from distaff.foundation.binding import ADDED_LATER, bind
 from distaff.foundation.errors import DistaffError
 from distaff.models.latents import TEMPERATURE
 from distaff.objectives.schedules import Weight, weight_range
@@ -32,7 +32,7 @@ class ModelSettings:
 
     Args:
         latents: how many real latents, or groups such as style=gaussian:10,digit=concrete:10; for GANs
-            style=uniform:2,digit=concrete:10,noise:62.
+            style=uniform:2,digit=concrete:10,noise:62; quantized:12:10 are 12 latents of 10 values.
         prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes.
         temperature: of discrete latents, a number or a schedule such as linear:1:0.5:10000.
         network: a name from distaff.models.networks (for GANs infogan_networks) or module:function.
@@ -55,11 +55,14 @@ class TrainingSettings:
         batch_size: observations per step, over all devices.
         seed: of weights, noise and the order of data.
         learning_rate: the optimiser's step size, a number or a schedule such as
-            linear:0:1e-3:500,cosine:1e-3:1e-5:9500; by default 1e-4, and 1e-3 for the generator of a GAN.
-        optimizer: an optimiser of torch.optim by its name in small letters, such as adam, adamw or sgd.
+            linear:0:1e-3:500,cosine:1e-3:1e-5:9500; by default 1e-4, and 1e-3 for the generator of a GAN and
+            for qlae and ae.
+        optimizer: an optimiser of torch.optim by its name in small letters, such as adam, adamw or sgd; by
+            default adam, and adamw for qlae and ae.
         betas: decay rates of Adam and its kin, by default 0.9 0.999, and 0.5 0.999 for a GAN's generator.
         amsgrad: use Adam's AMSGrad variant.
-        weight_decay: the optimiser's own: decoupled in adamw, added to the gradient in adam.
+        weight_decay: the optimiser's own: decoupled in adamw, added to the gradient in adam; by default 0,
+            for qlae 0.1 and for ae 0.001. Codebooks of quantized latents do not decay.
         clip: the largest norm of the model's gradient; longer ones are shortened to it.
         average: decay of a moving average of the weights, such as 0.999, which is then the trained model;
             the weights themselves are kept beside it.
@@ -68,16 +71,24 @@ class TrainingSettings:
         log_every: steps between log lines.
         checkpoint_every: steps between checkpoints.
         snapshots: how many times the model is kept for good, at equal distances, to look back at training.
+        pairs: where recipes of pairs take them from: k=1 (so many factors differ), random (1 to K-1 differ),
+            sequence (neighbours), given (the data set's own), a file of rows (P, 2) such as mine.npy, or
+            module:function. By default given if the data set has pairs, else random; batch_size counts pairs.
+        labels: how many observations, chosen at random, have labels to learn from, or all; factor k is then
+            drawn to latent k by a label loss beside the recipe's own terms.
+        label_weight: of the label loss, which is a mean over labelled observations and a sum over factors.
+        label_loss: bce is the cross-entropy of the latent's sigmoid against the factor scaled to 0-1, l2 the
+            squared distance.
     """
 
     steps: AtLeastOne = 300_000
     batch_size: AtLeastOne = 64
     seed: FromZero = 0
     learning_rate: Weight | None = None
-    optimizer: str = "adam"
+    optimizer: str | None = None
     betas: tuple[BetweenZeroAndOne, BetweenZeroAndOne] | None = None
     amsgrad: bool = False
-    weight_decay: Annotated[float, Ge(0)] = 0.0
+    weight_decay: Annotated[float, Ge(0)] | None = None
     clip: Annotated[float, Gt(0)] | None = None
     average: Annotated[float, Gt(0), Lt(1)] | None = None
     revive: AtLeastOne | None = None
@@ -85,6 +96,10 @@ class TrainingSettings:
     log_every: AtLeastOne = 100
     checkpoint_every: AtLeastOne = 1000
     snapshots: AtLeastOne | None = None
+    pairs: str | None = dataclasses.field(default=None, metadata=ADDED_LATER)
+    labels: AtLeastOne | Literal["all"] | None = dataclasses.field(default=None, metadata=ADDED_LATER)
+    label_weight: Weight = dataclasses.field(default=4.0, metadata=ADDED_LATER)
+    label_loss: Literal["bce", "l2"] = dataclasses.field(default="bce", metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         if self.learning_rate is not None:

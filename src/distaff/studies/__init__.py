@@ -5,6 +5,7 @@
   model.
 - ``check_claims``: a ``Verdict`` on each claim that the file makes.
 - ``group_table``, ``metric_correlations``, ``udr_scores``, ``udr_agreement``: tables over runs.
+- ``select`` ranks runs by few labels, by UDR or by ``model_centrality``.
 - ``drawings``: functions that a study file names under ``figures``; ``Results`` in, figures or tables out.
 - for drawings of one's own: runs by their settings (``chosen``, ``grouped``, ``one_each``, ``best_of``,
   ``varied``, ``varied_along``, ``names_in``, with arguments of the types ``Where`` and ``Settings``), what
@@ -29,6 +30,8 @@ from distaff.foundation.memory import keep_freed_memory
 
 if TYPE_CHECKING:
     from distaff.studies import drawings
+    from distaff.studies.centrality import model_centrality
+    from distaff.studies.choosing import select
     from distaff.studies.commands import check_claims, run, status, table
     from distaff.studies.drawings.history import curves_figure, logged, measured, snapshot, snapshot_steps
     from distaff.studies.drawings.latent_codes import draws_of, posteriors_of
@@ -74,12 +77,14 @@ __all__ = [
     "logged",
     "measured",
     "metric_correlations",
+    "model_centrality",
     "names_in",
     "number_of",
     "one_each",
     "posteriors_of",
     "run",
     "score_of",
+    "select",
     "snapshot",
     "snapshot_steps",
     "status",
@@ -116,12 +121,14 @@ __getattr__ = lazy_getattr(
         "logged": "distaff.studies.drawings.history",
         "measured": "distaff.studies.drawings.history",
         "metric_correlations": "distaff.studies.selection",
+        "model_centrality": "distaff.studies.centrality",
         "names_in": "distaff.studies.drawings.runs",
         "number_of": "distaff.studies.drawings.runs",
         "one_each": "distaff.studies.drawings.runs",
         "posteriors_of": "distaff.studies.drawings.latent_codes",
         "run": "distaff.studies.commands",
         "score_of": "distaff.studies.drawings.runs",
+        "select": "distaff.studies.choosing",
         "snapshot": "distaff.studies.drawings.history",
         "snapshot_steps": "distaff.studies.drawings.history",
         "status": "distaff.studies.commands",

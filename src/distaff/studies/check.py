@@ -1,6 +1,7 @@
 """What can be known before training is said before training."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import torch
 
@@ -10,6 +11,7 @@ from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of
+from distaff.runs.config import labelled_goal, resolved
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
 from distaff.training.batches import Batches
@@ -38,7 +40,7 @@ def check(runs: Iterable[RunRequest], metrics: Iterable[str]) -> None:
 def _check_models(data: Dataset, runs: Iterable[RunRequest]) -> None:
     seen = set()
     for run in runs:
-        essence = repr((run.recipe, run.model, run.training.batch_size))
+        essence = repr((run.recipe, run.model, replace(run.training, seed=0)))
         if essence in seen:
             continue
         seen.add(essence)
@@ -51,7 +53,9 @@ def _check_models(data: Dataset, runs: Iterable[RunRequest]) -> None:
 
 
 def _make(data: Dataset, run: RunRequest) -> None:
-    model = describe(run.model, data, run.recipe.goal())
+    goal = labelled_goal(run.recipe.goal(), run.training)
+    model = describe(run.model, data, goal)
+    resolved(run.training, goal, data)
     Batches(data, run.training.batch_size, 0, torch.device("cpu"))
     with torch.random.fork_rng():
         model.build(data.shape)

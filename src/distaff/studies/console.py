@@ -19,6 +19,8 @@ HELP = """usage: distaff study COMMAND [flags]; distaff study COMMAND --help say
                 --workers 2 for two at once, --ray for Ray here, --ray ADDRESS for a cluster
   status STUDY  how far each run is
   table STUDY   scores by setting, with intervals: --group-by recipe,gamma --metric mig
+  select STUDY  rank its runs, the best first: --metric dci --labels 100, or without labels
+                --metric udr or --metric centrality
   claims STUDY  whether what the paper claims holds by the runs; writes claims.json
   report STUDY  write one HTML page
 
@@ -31,11 +33,13 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
     if name in ("-h", "--help"):
         return print(HELP)
     from distaff.studies import commands
+    from distaff.studies.choosing import select
 
     actions: dict[str, Callable[..., Any]] = {
         "run": commands.run,
         "status": commands.status,
         "table": commands.table,
+        "select": select,
         "claims": commands.check_claims,
         "report": commands.write_page,
     }
@@ -63,6 +67,9 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
         _end(found, results.folder, say)
     else:
         print(found.to_string(index=False, na_rep="–", float_format="{:.4g}".format))
+        if name == "select" and len(found) > 1:
+            behind = found["behind"]
+            say(f"the best is {behind[1]:.4g} ahead of the next and {behind.max():.4g} of the last")
         for note in filter(None, [found.attrs.get("interval")]):
             say(note)
 

@@ -31,7 +31,11 @@ class Results:
         self.study, self.folder = study, Path(folder)
         self.all_runs = tuple(
             StudyRun(
-                request, RunFolder(self.folder / "runs" / request.key), study.metrics, study.observations
+                request,
+                RunFolder(self.folder / "runs" / request.key),
+                study.metrics,
+                study.observations,
+                study.ica,
             )
             for request in study.runs
         )

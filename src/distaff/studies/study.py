@@ -20,7 +20,7 @@ from distaff.studies.claim_forms import Claim
 from distaff.studies.claims import read_claims
 from distaff.studies.grid import combinations, how_many
 
-SCORING = ("observations", "metrics", "figures", "claims")
+SCORING = ("observations", "ica", "metrics", "figures", "claims")
 KEYS = ("name", "about", "data", "preset", "steps", "seeds", "scale", "common", "runs", *SCORING)
 MOST_RUNS = 100_000
 """Runs that one entry of a study may stand for."""
@@ -77,6 +77,7 @@ class Study:
         source: the file's content.
         observations: how many, drawn at random, are scored and drawn once a run is trained; None is all.
         claims: what its paper says that the runs should show.
+        ica: whether every run's real latents are unmixed by ICA before they are scored.
     """
 
     name: str
@@ -88,6 +89,7 @@ class Study:
     source: str
     observations: int | None = None
     claims: tuple[Claim, ...] = ()
+    ica: bool = False
 
     @classmethod
     def read(cls, path: str | Path, scale: float | None = None, check_drawings: bool = True) -> "Study":
@@ -137,6 +139,7 @@ class Study:
             source=text,
             observations=_observations(content.get("observations")),
             claims=tuple(read_claims(_list("claims", content.get("claims")), runs, metrics)),
+            ica=_switch("ica", content.get("ica", False)),
         )
 
     @property
@@ -260,6 +263,12 @@ def _observations(count: Any) -> int | None:
             f"observations are how many to score, 2 or more, or all if left out, not {count!r}."
         )
     return count
+
+
+def _switch(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise DistaffError(f"{name} must be true or false, not {value!r}.")
+    return value
 
 
 def _file_name(name: Any) -> str:

@@ -45,12 +45,14 @@ class StudyRun:
         folder: where it is, or will be.
         metrics: what the study wants of it.
         observations: how many, the same for all runs of a data set, stand for all once it is trained.
+        ica: whether its codes are unmixed by ICA before they are scored.
     """
 
     request: RunRequest
     folder: RunFolder
     metrics: tuple[str, ...]
     observations: int | None = None
+    ica: bool = False
 
     @property
     def key(self) -> str:
@@ -207,12 +209,18 @@ class StudyRun:
             )
 
     @property
+    def scores_file(self) -> Path:
+        """Where its scores are."""
+        return self.folder.ica_scores if self.ica else self.folder.scores
+
+    @property
     def _scores(self) -> Scores:
+        path = self.scores_file
         try:
-            now = self.folder.scores.stat()
+            now = path.stat()
         except OSError:
             return Scores()
-        return _read_scores(self.folder.scores, now.st_mtime_ns, now.st_size, now.st_ino)
+        return _read_scores(path, now.st_mtime_ns, now.st_size, now.st_ino)
 
     @property
     def _entries(self) -> list[Entry]:

@@ -13,8 +13,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from distaff.analysis.encoding import Encoded, trained_steps
-from distaff.analysis.evaluate import elbo, of_sample, varied_factors
-from distaff.data.dataset import Dataset
+from distaff.analysis.evaluate import elbo, of_sample, unmix_run, varied_factors
 from distaff.foundation.binding import bind, to_plain
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_json
@@ -88,7 +87,7 @@ def to_message(run: StudyRun) -> str:
     data = run.request.data
     there = replace(data, spec=_absolute(str(data.spec)), file=data.file and _absolute(data.file))
     request = to_plain(replace(run.request, data=there))
-    scoring = {"metrics": run.metrics, "observations": run.observations}
+    scoring = {"metrics": run.metrics, "observations": run.observations, "ica": run.ica}
     return json.dumps({"folder": str(run.folder.path.absolute()), "request": request, **scoring})
 
 
@@ -97,7 +96,11 @@ def from_message(message: str) -> StudyRun:
     content: Mapping[str, Any] = json.loads(message)
     request = RunRequest(**bind(RunRequest, content["request"]))
     return StudyRun(
-        request, RunFolder(Path(content["folder"])), tuple(content["metrics"]), content["observations"]
+        request,
+        RunFolder(Path(content["folder"])),
+        tuple(content["metrics"]),
+        content["observations"],
+        content["ica"],
     )
 
 
@@ -146,20 +149,23 @@ def score(run: StudyRun) -> None:
     """
     began = time.monotonic()
     setup = Setup(run.observations)
-    known = Scores.read(run.folder.scores).at(trained_steps(run.folder))
+    step = trained_steps(run.folder)
+    known = Scores.read(run.scores_file).at(step)
     done = {entry.metric for entry in known.of(setup)}
     missing = [metric for metric in run.metrics if metric not in done]
     encoded = run.encoded
     known = known.plus(elbo(encoded), setup)
     if missing:
-        known = known.plus(_measured(encoded, run.data, missing), setup)
-    known.spent(time.monotonic() - began).write(run.folder.scores)
+        known = known.plus(_measured(run, encoded, step, missing), setup)
+    known.spent(time.monotonic() - began).write(run.scores_file)
 
 
-def _measured(encoded: Encoded, data: Dataset, metrics: list[str]) -> Evaluation:
+def _measured(run: StudyRun, encoded: Encoded, step: int, metrics: list[str]) -> Evaluation:
     try:
-        factors = varied_factors(data)
-        found = evaluate_scores(encoded.standard_codes, factors, metrics=metrics, strict=False)
+        factors, codes = varied_factors(run.data), encoded.standard_codes
+        if run.ica:
+            codes = unmix_run(run.folder, encoded, step)(encoded.codes)
+        found = evaluate_scores(codes, factors, metrics=metrics, strict=False)
         return of_sample(found, encoded)
     except DistaffError as reason:  # codes that are none at all
         return Evaluation((), dict.fromkeys(metrics, str(reason)))

@@ -6,10 +6,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.data.dataset import Dataset
+from distaff.data.labels import Labels
+from distaff.data.pairs import PairSource, unchanged
 from distaff.foundation.errors import DistaffError
 from distaff.models.layout import images_channels_last
+from distaff.objectives.step import Labelled
 
 LARGEST_WHOLE = 20_000
+PAIR_STREAM, LABEL_STREAM = 10, 11
+"""Pairs and labelled observations are drawn beside the streams of batches."""
 
 
 def seed_weights(seed: int) -> None:
@@ -39,10 +44,20 @@ class Batches:
         device: where batches go.
         rank: which share of each batch this process takes.
         world_size: how many processes share a batch.
+        pair_source: draws the pairs, for objectives that learn from them.
+        labels: of some observations, for objectives that learn from them.
     """
 
     def __init__(
-        self, data: Dataset, size: int, seed: int, device: torch.device, rank: int = 0, world_size: int = 1
+        self,
+        data: Dataset,
+        size: int,
+        seed: int,
+        device: torch.device,
+        rank: int = 0,
+        world_size: int = 1,
+        pair_source: PairSource | None = None,
+        labels: Labels | None = None,
     ) -> None:
         if size > len(data):
             raise DistaffError(f"a batch of {size} does not fit a data set of {len(data)}: lower batch_size.")
@@ -50,6 +65,7 @@ class Batches:
             raise DistaffError(f"a batch of {size} cannot be shared evenly by {world_size} processes.")
         self.data, self.size, self.seed, self.device = data, size, seed, device
         self.share = slice(rank, None, world_size)
+        self.pair_source, self.labels = pair_source, labels
         self._orders: dict[int, tuple[int, NDArray[np.int64]]] = {}
 
     def indices(self, index: int, stream: int = 0) -> NDArray[np.int64]:
@@ -62,7 +78,30 @@ class Batches:
 
     def __call__(self, index: int, stream: int = 0) -> Tensor:
         """The process's share of batch ``index``, (B, *shape) float32."""
-        rows = self.indices(index, stream)[self.share]
+        return self._images(self.indices(index, stream)[self.share])
+
+    def pairs(self, index: int, known: bool = False) -> tuple[Tensor, Tensor | None]:
+        """The process's share of the pairs of a step: first members (B, *shape), then as many partners.
+
+        Args:
+            index: the number of the step.
+            known: also say which factors each pair shares, (B, K).
+        """
+        assert self.pair_source is not None
+        rng = np.random.default_rng((self.seed, PAIR_STREAM, index))
+        rows = self.pair_source(self.data, self.size, rng)[self.share]
+        same = torch.from_numpy(unchanged(self.data, rows)).to(self.device) if known else None
+        return self._images(rows.T.ravel()), same
+
+    def labelled(self, index: int) -> Labelled:
+        """The process's share of a batch of labelled observations, drawn with replacement: few may do."""
+        assert self.labels is not None
+        rng = np.random.default_rng((self.seed, LABEL_STREAM, index))
+        chosen = rng.integers(0, len(self.labels.rows), self.size)[self.share]
+        y = torch.from_numpy(self.labels.values[chosen]).to(self.device)
+        return Labelled(self._images(self.labels.rows[chosen]), y)
+
+    def _images(self, rows: NDArray[np.int64]) -> Tensor:
         return images_channels_last(self.data.images[rows].to(self.device, non_blocking=True))
 
     def everything(self) -> Tensor:

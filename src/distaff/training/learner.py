@@ -99,9 +99,11 @@ class VAELearner:
         return {name: value.detach() for name, value in (values | rate).items()}
 
     def _step(self, batches: Batches, index: int) -> Step:
+        sharing = self.objective.sharing
+        x, same = (batches(index), None) if sharing is None else batches.pairs(index, sharing.known)
         return Step(
             self.model,
-            self.model(batches(index)),
+            self.objective.output(self.model, x, same),
             index,
             self.data_size,
             self.critics,
@@ -109,6 +111,7 @@ class VAELearner:
             self.processes,
             partial(more_images, batches, index),
             self.memory,
+            partial(batches.labelled, index),
         )
 
     def _teach(self, ratio: DensityRatio, z: Tensor, second_batch: Tensor) -> dict[str, Tensor]:

@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,20 +57,35 @@ def optimisers() -> dict[str, type[Optimizer]]:
     return {c.__name__.lower(): c for c in suited if c.__name__ != "Muon"}  # which moves matrices alone
 
 
-def make_optimiser(parameters: Iterable[nn.Parameter], settings: TrainingSettings) -> Optimizer:
-    """The optimiser that a run asks for, in one fused kernel where there is one."""
-    known = optimisers()
-    if settings.optimizer not in known:
-        raise unknown("optimizer", settings.optimizer, known)
-    kind: Any = known[settings.optimizer]
+def make_optimiser(
+    parameters: Iterable[nn.Parameter], settings: TrainingSettings, undecayed: Sequence[nn.Parameter] = ()
+) -> Optimizer:
+    """The optimiser that a run asks for, in one fused kernel where there is one.
+
+    Args:
+        parameters: what it moves.
+        settings: how.
+        undecayed: those of the parameters that the weight decay leaves alone.
+    """
+    known, name = optimisers(), settings.optimizer or "adam"
+    if name not in known:
+        raise unknown("optimizer", name, known)
+    kind: Any = known[name]
     takes = inspect.signature(kind).parameters
     if settings.amsgrad and "amsgrad" not in takes:
-        raise DistaffError(f"amsgrad goes with adam and adamw, not with {settings.optimizer}.")
+        raise DistaffError(f"amsgrad goes with adam and adamw, not with {name}.")
     possible = {"betas": settings.betas, "amsgrad": settings.amsgrad, "fused": True}
     given = {name: value for name, value in possible.items() if name in takes and value is not None}
     assert settings.learning_rate is not None
     rate = weight_at(settings.learning_rate, 0)
-    made: Optimizer = kind(parameters, lr=rate, weight_decay=settings.weight_decay, **given)
+    moved: Any = parameters
+    if undecayed:
+        free = set(map(id, undecayed))
+        moved = [
+            {"params": [p for p in parameters if id(p) not in free]},
+            {"params": list(undecayed), "weight_decay": 0.0},
+        ]
+    made: Optimizer = kind(moved, lr=rate, weight_decay=settings.weight_decay or 0.0, **given)
     return made
 
 

@@ -10,6 +10,8 @@ import torch
 from lightning_fabric import Fabric
 
 from distaff.data.dataset import Dataset
+from distaff.data.labels import Labels
+from distaff.data.pairs import find_pairs
 from distaff.foundation.binding import bind
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import Progress
@@ -23,7 +25,7 @@ from distaff.objectives.densities import Source
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
-from distaff.runs.config import Data, DataCall, Goal, RecipeCall, RunConfig, resolved
+from distaff.runs.config import Data, DataCall, Goal, RecipeCall, RunConfig, labelled_goal, resolved
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.model_config import VAEConfig, describe
 from distaff.runs.presets import find_preset
@@ -65,6 +67,8 @@ def train(
     file: str | Path | None = None,
     resize: AtLeastOne | None = None,
     skip_bad: bool = False,
+    correlate: str | None = None,
+    hold_out: str | None = None,
     data_options: str | Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Representation:
@@ -78,6 +82,10 @@ def train(
         file: the official file of a named data set, instead of the built-in one.
         resize: the side that images are brought to, where the data set can.
         skip_bad: leave out images that do not decode, instead of stopping at the first.
+        correlate: tie two factors to each other, such as scale,posX:0.4: p(a, b) ∝ exp(−(a − b)²/2·0.4²).
+        hold_out: leave combinations of factors out of training: recombination_to_element,
+            recombination_to_range, composition, interpolation or extrapolation, the last three of any factors
+            as in extrapolation:posX,posY.
         data_options: what the data set's load takes beside, such as part=test.
         **settings: the recipe's own weights and settings.
 
@@ -94,6 +102,8 @@ def train(
     options = named_values(data_options) if isinstance(data_options, str) else dict(data_options or {})
     options |= {} if resize is None else {"resize": resize}
     options |= {"skip_bad": True} if skip_bad else {}
+    options |= {} if correlate is None else {"correlate": correlate}
+    options |= {} if hold_out is None else {"hold_out": hold_out}
     source = DataCall(data, None if file is None else str(file), options)
     return begin(RunRequest(call, source, model, training, machine), goal, out)
 
@@ -107,7 +117,8 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
         out: the run folder; without one, nothing is written.
     """
     data, found = request.data.open()
-    model, training = describe(request.model, data, goal), resolved(request.training, goal)
+    goal = labelled_goal(goal, request.training)
+    model, training = describe(request.model, data, goal), resolved(request.training, goal, data)
     config = RunConfig(request.recipe, found, model, training)
     folder = None if out is None else RunFolder(Path(out))
     return _launch(Job(config, goal, data, folder, request.machine))
@@ -143,8 +154,8 @@ def resume(
     if steps is not None and steps != config.training.steps:
         training = TrainingSettings(**bind(TrainingSettings, {**vars(config.training), "steps": steps}))
         longer = replace(config, training=training)
-        return _launch(Job(longer, longer.recipe.goal(), dataset, run, machine, held=config))
-    return _launch(Job(config, config.recipe.goal(), dataset, run, machine))
+        return _launch(Job(longer, longer.goal(), dataset, run, machine, held=config))
+    return _launch(Job(config, config.goal(), dataset, run, machine))
 
 
 @dataclass(frozen=True)
@@ -190,7 +201,10 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     """
     training = job.config.training
     order = training.batch_size, training.seed
-    batches = Batches(job.data, *order, fabric.device, fabric.global_rank, fabric.world_size)
+    source = None if training.pairs is None else find_pairs(training.pairs, job.data)
+    labels = None if training.labels is None else Labels.of(job.data, training.labels, training.seed)
+    shares = fabric.global_rank, fabric.world_size
+    batches = Batches(job.data, *order, fabric.device, *shares, source, labels)
     learner = _made(fabric, job)
     if isinstance(job.goal, Objective) and job.goal.density.source is Source.DATA_SET:
         batches.check_size_of_everything()
@@ -203,6 +217,8 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
             owned.claim(job.config, job.held)
             remove_leftovers(owned)
         fabric.barrier()
+        if labels is not None and fabric.is_global_zero:
+            warn(str(labels))
         return _work(fabric, job, learner, batches)
 
 
@@ -272,7 +288,7 @@ def _learner(fabric: Fabric, job: Job) -> Learner:
     assert isinstance(job.goal, Objective)
     model.prior.start_from(job.data.images)
     model = model.to(fabric.device)
-    optimiser = make_optimiser(model.parameters(), training)
+    optimiser = make_optimiser(model.parameters(), training, tuple(model.prior.codebooks.values()))
     course = replace(_course(model, training), temperature=config.model.temperature)
     return VAELearner(model, job.goal, optimiser, len(job.data), fabric, course)
 

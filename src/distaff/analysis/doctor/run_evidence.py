@@ -157,7 +157,7 @@ class RunEvidence:
     def goal(self) -> Goal | DistaffError:
         """What the run is trained for, or why that cannot be said."""
         try:
-            return self.config.recipe.goal()
+            return self.config.goal()
         except DistaffError as error:
             return error
 

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from distaff.data.images import Images
-from distaff.models.latents import TEMPERATURE, Group, LatentSpace, Real
+from distaff.models.latents import TEMPERATURE, Group, LatentSpace, Quantized, Real
 from distaff.models.posteriors import GroupPosterior, Posterior
+from distaff.models.priors.codebook import Codebook
 from distaff.models.priors.discrete import Relaxed
 from distaff.models.priors.group import GroupPrior
 from distaff.models.priors.normal import StandardNormal
@@ -47,6 +48,11 @@ class Prior(nn.Module):
         self._temperature = value
         for part in self._parts:
             part.temperature = value
+
+    @property
+    def codebooks(self) -> dict[str, nn.Parameter]:
+        """(dims, V) the values of each group of quantised latents."""
+        return {name: part.values for name, part in self.groups.items() if isinstance(part, Codebook)}
 
     def start_from(self, images: Images) -> None:
         """Take from the data, before training starts, what the priors are to know of them."""
@@ -96,5 +102,7 @@ class Prior(nn.Module):
 
 
 def standard(group: Group) -> nn.Module:
-    """What a group has when nothing else is asked for: N(0, I), or equal class probabilities."""
+    """What a group has when nothing else is asked for: N(0, I), or equal classes or values."""
+    if isinstance(group, Quantized):
+        return Codebook(group)
     return StandardNormal(group.dims) if isinstance(group, Real) else Relaxed(group, learned=False)

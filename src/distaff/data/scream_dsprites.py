@@ -1,0 +1,76 @@
+"""Scream dSprites: shapes of dSprites as negatives on patches of a picture (Locatello et al. 2019)."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from distaff.data import dsprites
+from distaff.data.about import About, RemoteFile
+from distaff.data.color_dsprites import ABOUT as COLOR
+from distaff.data.dataset import Dataset
+from distaff.data.locations import folder_of
+from distaff.data.painted import PaintedImages
+from distaff.foundation.errors import DistaffError
+
+ABOUT = About(
+    summary="dSprites as negatives on patches of a picture of one's own, such as Munch's The Scream, 64×64.",
+    source="https://en.wikipedia.org/wiki/The_Scream",
+    licence="that of the picture; Apache-2.0 for the shapes",
+    citation=COLOR.citation,
+    count=dsprites.COUNT,
+    shape=(3, 64, 64),
+    factors=dsprites.ABOUT.factors,
+    files=(RemoteFile("scream.jpg"),),
+)
+LARGEST = (350, 274)
+"""Width and height that a picture is brought to fit into, as disentanglement_lib does."""
+
+
+def load(file: str | Path | None = None, seed: int = 0) -> Dataset:
+    """All of dSprites, each on a patch of a picture: half of it a random colour, inverted within the shape.
+
+    disentanglement_lib draws a new patch whenever it shows an image; here an image keeps its own.
+
+    Args:
+        file: the picture; by default ``scream.jpg`` in the data set's folder.
+        seed: of patches and colours.
+    """
+    path = Path(file) if file is not None else folder_of("scream_dsprites") / "scream.jpg"
+    plain = dsprites.load()
+    paint = partial(on_patch, picture=_picture(path))
+    return replace(plain, images=PaintedImages(plain.images, paint, seed), name="scream_dsprites")
+
+
+def on_patch(
+    mask: NDArray[np.float32], rng: np.random.Generator, picture: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """A shape that inverts the patch it lies on."""
+    side = mask.shape[-1]
+    top, left = (rng.integers(0, size - side + 1) for size in picture.shape[1:])
+    patch = picture[:, top : top + side, left : left + side]
+    patch = (patch + rng.random((3, 1, 1), np.float32)) / 2
+    return np.where(mask == 1, 1 - patch, patch)
+
+
+def _picture(path: Path) -> NDArray[np.float32]:
+    """(3, H, W) the picture, small enough for its patches to differ."""
+    if not path.is_file():
+        raise DistaffError(
+            f"scream_dsprites needs a picture, and there is none at {path}: give one by --file my.jpg."
+        )
+    try:
+        with Image.open(path) as opened:
+            image = opened.convert("RGB")
+    except (UnidentifiedImageError, OSError) as problem:
+        raise DistaffError(f"{path} cannot be read as a picture: {problem}.") from problem
+    image.thumbnail(LARGEST)
+    if min(image.size) < dsprites.SIDE:
+        raise DistaffError(
+            f"{path} is {image.width}×{image.height} pixels once it fits into {LARGEST[0]}×{LARGEST[1]}: "
+            f"a picture needs {dsprites.SIDE} each way."
+        )
+    return np.asarray(image, np.float32).transpose(2, 0, 1) / 255

@@ -1,0 +1,143 @@
+"""Linear independent component analysis of codes: the rotation that an encoder leaves to chance."""
+
+import warnings
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from distaff.codes import Codes, as_array
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import atomic_file
+
+FAINT = 1e-3
+"""Directions in which codes spread less than this share of the widest are left as they are: what is rounding
+there, whitening would make as loud as the rest."""
+ITERATIONS = 1000
+FloatArray = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Unmixing:
+    """An invertible linear map between the real latents of an encoder and independent components.
+
+    Args:
+        mean: (D,) of the latents.
+        mixing: (D, D) latents = mixing · components + mean.
+    """
+
+    mean: FloatArray
+    mixing: FloatArray
+
+    @property
+    def unmixing(self) -> FloatArray:
+        """(D, D) components = unmixing · (latents − mean)."""
+        return np.asarray(np.linalg.inv(self.mixing.astype(np.float64)))
+
+    def __call__(self, codes: Codes) -> Codes:
+        """The components of codes; a Gaussian posterior's variances are those of the mapped Gaussian."""
+        self._check(codes.means.shape[1])
+        inverse = self.unmixing
+        kind = codes.means.dtype
+        means = ((codes.means - self.mean) @ inverse.T).astype(kind)
+        logvars = codes.logvars
+        if logvars is not None:
+            with np.errstate(divide="ignore"):
+                logvars = np.log(np.exp(logvars.astype(np.float64)) @ (inverse**2).T).astype(kind)
+        return replace(codes, means=means, logvars=logvars)
+
+    def mix(self, components: Any) -> FloatArray:
+        """The latents (N, D) of components (N, D)."""
+        given = as_array(components)
+        self._check(given.shape[1])
+        return np.asarray(given @ self.mixing.T + self.mean).astype(np.float32)
+
+    def write(self, file: Path, about: dict[str, str]) -> None:
+        """Save it with what it was made of."""
+        with atomic_file(file) as temporary:
+            arrays = {"mean": self.mean, "mixing": self.mixing}
+            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, about)
+
+    @classmethod
+    def read(cls, file: Path) -> tuple["Unmixing", dict[str, str]]:
+        """What ``write`` saved, and what it was made of."""
+        try:
+            with safe_open(file, "numpy") as content:
+                found = cls(content.get_tensor("mean"), content.get_tensor("mixing"))
+                return found, content.metadata() or {}
+        except SafetensorError as error:
+            raise DistaffError(
+                f"{file} is damaged: make it again with distaff evaluate RUN --ica."
+            ) from error
+
+    def _check(self, latents: int) -> None:
+        if latents != len(self.mean):
+            raise DistaffError(f"an ICA of {len(self.mean)} latents does not fit {latents}.")
+
+
+def ica(codes: Codes | Any, *, seed: int = 0) -> Unmixing:
+    """Unmix the real latents of codes by FastICA (Hyvärinen 1999): components of mean 0 and variance 1.
+
+    An auto-encoder without noise has no reason to keep to axes: its codes are a mixture of what is
+    independent in the data. Components come in the order of how much of the codes' spread they carry, each
+    with the sign of its largest weight. Directions in which the codes hardly vary stay as they are, last.
+
+    Args:
+        codes: ``Codes``, or means (N, D).
+        seed: of the start.
+
+    Returns:
+        The map: call it on codes; ``mix`` goes back.
+
+    >>> rng = np.random.default_rng(0)
+    >>> sources = rng.uniform(-1, 1, (2000, 2))
+    >>> unmixing = ica(sources @ [[0.6, -0.8], [0.8, 0.6]])
+    >>> found = unmixing(Codes(sources @ [[0.6, -0.8], [0.8, 0.6]])).means
+    >>> bool((np.abs(np.corrcoef(found.T, sources.T)[:2, 2:]).max(1) > 0.99).all())
+    True
+    """
+    given = codes.means if isinstance(codes, Codes) else as_array(codes)
+    if given.ndim != 2 or not given.shape[1]:
+        raise DistaffError(f"ICA needs real latents (N, D), not an array of shape {given.shape}.")
+    means = given.astype(np.float64)
+    if not np.isfinite(means).all():
+        raise DistaffError("ICA needs finite codes: these hold NaN or infinite values.")
+    if len(means) <= means.shape[1]:
+        raise DistaffError(f"ICA of {means.shape[1]} latents needs more rows than {len(means)}.")
+    centre = means.mean(0)
+    scores, spread, axes = np.linalg.svd(means - centre, full_matrices=False)
+    if not spread[0] > 0:
+        raise DistaffError("the codes never vary, so there is nothing for ICA to unmix.")
+    loud = spread > FAINT * spread[0]
+    root = np.sqrt(len(means))
+    mixing = axes[loud].T * (spread[loud] / root) @ _rotation(scores[:, loud] * root, seed).T
+    order = np.argsort(-np.square(mixing).sum(0), kind="stable")
+    mixing = mixing[:, order]
+    signs = np.sign(mixing[np.abs(mixing).argmax(0), np.arange(mixing.shape[1])])
+    return Unmixing(centre, np.hstack([mixing * signs, axes[~loud].T]))
+
+
+def _rotation(white: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    """(r, r) the rotation that takes uncorrelated coordinates (N, r) of variance 1 to their components."""
+    from sklearn.decomposition import FastICA  # half a second, which only this function needs
+    from sklearn.exceptions import ConvergenceWarning
+
+    if white.shape[1] == 1:
+        return np.ones((1, 1))
+    fast = FastICA(whiten=False, max_iter=ITERATIONS, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        try:
+            rotation = np.asarray(fast.fit(white).components_)
+        except ConvergenceWarning:
+            rotation = np.zeros((white.shape[1],) * 2)
+    if not np.allclose(rotation @ rotation.T, np.eye(white.shape[1]), atol=1e-6):
+        raise DistaffError(
+            f"ICA did not converge in {ITERATIONS} steps: the codes may be Gaussian, which no rotation can "
+            "unmix; try another seed, or more observations."
+        )
+    return rotation

@@ -1,0 +1,48 @@
+"""Few labels: latent k is drawn to factor k on the observations whose label is known."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from distaff.foundation.errors import DistaffError
+from distaff.models.coding import code_tensors
+from distaff.objectives.objective import term
+from distaff.objectives.step import Step
+
+
+@term
+def label_loss(s: Step) -> Tensor:
+    """E Σ_k [−y_k log σ(μ_k) − (1 − y_k) log(1 − σ(μ_k))] over the labels y known, factors scaled to 0–1.
+
+    μ_k is the mean of latent k, the real ones first; E is over the rows of a batch of labelled observations
+    (Locatello et al. 2020b, "xent", whose code sums over the rows of that batch instead).
+    """
+    return _of_known(s, lambda mu, y: F.binary_cross_entropy_with_logits(mu, y, reduction="none"))
+
+
+@term
+def label_distance(s: Step) -> Tensor:
+    """E Σ_k (σ(μ_k) − y_k)² over the labels y known, likewise (Locatello et al. 2020b, "l2")."""
+    return _of_known(s, lambda mu, y: (mu.sigmoid() - y).square())
+
+
+LOSSES = {"bce": label_loss, "l2": label_distance}
+"""The two by the words of ``--label-loss``."""
+
+
+def _of_known(s: Step, loss: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    batch = s.labelled()
+    means = code_tensors(s.model.encode(batch.x))["means"][:, : batch.y.shape[1]]
+    known = ~batch.y.isnan()
+    return torch.where(known, loss(means, batch.y.nan_to_num().to(means.dtype)), 0.0).sum(-1).mean()
+
+
+def check_labels(factors: int, latents: int) -> None:
+    """Refuse more factors than there are real latents to take one each."""
+    if factors > latents:
+        raise DistaffError(
+            f"labels of {factors} factors need a real latent each, but there are {latents}: "
+            f"ask for --latents {factors} or more."
+        )

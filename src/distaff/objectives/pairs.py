@@ -1,0 +1,147 @@
+"""What two observations of a pair share: their posteriors are joined in the latents that both have alike.
+
+A step over pairs holds 2B observations: the B first members, then their partners in the same order. Before
+anything is sampled, the posteriors of both are replaced, in the latents that they share, by one and the same;
+all terms then read as ever. Which latents are shared is found by a threshold (Locatello et al. 2020a), or
+known from the factors, of which number k belongs to latent k, the real ones first (Bouchacourt et al. 2018;
+Hosoya 2019).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from distaff.foundation.errors import DistaffError
+from distaff.models.latents import LatentSpace, Point, Quantized
+from distaff.models.posteriors import GaussianPosterior, GroupPosterior, Posterior
+from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior
+
+Join = Callable[[GroupPosterior, GroupPosterior], GroupPosterior]
+"""One posterior for B pairs, of those of their first and second members."""
+
+
+def averaged(first: GroupPosterior, second: GroupPosterior) -> GroupPosterior:
+    """GVAE's: the mean of both means and of both variances; of classes, of both probabilities."""
+    if isinstance(first, GaussianPosterior) and isinstance(second, GaussianPosterior):
+        logvar = torch.logaddexp(first.logvar, second.logvar) - math.log(2)
+        return GaussianPosterior((first.mu + second.mu) / 2, logvar)
+    if isinstance(first, ConcretePosterior) and isinstance(second, ConcretePosterior):
+        logits = torch.logaddexp(first.logits.log_softmax(-1), second.logits.log_softmax(-1))
+        return replace(first, logits=logits)
+    if isinstance(first, BernoulliPosterior) and isinstance(second, BernoulliPosterior):
+        ones = torch.logaddexp(F.logsigmoid(first.logits), F.logsigmoid(second.logits))
+        zeros = torch.logaddexp(F.logsigmoid(-first.logits), F.logsigmoid(-second.logits))
+        return replace(first, logits=ones - zeros)
+    raise _unfit(first)
+
+
+def multiplied(first: GroupPosterior, second: GroupPosterior) -> GroupPosterior:
+    """ML-VAE's: ∝ √(q(z|x₁) q(z|x₂)), the product with each member counted half.
+
+    For Gaussians 1/σ² = ½ (1/σ₁² + 1/σ₂²) and μ/σ² = ½ (μ₁/σ₁² + μ₂/σ₂²); for classes, the mean of the
+    logits. Locatello et al.'s code takes this root; the bare product of Bouchacourt et al. has half of its
+    variance, which two equal observations would not have.
+    """
+    if isinstance(first, GaussianPosterior) and isinstance(second, GaussianPosterior):
+        logvar = math.log(2) - torch.logaddexp(-first.logvar, -second.logvar)
+        weight = torch.sigmoid(second.logvar - first.logvar)
+        return GaussianPosterior(weight * first.mu + (1 - weight) * second.mu, logvar)
+    if isinstance(first, ConcretePosterior) and isinstance(second, ConcretePosterior):
+        logits = (first.logits.log_softmax(-1) + second.logits.log_softmax(-1)) / 2
+        return replace(first, logits=logits)
+    if isinstance(first, BernoulliPosterior) and isinstance(second, BernoulliPosterior):
+        return replace(first, logits=(first.logits + second.logits) / 2)
+    raise _unfit(first)
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """How the posteriors of a pair are joined.
+
+    Args:
+        join: ``averaged`` or ``multiplied``.
+        known: whether the factors say which latents are shared; otherwise a threshold finds them.
+    """
+
+    join: Join
+    known: bool = False
+
+    def __call__(self, posterior: Posterior, latents: LatentSpace, same: Tensor | None = None) -> Posterior:
+        """The posteriors of 2B observations, first members and partners, with shared latents joined.
+
+        Args:
+            posterior: q(z|x) of each on its own.
+            latents: whose posterior it is.
+            same: (B, K) which factors a pair shares, where they are known.
+        """
+        first, second = (posterior.map(lambda p, half=half: p.chunk(2)[half]) for half in (0, 1))
+        shared = self.shared(first, second, latents, same)
+        parts: dict[str, GroupPosterior] = {}
+        for name, own in posterior.parts.items():
+            joined = self.join(first.parts[name], second.parts[name])
+            alike = shared[:, latents.group_dims[name]].repeat(2, 1)
+            both = iter(Posterior({name: joined}).parameters())
+            parts[name] = own.map(
+                lambda p, alike=alike, both=both: torch.where(alike, next(both).repeat(2, 1), p)
+            )
+        return Posterior(parts)
+
+    @torch.no_grad()
+    def shared(
+        self, first: Posterior, second: Posterior, latents: LatentSpace, same: Tensor | None = None
+    ) -> Tensor:
+        """(B, D) which latents the members of each pair share, in the order of z.
+
+        Found: those with δ_d < ½ (min δ + max δ), δ_d = KL(q(z_d|x₁) ‖ q(z_d|x₂)). Known: all but the latents
+        of factors that differ; what no factor belongs to is shared, as in the authors' code.
+        """
+        groups = zip(first.parts.values(), second.parts.values(), strict=True)
+        distances = torch.cat([kl_between(*group) for group in groups], dim=1)
+        if not self.known:
+            smallest, largest = torch.aminmax(distances, dim=1, keepdim=True)
+            return distances < (smallest + largest) / 2
+        if same is None:
+            raise LookupError("this step does not know what its pairs share")
+        shared = torch.ones_like(distances, dtype=torch.bool)
+        shared[:, [variable.place for variable in latents.coded[: same.shape[1]]]] = same
+        return shared
+
+    def check(self, latents: LatentSpace, factors: int) -> None:
+        """Refuse latents whose posteriors cannot be compared, and factors that have no latent each."""
+        if any(isinstance(group, Point | Quantized) for group in latents.groups.values()):
+            raise DistaffError(
+                f"recipes of pairs compare posteriors, which the latents {latents} do not have: "
+                "use gaussian, concrete or bernoulli ones."
+            )
+        if self.known and factors > latents.dims:
+            raise DistaffError(
+                f"each of the {factors} factors takes a latent of its own, but there are {latents.dims}: "
+                f"ask for --latents {factors} or more."
+            )
+
+    def __str__(self) -> str:
+        return f"over pairs, {self.join.__name__} where {'known' if self.known else 'found'} alike"
+
+
+def kl_between(first: GroupPosterior, second: GroupPosterior) -> Tensor:
+    """KL(q(z_d|x₁) ‖ q(z_d|x₂)) (B, dims) of two posteriors of one kind; of classes, without relaxation."""
+    if isinstance(first, GaussianPosterior) and isinstance(second, GaussianPosterior):
+        ratio = first.logvar - second.logvar
+        shift = (first.mu - second.mu).square() * torch.exp(-second.logvar)
+        return 0.5 * (ratio.exp() + shift - 1 - ratio)
+    if isinstance(first, ConcretePosterior) and isinstance(second, ConcretePosterior):
+        gap = first.logits.log_softmax(-1) - second.logits.log_softmax(-1)
+        return (first.probabilities * gap).sum(-1, keepdim=True)
+    if isinstance(first, BernoulliPosterior) and isinstance(second, BernoulliPosterior):
+        gaps = [F.logsigmoid(sign * first.logits) - F.logsigmoid(sign * second.logits) for sign in (1, -1)]
+        return first.probabilities * gaps[0] + (1 - first.probabilities) * gaps[1]
+    raise _unfit(first)
+
+
+def _unfit(posterior: GroupPosterior) -> DistaffError:
+    kind = type(posterior).__name__
+    return DistaffError(f"recipes of pairs join gaussian, concrete and bernoulli latents, not a {kind}.")

@@ -1,0 +1,84 @@
+"""ModelCentrality: the model that the others agree with most, found without labels (Lin et al. 2020)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.foundation.errors import DistaffError
+from distaff.models.representation import Representation
+
+IDLE = 0.05
+"""A latent whose codes spread less than this share of the widest takes no part."""
+
+
+def model_centrality(
+    models: Mapping[str, Representation], *, votes: int = 200, batch: int = 16, seed: int = 0
+) -> dict[str, float]:
+    """How well models understand each other's latents: s_i = mean over j ≠ i of ½ (A_ij + A_ji).
+
+    A_ij is the FactorVAE score of model j's codes where model i makes the images and its latents are the
+    factors: in each vote one latent of i is held and the others are drawn from its prior; the latent of j
+    that varies least, for its spread, votes for it. Disentangled models agree with each other, others do not
+    (Lin et al. 2020, "InfoGAN-CR and ModelCentrality", Algorithm 1).
+
+    Args:
+        models: two or more models of one data set, with real latents, by name.
+        votes: of each model; a latent that says nothing takes no part.
+        batch: images per vote.
+        seed: of all draws.
+
+    Returns:
+        s of each model, between 0 and 1; the highest is the one to choose.
+    """
+    if len(models) < 2:
+        raise DistaffError("ModelCentrality compares models: give two or more.")
+    names = list(models)
+    agreement = np.zeros((len(names), len(names)))
+    for i, maker in enumerate(models.values()):
+        images, held = _made(maker, votes, batch, (seed, i))
+        for j, reader in enumerate(models.values()):
+            if i != j:
+                codes = reader.encode(images).means.reshape(votes, batch, -1)
+                agreement[i, j] = majority(codes, held)
+    both = (agreement + agreement.T) / 2
+    return {name: float(both[i].sum() / (len(names) - 1)) for i, name in enumerate(names)}
+
+
+def majority(codes: NDArray[np.floating], held: NDArray[np.int64]) -> float:
+    """The FactorVAE score of votes: the share that the majority of each latent's votes has.
+
+    Args:
+        codes: (votes, batch, D) means.
+        held: (votes,) which factor was held.
+    """
+    spread = codes.reshape(-1, codes.shape[-1]).var(0)
+    active = spread > IDLE**2 * spread.max()
+    if not active.any() or not spread.max() > 0:
+        return 0.0
+    voters = (codes.var(1)[:, active] / spread[active]).argmin(1)
+    table = np.zeros((int(active.sum()), int(held.max()) + 1))
+    np.add.at(table, (voters, held), 1)
+    return float(table.max(1).sum() / len(held))
+
+
+def _made(
+    maker: Representation, votes: int, batch: int, seed: tuple[int, int]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Images (votes · batch, …) of a model, and which of its active latents each vote holds."""
+    import torch
+
+    rng = np.random.default_rng(seed)
+    with torch.random.fork_rng():
+        torch.manual_seed(int(rng.integers(2**31)))
+        z = maker.model.draw_latents(votes * batch).cpu().numpy()[:, : maker.model.latents.width]
+    real = [variable.columns.start for variable in maker.model.latents.coded if not variable.classes]
+    known = maker.encode(maker.decode(z)).means.var(0)
+    active = [column for column, spread in zip(real, known, strict=True) if spread > IDLE**2 * known.max()]
+    if not active:
+        raise DistaffError("ModelCentrality needs models with real latents that say something.")
+    held = rng.integers(0, len(active), votes)
+    z = z.reshape(votes, batch, -1)
+    for vote, latent in zip(z, held, strict=True):
+        vote[:, active[latent]] = vote[0, active[latent]]
+    return maker.decode(z.reshape(votes * batch, -1)), held

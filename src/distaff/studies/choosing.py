@@ -1,0 +1,74 @@
+"""Choosing among finished runs: by few labels, or without any by UDR or ModelCentrality."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from distaff.analysis.evaluate import varied_factors
+from distaff.data.splits import some_rows
+from distaff.foundation.errors import DistaffError
+from distaff.metrics import evaluate_scores
+from distaff.studies.centrality import model_centrality
+from distaff.studies.commands import find
+from distaff.studies.results import Results
+from distaff.studies.selection import udr_scores
+from distaff.studies.study_run import StudyRun
+
+BEHIND = "behind"
+"""The column that says how far a run is behind the best."""
+
+
+def select(
+    results: Results | str | Path, metric: str = "dci", *, labels: int = 100, seed: int = 0
+) -> pd.DataFrame:
+    """Rank the finished runs of a study, the best first, and say how far behind it the others are.
+
+    Args:
+        results: the study's, its folder or its file.
+        metric: a metric of labels such as dci or mig:chen18, of which the first score counts, taken on
+            ``labels`` observations (Locatello et al. 2020, "Disentangling factors of variation using few
+            labels"); or without labels ``udr`` (Duan et al. 2020), among the seeds of each setting, or
+            ``centrality`` (Lin et al. 2020), among all runs.
+        labels: how many labelled observations, drawn at random and the same for all runs of a data set.
+        seed: of that draw.
+
+    Returns:
+        One row per run: ``run``, the settings that the study varies, ``seed``, the score by its name, and
+        ``behind``, how far it is from the best.
+    """
+    study = results if isinstance(results, Results) else find(results)
+    ranked = udr_scores(study, seed=seed) if metric == "udr" else _scored(study, metric, labels, seed)
+    if ranked.empty:
+        raise DistaffError(f"no finished run of {study.study.name} can be ranked by {metric} yet.")
+    score = ranked.columns[-1]
+    table = ranked.sort_values(score, ascending=False, ignore_index=True)
+    return table.assign(**{BEHIND: table[score].max() - table[score]})
+
+
+def _scored(study: Results, metric: str, labels: int, seed: int) -> pd.DataFrame:
+    runs = {run.key: run for run in study.all_runs}
+    finished = [runs[key] for key in study.finished["run"]]
+    if metric == "centrality":
+        models = {run.key: run.model for run in finished}
+        name, values = metric, [*model_centrality(models, seed=seed).values()]
+    else:
+        scored = [_by_labels(run, metric, labels, seed) for run in finished]
+        name, values = scored[0][0] if scored else metric, [value for _, value in scored]
+    groups = list(study.study.varied)
+    rows = [
+        [run.key, *(run.settings.get(group) for group in groups), run.settings["seed"], value]
+        for run, value in zip(finished, values, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["run", *groups, "seed", name])
+
+
+def _by_labels(run: StudyRun, metric: str, labels: int, seed: int) -> tuple[str, float]:
+    """A run's score on a few labelled observations, and what it is called."""
+    data, codes = run.data, run.codes
+    known = np.flatnonzero(data.labelled.any(1))
+    if not 2 <= labels <= len(known):
+        raise DistaffError(f"labels must be 2 to {len(known)}, as many as {data.name} has, not {labels}.")
+    rows = known[some_rows(len(known), labels, seed)]
+    score = evaluate_scores(codes[rows], varied_factors(data.subset(rows)), metrics=metric).scores[0]
+    return score.name, float(score.value)
