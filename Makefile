@@ -57,11 +57,12 @@ bench-peers:
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0 -e . pythae==0.1.2
 	.venv-peers/bin/python -m benchmarks.peers
 
-# Ctrl-C keeps the run, and the same command resumes it.
+# A model of the zoo is on the screen while the demo trains one. Ctrl-C keeps the run, and the same command resumes it.
 demo: .venv/demo-ready
-	$(BIN)/distaff train factor_vae --preset quick --data dsprites --seed 0 --out runs/demo
-	$(BIN)/distaff evaluate runs/demo
-	$(BIN)/distaff report runs/demo
+	@$(BIN)/distaff explore & page=$$!; trap "kill $$page 2>/dev/null" EXIT; \
+	$(BIN)/distaff train factor_vae --preset quick --data dsprites --seed 0 --out runs/demo \
+	&& $(BIN)/distaff evaluate runs/demo \
+	&& $(BIN)/distaff report runs/demo
 
 clean:
 	rm -rf .venv .venv-peers site .mypy_cache .ruff_cache .pytest_cache

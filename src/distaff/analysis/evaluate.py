@@ -15,8 +15,9 @@ from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.codes_file import evaluate_file
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.metrics.scores_file import ELBO, Scores, Setup
-from distaff.runs.folder import RunFolder, warn
+from distaff.runs.folder import warn
 from distaff.runs.load import open_data
+from distaff.runs.zoo import run_folder
 
 AUTOMATIC = "factor_vae_score"
 """What a run is scored by when nothing else is asked for."""
@@ -36,7 +37,8 @@ def evaluate_run(
     """Score a run on a random sample of its data set, or the codes of a file from any framework.
 
     Args:
-        run: a run folder; an npz file with means, optional logvars and factors; or an npy file of means.
+        run: a run folder or zoo:NAME; an npz file with means, optional logvars and factors; or an npy file
+            of means.
         metrics: default, all, or names such as mig,dci; auto is the FactorVAE score of a run and the default
             table of a file.
         observations: how many of a run's data set to score, chosen at random, or all; a smaller set is scored
@@ -47,7 +49,7 @@ def evaluate_run(
         out: where the scores go as JSON; by default scores.json in a run folder.
         progress: show what is going on.
     """
-    folder = RunFolder(Path(run))
+    folder = run_folder(run)
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "seed": seed}
     if not folder.path.is_dir() and folder.path.suffix.lower() in (".npz", ".npy"):
         chosen = "default" if metrics == "auto" else metrics

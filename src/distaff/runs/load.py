@@ -1,4 +1,4 @@
-"""A run folder, or a hub folder, back as a trained model."""
+"""A run folder, a hub folder, or a model that came with distaff, back as a trained model."""
 
 from pathlib import Path
 
@@ -7,17 +7,18 @@ from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
 from distaff.runs.config import Data
 from distaff.runs.folder import RunFolder, warn
+from distaff.runs.zoo import in_zoo, zoo_folder
 
 
 def load(folder: str | Path, device: str = "cpu", step: int | None = None) -> Representation:
-    """The trained model in a run folder or in a ``distaff export --hub`` folder.
+    """The trained model in a run folder or in a ``distaff export --hub`` folder, or one of ``distaff zoo``.
 
     Args:
-        folder: where it is.
+        folder: where it is, or ``zoo:NAME``.
         device: where it goes.
         step: an earlier step that a run kept a snapshot of; by default the last checkpoint.
     """
-    run = RunFolder(Path(folder))
+    run = RunFolder(zoo_folder(folder) if in_zoo(folder) else Path(folder))
     if not run.config.exists() and (run.path / hub.CONFIG).is_file():
         return hub.load_model(run.path, device)
     config = run.read()

@@ -18,7 +18,9 @@ HELP = """usage: distaff study COMMAND [flags]; distaff study COMMAND --help say
                 --workers 2 for two at once, --ray for Ray here, --ray ADDRESS for a cluster
   status STUDY  how far each run is
   table STUDY   scores by setting, with intervals: --group-by recipe,gamma --metric mig
-  claims STUDY  whether what the paper claims holds by the runs; writes claims.json
+  claims STUDY  whether what the paper claims holds by the runs; writes claims.json;
+                claims docs/results counts the verdicts of all results that are kept there
+  keep STUDY    copy the table and the verdicts to docs/results, or --into DIR
   report STUDY  write one HTML page
 
 STUDY is the study's folder (runs/NAME) or its file."""
@@ -30,6 +32,7 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
     if name in ("-h", "--help"):
         return print(HELP)
     from distaff.studies import commands
+    from distaff.studies.kept import claims_by_paper, holds_kept, kept_studies
     from distaff.studies.verdict_table import show_verdicts
 
     actions: dict[str, Callable[..., Any]] = {
@@ -37,13 +40,16 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
         "status": commands.status,
         "table": commands.table,
         "claims": commands.check_claims,
+        "keep": commands.keep,
         "report": commands.write_page,
     }
     if name not in actions:
         raise unknown("study command", name, actions)
     call = parse_flags(f"distaff study {name}", _with_address(rest), actions[name])
+    if name == "claims" and holds_kept(Path(call["study"])):
+        return print(claims_by_paper(kept_studies(call["study"])).to_string(index=False))
     found = actions[name](**call)
-    if name == "report":
+    if name in ("report", "keep"):
         say(f"written: {found}")
     elif name == "claims":
         show_verdicts(found)
