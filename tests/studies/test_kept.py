@@ -59,7 +59,8 @@ def test_a_study_is_kept_before_and_after_its_runs_and_counted(tmp_path, monkeyp
     for column in ("run", "beta", "seed", "reconstruction", "kl"):
         assert after.table[column].tolist() == own[column].tolist()
     assert holds_kept(tmp_path / "docs/results")
-    assert not holds_kept(tmp_path / "runs")
+    assert holds_kept(tmp_path / "runs"), "a folder of studies counts as well"
+    assert not holds_kept(tmp_path / "runs/small-kim18-toy")
     code, printed = in_process(capsys, "study", "claims", "docs/results")
     assert code == 0
     assert [line.split() for line in printed.splitlines()[1:]] == [

@@ -13,7 +13,7 @@ from zoo.rule import Rule
 from zoo.shelve import shelve_runs
 
 SETTINGS = {"steps": 12, "batch_size": 16, "log_every": 2, "progress": False, "accelerator": "cpu"}
-RULE = Rule("factor_vae-squares", "factor_vae_score", ["median", "best"])
+RULE = Rule("factor_vae-squares", "mig", ["median", "best"])
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,16 @@
 """What goes into the zoo: chosen by the rule, whole, and small."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from distaff import DistaffError, load
+from distaff.analysis.evaluate import evaluate_run
 from distaff.data.arrays import from_array
 from distaff.data.arrays import load as load_arrays
-from distaff.metrics.scores_file import Entry, Scores, Setup
+from distaff.metrics.scores_file import Scores
 from distaff.runs import RunFolder
 from distaff.runs.zoo import Origin
 from tests.zoo.conftest import RULE
@@ -50,7 +52,7 @@ def test_a_folder_has_all_that_a_model_needs(shelf, runs):
     card = (place / "README.md").read_text("utf-8")
     assert card.startswith("---\nlicense: apache-2.0\n")
     assert 'distaff.load("zoo:factor_vae-squares")' in card
-    assert "the median of 2 seeds by factor_vae_score" in card
+    assert "the median of 2 seeds by mig" in card
     origin = Origin.read(place)
     assert set(origin.scores) == {"0", "1"}
     seed = json.loads((place / "config.json").read_text())["training"]["seed"]
@@ -94,13 +96,15 @@ def test_examples_are_read_back_as_they_were_and_stay_small(kind, tmp_path):
     np.testing.assert_array_equal(found.factors, data.factors[rows])
 
 
-def test_scores_over_the_most_observations_are_kept(tmp_path):
-    def entry(count: int | None, value: float) -> Entry:
-        return Entry("mig", Setup(count), {"name": "mig", "value": value})
-
-    folder = RunFolder(tmp_path)
-    Scores(5, (entry(10, 0.1), entry(None, 0.3), entry(100, 0.2))).write(folder.scores)
-    assert [one.content["value"] for one in kept_entries(folder)] == [0.3]
+def test_scores_over_the_most_observations_are_kept(runs, tmp_path):
+    copy = RunFolder(shutil.copytree(runs[0], tmp_path / "run"))
+    before = kept_entries(copy)
+    evaluate_run(copy.path, metrics="mig,sap", observations=50, progress=False)
+    after = kept_entries(copy)
+    assert len(Scores.read(copy.scores).entries) > len(after)
+    assert after[: len(before)] == before
+    (new,) = after[len(before) :]
+    assert (new.metric, new.setup.observations) == ("sap", 50)
 
 
 def test_the_rules_are_read_and_name_each_model_once():

@@ -1,6 +1,7 @@
 """Models of the zoo are found by being there, and every command that reads a run takes them."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +22,9 @@ def test_the_list_has_data_recipe_scores_with_seeds_and_size(own_zoo, capsys):
     assert code == 0
     assert f"{MODEL}  factor_vae on squares, " in printed
     assert "12 steps, seed " in printed
-    assert "the median of 2 seeds by factor_vae_score" in printed
-    assert "(seeds 0: 0." in printed
-    assert " mig 0." in printed
+    assert "the median of 2 seeds by mig" in printed
+    assert "    factor_vae_score " in printed
+    assert re.search(r"mig 0\.\d+ \(seeds 0: 0\.\d+, 1: 0\.\d+\)", printed)
     assert list(distaff.zoo.models()) == ["factor_vae-squares", "factor_vae-squares-best"]
 
 

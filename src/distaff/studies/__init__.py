@@ -3,8 +3,8 @@
 - ``run``, ``status``, ``table``, ``write_report``: what ``distaff study`` does; ``Study`` is the file,
   ``Results`` its runs and their table, ``StudyRun`` one of them with its settings, scores, codes, data and
   model.
-- ``check_claims``: a ``Verdict`` on each claim that the file makes; ``keep`` copies them and the table to where
-  results are kept.
+- ``check_claims``: a ``Verdict`` on each claim that the file makes; ``keep`` copies verdicts and table to
+  where results are kept.
 - ``group_table``, ``metric_correlations``, ``udr_scores``, ``udr_agreement``: tables over runs.
 - ``drawings``: functions that a study file names under ``figures``; ``Results`` in, figures or tables out.
 - for drawings of one's own: runs by their settings (``chosen``, ``grouped``, ``one_each``, ``best_of``,

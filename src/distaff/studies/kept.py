@@ -93,7 +93,7 @@ def keep_results(results: Results, into: Path) -> Path:
 
 
 def holds_kept(folder: Path) -> bool:
-    """Whether a folder holds kept results, and is not a study's own."""
+    """Whether a folder holds results of studies, kept or in their own folders, and is not one of them."""
     return not (folder / "study.yaml").exists() and any(folder.glob(f"*/{FILE}"))
 
 
