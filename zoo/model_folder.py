@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,8 @@ def write_examples(data: Dataset, file: Path) -> None:
     count = min(MOST_EXAMPLES, len(data))
     while True:
         chosen = data.subset(some_rows(len(data), count, seed=0))
-        np.savez_compressed(file, **_arrays(chosen))
+        arrays: Any = _arrays(chosen)
+        np.savez_compressed(file, **arrays)
         if file.stat().st_size <= LARGEST_EXAMPLES or count < 32:
             break
         count = count * 3 // 4

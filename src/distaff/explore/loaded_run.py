@@ -76,6 +76,7 @@ class LoadedRun:
         read_names(folder)
         notices = []
         examples = examples_of(folder)
+        rows: IntArray | None
         if examples is not None:
             data, rows, codes = examples, np.arange(len(examples)), model.encode(examples.images)
             notices.append(f"Pictures start from {len(data):,} examples that come with the model.")

@@ -122,7 +122,8 @@ def claims_by_paper(studies: Iterable[KeptStudy]) -> pd.DataFrame:
     rows = []
     for paper in [*papers, "all"]:
         found = [outcome for (own, _), outcome in best.items() if paper in (own, "all")]
-        rows.append({"paper": paper, "claims": len(found), **{one: found.count(one) for one in OUTCOMES}})
+        row: dict[str, Any] = {"paper": paper, "claims": len(found)}
+        rows.append(row | {outcome: found.count(outcome) for outcome in OUTCOMES})
     return pd.DataFrame(rows)
 
 
