@@ -4,8 +4,8 @@
 - ``distaff.load("zoo:NAME")`` opens one; commands that read a run folder take ``zoo:NAME`` in its place, and
   ``distaff resume zoo:NAME --steps STEPS --out RUN`` trains one further.
 
-A model is one hub folder in ``models``, found by being there. ``python -m zoo.shelve`` in a clone writes it
-from a finished study, by the rule that ``zoo/rules.yaml`` states.
+A model is one hub folder in ``models``, found by being there. To add one, run ``python -m zoo.shelve`` in a
+clone: it writes the folder from a finished study, by the rule that ``zoo/rules.yaml`` states.
 
 >>> import distaff
 >>> all(model.size < 10_000_000 for model in distaff.zoo.models().values())
