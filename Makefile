@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled modules are kept whatever the surroundings say: many processes start, here and in the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test units test-slow lint format docs bench bench-peers clean
+.PHONY: demo test units test-slow lint format docs pages bench bench-peers clean
 
 # What distaff itself needs; tools for its development come with .venv/ready.
 .venv/demo-ready: pyproject.toml constraints.txt
@@ -38,6 +38,10 @@ units: .venv/ready
 # and it needs no network.
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# What pages say of results and of the zoo, from docs/results and src/distaff/zoo/models.
+pages: .venv/ready
+	$(BIN)/python docs/hooks/results.py
 
 test-slow: .venv/ready
 	$(BIN)/pytest -m slow
