@@ -4,7 +4,7 @@ BIN := .venv/bin
 # Compiled modules are kept whatever the surroundings say: many processes start, here and in the tests.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test units test-slow test-faults lint format docs bench bench-peers clean
+.PHONY: demo test units test-slow test-faults lint format docs pages bench bench-peers clean
 
 # What distaff itself needs; tools for its development come with .venv/ready.
 .venv/demo-ready: pyproject.toml constraints.txt
@@ -39,6 +39,10 @@ units: .venv/ready
 docs: .venv/ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
+# What pages say of results and of the zoo, from docs/results and src/distaff/zoo/models.
+pages: .venv/ready
+	$(BIN)/python docs/hooks/results.py
+
 test-slow: .venv/ready
 	$(BIN)/pytest -m slow
 
@@ -62,11 +66,12 @@ bench-peers:
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0 -e . pythae==0.1.2
 	.venv-peers/bin/python -m benchmarks.peers
 
-# Ctrl-C keeps the run, and the same command resumes it.
+# A model of the zoo is on the screen while the demo trains one. Ctrl-C keeps the run, and the same command resumes it.
 demo: .venv/demo-ready
-	$(BIN)/distaff train factor_vae --preset quick --data dsprites --seed 0 --out runs/demo
-	$(BIN)/distaff evaluate runs/demo
-	$(BIN)/distaff report runs/demo
+	@$(BIN)/distaff explore & page=$$!; trap "kill $$page 2>/dev/null" EXIT; \
+	$(BIN)/distaff train factor_vae --preset quick --data dsprites --seed 0 --out runs/demo \
+	&& $(BIN)/distaff evaluate runs/demo \
+	&& $(BIN)/distaff report runs/demo
 
 clean:
 	rm -rf .venv .venv-peers site .mypy_cache .ruff_cache .pytest_cache

@@ -23,7 +23,7 @@ ROOMS = [
     {"runs"},
     {"training"},
     {"analysis"},
-    {"explore", "export", "studies"},
+    {"explore", "export", "studies", "zoo"},
     {"estimator"},
     {"cli"},
     {"__init__", "__main__"},

@@ -10,7 +10,7 @@ Users import from here and from the rooms below; the modules inside a room are p
   a run folder holds, as the commands of the same names show it.
 - ``Codes``, ``Dataset``, ``Representation``, ``Score``, ``DistaffError``: what goes in and what comes out.
 - rooms, from the ground up: ``mixtures``, ``data``, ``metrics``, ``figures``, ``models``, ``objectives``,
-  ``runs``, ``analysis``, ``explore``, ``export``, ``studies``.
+  ``runs``, ``analysis``, ``explore``, ``export``, ``studies``, ``zoo``.
 
 >>> import distaff
 >>> distaff.data.pinwheel.load(count=80)
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         objectives,
         runs,
         studies,
+        zoo,
     )
     from distaff.analysis import decompose_run, diagnose, evaluate_run, report_run, traverse_run
     from distaff.data import Dataset
@@ -77,6 +78,7 @@ __all__ = [
     "studies",
     "train",
     "traverse_run",
+    "zoo",
 ]
 
 _ROOMS = (
@@ -91,6 +93,7 @@ _ROOMS = (
     "objectives",
     "runs",
     "studies",
+    "zoo",
 )
 
 __getattr__ = lazy_getattr(

@@ -44,12 +44,12 @@ def train(arguments: Sequence[str]) -> None:
 
 
 def resume(arguments: Sequence[str]) -> None:
-    """Resume an interrupted run, exactly where it stopped: distaff resume RUN."""
+    """Resume an interrupted run, exactly where it stopped: distaff resume RUN; or train zoo:NAME on."""
     from distaff.training.train import resume as function
 
     call = _flags("resume", arguments, function, leave_out=["data"])
     function(**call)
-    _say(f"trained: {call['folder']}")
+    _say(f"trained: {call['out'] or call['folder']}")
 
 
 def evaluate(arguments: Sequence[str]) -> None:
@@ -82,7 +82,7 @@ def report(arguments: Sequence[str]) -> None:
 
 
 def explore(arguments: Sequence[str]) -> None:
-    """Move a run's latents with sliders in a web page: distaff explore RUN, or two runs side by side."""
+    """Move latents with sliders in a web page: distaff explore RUN, two runs, or none for the zoo's first."""
     from distaff.explore import explore as function
 
     written = _of_run("explore", arguments, function, pairs=True)
@@ -101,7 +101,7 @@ def doctor(arguments: Sequence[str]) -> None:
 
 
 def export(arguments: Sequence[str]) -> None:
-    """Write a run for other programs: distaff export RUN --onnx DIR, --torch-export DIR or --hub DIR."""
+    """Write a run for other programs: distaff export RUN --onnx DIR, --torch-export, --hub or --push."""
     from distaff.export import export_run
 
     for written in _of_run("export", arguments, export_run):
@@ -139,7 +139,7 @@ def data(arguments: Sequence[str]) -> None:
 
 
 def study(arguments: Sequence[str]) -> None:
-    """Many runs from one file: distaff study run FILE [--scale 0.05]; status, table, claims, report."""
+    """Many runs from one file: distaff study run FILE [--scale 0.05]; status, table, claims, keep, report."""
     from distaff.studies.console import main as console
 
     console(arguments, _say)
@@ -154,6 +154,15 @@ def presets(arguments: Sequence[str]) -> None:
         print(f"{preset.name:14}{preset.about}\n{'':14}for {', '.join(preset.recipes)}\n")
 
 
+def zoo(arguments: Sequence[str]) -> None:
+    """List the models that come with distaff, for load, explore, evaluate and others: zoo:NAME."""
+    from distaff.zoo import models
+
+    _flags("zoo", arguments, models)
+    known = models()
+    print("\n\n".join(map(str, known.values())) or "this installation of distaff came without models.")
+
+
 def recipes(arguments: Sequence[str]) -> None:
     """List the recipes with their terms."""
     _flags("recipes", arguments, _list_recipes)
@@ -164,7 +173,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     command.__name__: command
     for group in (
         (train, resume, evaluate, decompose, traverse, report, explore),
-        (study, doctor, export, recipes, presets, metrics, data),
+        (study, zoo, doctor, export, recipes, presets, metrics, data),
     )
     for command in group
 }

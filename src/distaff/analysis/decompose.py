@@ -42,6 +42,7 @@ from distaff.objectives.terms import (
 from distaff.runs.checkpoints import find
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.load import load, open_data
+from distaff.runs.zoo import run_folder
 from distaff.training.batches import Batches
 from distaff.training.learner import more_images
 
@@ -122,14 +123,14 @@ def decompose_run(
     """Decompose the ELBO of a run over its whole data set and write ``decomposition.json``.
 
     Args:
-        run: the run folder.
+        run: the run folder, or zoo:NAME.
         samples: how many z the exact terms are averaged over, each against all observations.
         particles: of the importance-weighted bound on log p(x).
         observations: how many images that bound is averaged over.
         seed: of the samples.
         progress: show a progress bar.
     """
-    folder = RunFolder(Path(run))
+    folder = run_folder(run)
     config = folder.read()
     objective = config.goal()
     if not isinstance(objective, Objective):
@@ -325,7 +326,10 @@ def _critics(
 ) -> dict[DensityRatio, torch.nn.Module]:
     newest, _ = find(folder.checkpoints, warn)
     assert newest is not None
-    tensors = load_file(newest / "training.safetensors") if ratios else {}
+    state = newest / "training.safetensors"
+    if not ratios or not state.is_file():  # a model of the zoo comes without its critics
+        return {}
+    tensors = load_file(state)
     critics = {}
     for ratio in ratios:
         prefix = f"critic.{ratio.name}/"

@@ -25,6 +25,7 @@ from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.load import load, open_data, open_held_out
+from distaff.runs.zoo import run_folder
 
 AUTOMATIC = "factor_vae_score"
 """What a run is scored by when nothing else is asked for."""
@@ -50,8 +51,9 @@ def evaluate_run(
     """Score a run on a random sample of its data set, or the codes of a file from any framework.
 
     Args:
-        run: a run folder; or a file of codes: an npz file with means, optional logvars and factors; an npy
-            file of means; a csv, tsv or parquet table, whose columns of numbers are latents; an h5ad file.
+        run: a run folder or zoo:NAME; or a file of codes: an npz file with means, optional logvars and
+            factors; an npy file of means; a csv, tsv or parquet table, whose columns of numbers are latents;
+            an h5ad file.
         metrics: default, all, or names such as mig,dci and module:function for functions of your own; auto is
             the FactorVAE score of a run and the default table of a file.
         factors: labels for a file of codes: a file (csv, tsv, parquet, npy, npz), or names of columns of the
@@ -73,7 +75,7 @@ def evaluate_run(
             scores.json in a run folder, scores-ica.json or scores-held-out.json.
         progress: show what is going on.
     """
-    folder = RunFolder(Path(run))
+    folder = run_folder(run)
     requested("default" if metrics == "auto" else metrics, factor_bins, bootstrap, seed, null)
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
     others = {} if baseline is None else {Path(baseline).stem: read_source(baseline)[0]}

@@ -20,6 +20,7 @@ from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.latent_names import read_names, titled
 from distaff.runs.load import load, open_data
+from distaff.runs.zoo import run_folder
 
 
 def report_run(
@@ -32,12 +33,12 @@ def report_run(
     """Write a page about a run: its scores, traversals, reconstructions, curves and settings.
 
     Args:
-        run: the run folder.
+        run: the run folder, or zoo:NAME.
         observations: how many to score, chosen at random, or all; a smaller data set is scored whole.
         out: the page; by default report.html in the run folder.
         progress: show a progress bar while the data set is encoded.
     """
-    folder = RunFolder(Path(run))
+    folder = run_folder(run)
     config = folder.read()
     count = sample_size(observations)
     data = open_data(folder)

@@ -7,16 +7,16 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.encoding import any_codes
+from distaff.analysis.encoding import any_codes, encode
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
-from distaff.runs.folder import RunFolder
 from distaff.runs.latent_names import read_names, titled
 from distaff.runs.load import load, open_data
 from distaff.runs.settings import AtLeastOne, FromZero
+from distaff.runs.zoo import examples_of, run_folder
 
 
 def traverse_run(
@@ -29,20 +29,22 @@ def traverse_run(
     """Draw a run's latent traversals; those of a VAE by their KL, most informative first.
 
     Args:
-        run: the run folder.
+        run: the run folder, or zoo:NAME.
         out: the picture, .png, .pdf or .svg; by default figures/traversals.png in the run folder.
-        index: the observation to start from; by default a typical one, whose code is near the mean of all.
+        index: the observation to start from, of the zoo's models one of their examples; by default a typical
+            one, whose code is near the mean of all.
         latents: how many rows, at most; by default all.
     """
-    folder = RunFolder(Path(run))
-    data = open_data(folder)
+    folder = run_folder(run)
+    examples = examples_of(folder)
+    data = open_data(folder) if examples is None else examples
     if index is not None and not 0 <= index < len(data):
         raise DistaffError(
             f"there is no observation {index} of {data.name}: --index runs from 0 to {len(data) - 1}."
         )
     model = load(folder.path)
     path = Path(out) if out is not None else folder.figures / "traversals.png"
-    encoded = any_codes(folder, data)
+    encoded = any_codes(folder, data) if examples is None else encode(model, examples, progress=False)
     start = encoded.typical if index is None else index
     figure = traversals(model, data, encoded.kl_per_latent, start, latents, read_names(folder))
     return figures.save(figure, path)

@@ -25,6 +25,7 @@ from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
 from distaff.runs.latent_names import read_names, save_name
 from distaff.runs.load import load, open_data
+from distaff.runs.zoo import examples_of, run_folder
 
 FEW, MANY = 4096, 20_000
 """Observations that stand for all: encoded now, or taken from what ``distaff evaluate`` left."""
@@ -46,7 +47,7 @@ class LoadedRun:
         config: its ``run.yaml``.
         model: the trained model.
         data: observations to start from.
-        rows: of the data that ``codes`` describe; None if the data are not here.
+        rows: of ``data`` that ``codes`` describe; None if the data are not here.
         codes: of some observations.
         latents: what these show of each latent.
         render: draws observations.
@@ -65,18 +66,27 @@ class LoadedRun:
 
     @classmethod
     def open(cls, path: str | Path) -> "LoadedRun":
-        """Load a run's model and data; where the data are gone, draws of the prior stand for them."""
-        folder = RunFolder(Path(path))
+        """Load a run's model and data, or the examples that came with a model of the zoo.
+
+        Where the data are gone, draws of the prior stand for them.
+        """
+        folder = run_folder(path)
         config = folder.read()
         model = load(folder.path)
         read_names(folder)
         notices = []
-        try:
-            data, here = open_data(folder), True
-        except (DistaffError, OSError) as problem:
-            data, here = _drawn(model), False
-            notices.append(f"The data are not here: {problem} Pictures start from {DRAWN_NAME}.")
-        rows, codes = _codes(folder, config, model, data, here)
+        examples = examples_of(folder)
+        rows: IntArray | None
+        if examples is not None:
+            data, rows, codes = examples, np.arange(len(examples)), model.encode(examples.images)
+            notices.append(f"Pictures start from {len(data):,} examples that come with the model.")
+        else:
+            try:
+                data, here = open_data(folder), True
+            except (DistaffError, OSError) as problem:
+                data, here = _drawn(model), False
+                notices.append(f"The data are not here: {problem} Pictures start from {DRAWN_NAME}.")
+            rows, codes = _codes(folder, config, model, data, here)
         some = data.images[np.linspace(0, len(data) - 1, min(len(data), 1000)).astype(np.int64)].numpy()
         render = renderer_for(model.shape, some)
         if render.explains:

@@ -17,6 +17,7 @@ from distaff.explore.server import build_app
 from distaff.explore.session import Session
 from distaff.explore.standalone import export_page
 from distaff.foundation.errors import DistaffError
+from distaff.runs.zoo import PREFIX, zoo_names
 
 PORT, LAST_PORT = 8300, 65535
 TRIED = 20
@@ -34,12 +35,13 @@ def explore(
     """Move a run's latents with sliders in a web page, until Ctrl-C; two runs stand side by side.
 
     Args:
-        runs: one run folder, or two.
+        runs: one run folder, or two, or models such as zoo:factor_vae-dsprites; the zoo's first by default.
         export: write the page to this file instead, with traversals computed beforehand: it needs no Python.
         host: the address to listen at; others than 127.0.0.1 let other machines in, if they know the token.
         port: the port to listen at; where it is taken, the next free one.
         open: open the page in a browser, where there is one.
     """
+    runs = list(runs) or [_first_of_zoo()]
     if export is not None:
         return export_page(Session.open(runs), Path(export))
     listening = listen(host, port)
@@ -47,6 +49,14 @@ def explore(
         print("reading the run …", file=sys.stderr)
         serve(Session.open(runs), listening, host, open)
     return None
+
+
+def _first_of_zoo() -> str:
+    known = zoo_names()
+    if not known:
+        raise DistaffError("name a run folder: this installation of distaff came without models of its own.")
+    print(f"opening {PREFIX}{known[0]}; distaff explore RUN opens a run of yours", file=sys.stderr)
+    return f"{PREFIX}{known[0]}"
 
 
 def serve(session: Session, listening: socket.socket, host: str, browse: bool) -> None:

@@ -1,16 +1,18 @@
-"""A trained run for other programs: ONNX, ``torch.export``, and folders for the Hugging Face hub.
+"""A trained run for other programs: ONNX, ``torch.export``, and the Hugging Face hub.
 
 Exports ``export_run`` and ``Written``, what it says of each file. Another format of graphs is one more
 ``Format`` in ``formats.py`` and one argument of ``export_run``.
 """
 
+import tempfile
 from pathlib import Path
 
 from distaff.export.formats import ONNX, PROGRAM, Written, write_graphs
 from distaff.export.publish import write_hub
+from distaff.export.push import open_hub, push_folder
 from distaff.foundation.errors import DistaffError
-from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
+from distaff.runs.zoo import run_folder
 
 __all__ = ["Written", "export_run"]
 
@@ -25,6 +27,7 @@ def export_run(
     onnx: str | Path | None = None,
     torch_export: str | Path | None = None,
     hub: str | Path | None = None,
+    push: str | None = None,
     overwrite: bool = False,
     progress: bool = True,
 ) -> list[Written]:
@@ -34,16 +37,20 @@ def export_run(
     takes z and gives the mean of p(x|z). Batches may have any size.
 
     Args:
-        run: the run folder.
+        run: the run folder, or zoo:NAME.
         onnx: a folder for encoder.onnx and decoder.onnx, or m.onnx for m.encoder.onnx and m.decoder.onnx.
         torch_export: likewise for programs of torch.export, ending in .pt2.
         hub: a folder in the Hugging Face layout: model.safetensors, config.json, README.md, traversals.png.
+        push: a repository of the Hugging Face hub, USER/NAME, to upload that folder to; a new one is made.
         overwrite: replace files that are already there.
         progress: show a progress bar if the data set has to be encoded first.
     """
-    if onnx is None and torch_export is None and hub is None:
-        raise DistaffError("say what to write: --onnx DIR, --torch-export DIR or --hub DIR.")
-    folder = RunFolder(Path(run))
+    if onnx is None and torch_export is None and hub is None and push is None:
+        raise DistaffError(
+            "say what to write: --onnx DIR, --torch-export DIR, --hub DIR or --push USER/NAME."
+        )
+    client = None if push is None else open_hub(push)  # what is lacking is said before any work
+    folder = run_folder(run)
     folder.read()
     trained = load(folder.path)
     written = []
@@ -51,6 +58,11 @@ def export_run(
         written += write_graphs(trained, onnx, ONNX, overwrite)
     if torch_export is not None:
         written += write_graphs(trained, torch_export, PROGRAM, overwrite)
-    if hub is not None:
-        written.append(write_hub(folder, trained, hub, overwrite, progress))
+    with tempfile.TemporaryDirectory() as temporary:
+        place = Path(temporary) if hub is None else Path(hub)
+        if hub is not None or client is not None:
+            described = write_hub(folder, trained, place, overwrite, progress)
+            written += [] if hub is None else [described]
+        if push is not None and client is not None:
+            written.append(push_folder(client, place, push, f"{folder.read().title}, by distaff"))
     return written

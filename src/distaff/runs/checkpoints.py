@@ -85,8 +85,15 @@ def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> Reac
     newest, reached = find(folder, warn)
     if newest is None:
         return reached
+    state = newest / "training.safetensors"
+    if not state.is_file():
+        for name in IN_FILES:
+            if name in learner.modules:
+                load_weights(learner.modules[name], newest / "model.safetensors")
+        warn("the checkpoint has weights alone: optimisers and critics begin anew")
+        return reached
     with _fitting(newest):
-        training = load_file(newest / "training.safetensors")
+        training = load_file(state)
         for name, module in learner.modules.items():
             own = name in IN_FILES
             module.load_state_dict(

@@ -37,9 +37,16 @@ class Facts:
     sha256: dict[str, str]
 
 
-def write_model(folder: Path, trained: Representation, config: RunConfig, step: int) -> None:
-    """Write the weights, then the config with their hash: only the two together can be loaded."""
+def write_model(
+    folder: Path, trained: Representation, config: RunConfig, step: int, half: bool = False
+) -> None:
+    """Write the weights, then the config with their hash: only the two together can be loaded.
+
+    With ``half`` the weights are rounded to half precision; they are read back as single precision.
+    """
     tensors = {name: t.detach().cpu().contiguous() for name, t in trained.model.state_dict().items()}
+    if half:
+        tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
     with atomic_file(folder / WEIGHTS) as temporary:
         save_file(tensors, temporary, {"format": "pt"})
     sections = config.to_plain()
@@ -51,7 +58,7 @@ def write_model(folder: Path, trained: Representation, config: RunConfig, step: 
 
 def load_model(folder: Path, device: str = "cpu") -> Representation:
     """The model of a folder that ``write_model`` wrote, wherever it came from."""
-    config, step, digest = _read(folder / CONFIG)
+    config, step, digest = read_config(folder / CONFIG)
     weights = folder / WEIGHTS
     if not weights.is_file() or sha256(weights) != digest:
         raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
@@ -63,7 +70,7 @@ def load_model(folder: Path, device: str = "cpu") -> Representation:
         ) from problem
 
 
-def _read(file: Path) -> tuple[RunConfig, int, str]:
+def read_config(file: Path) -> tuple[RunConfig, int, str]:
     """The run that a config describes, its step, and the hash of its weights."""
     try:
         content = read_json(file)

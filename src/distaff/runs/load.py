@@ -1,4 +1,4 @@
-"""A run folder, or a hub folder, back as a trained model."""
+"""A run folder, a hub folder, or a model that came with distaff, back as a trained model."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from distaff.runs import checkpoints, hub
 from distaff.runs.config import Data, DataCall
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.trained_model import trained_model
+from distaff.runs.zoo import in_zoo, zoo_folder
 
 
 def load(
@@ -20,10 +21,10 @@ def load(
     ica: bool = False,
     trust: str | None = None,
 ) -> Representation:
-    """The trained model in a run folder or in a ``distaff export --hub`` folder.
+    """The trained model in a run folder or in a ``distaff export --hub`` folder, or one of ``distaff zoo``.
 
     Args:
-        folder: where it is.
+        folder: where it is, or ``zoo:NAME``.
         device: where it goes.
         step: an earlier step that a run kept a snapshot of; by default the last checkpoint.
         ica: encode to, and decode from, the components that ``distaff evaluate RUN --ica`` found.
@@ -31,7 +32,7 @@ def load(
             trained yourself, here, is trusted anyway.
     """
     with trusting(trust):
-        return _load(Path(folder), device, step, ica)
+        return _load(zoo_folder(folder) if in_zoo(folder) else Path(folder), device, step, ica)
 
 
 def _load(folder: Path, device: str, step: int | None, ica: bool) -> Representation:

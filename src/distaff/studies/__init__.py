@@ -3,7 +3,8 @@
 - ``run``, ``status``, ``table``, ``write_report``: what ``distaff study`` does; ``Study`` is the file,
   ``Results`` its runs and their table, ``StudyRun`` one of them with its settings, scores, codes, data and
   model.
-- ``check_claims``: a ``Verdict`` on each claim that the file makes.
+- ``check_claims``: a ``Verdict`` on each claim that the file makes; ``keep`` copies verdicts and table to
+  where results are kept.
 - ``group_table``, ``metric_correlations``, ``udr_scores``, ``udr_agreement``: tables over runs.
 - ``select`` ranks runs by few labels, by UDR or by ``model_centrality``.
 - ``drawings``: functions that a study file names under ``figures``; ``Results`` in, figures or tables out.
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from distaff.studies import drawings
     from distaff.studies.centrality import model_centrality
     from distaff.studies.choosing import select
-    from distaff.studies.commands import check_claims, run, status, table
+    from distaff.studies.commands import check_claims, keep, run, status, table
     from distaff.studies.drawings.history import curves_figure, logged, measured, snapshot, snapshot_steps
     from distaff.studies.drawings.latent_codes import draws_of, posteriors_of
     from distaff.studies.drawings.runs import (
@@ -74,6 +75,7 @@ __all__ = [
     "factors_of",
     "group_table",
     "grouped",
+    "keep",
     "logged",
     "measured",
     "metric_correlations",
@@ -118,6 +120,7 @@ __getattr__ = lazy_getattr(
         "factors_of": "distaff.studies.drawings.runs",
         "group_table": "distaff.studies.tables",
         "grouped": "distaff.studies.drawings.runs",
+        "keep": "distaff.studies.commands",
         "logged": "distaff.studies.drawings.history",
         "measured": "distaff.studies.drawings.history",
         "metric_correlations": "distaff.studies.selection",

@@ -12,6 +12,7 @@ from distaff.foundation.files import write_text
 from distaff.foundation.trust import remember
 from distaff.runs.settings import AtLeastOne
 from distaff.studies.display import Display
+from distaff.studies.kept import keep_results
 from distaff.studies.local import local_workers
 from distaff.studies.queue import Engine, work_through
 from distaff.studies.results import Results
@@ -116,6 +117,24 @@ def check_claims(
         out: the study's folder, where the file is given and it is not the usual one.
     """
     return write_claims(find(study, scale=scale, out=out))
+
+
+def keep(
+    study: str | Path,
+    *,
+    into: str | Path = "docs/results",
+    scale: float | None = None,
+    out: str | Path | None = None,
+) -> Path:
+    """Copy a study's table and verdicts to where they are kept: INTO/NAME/study.parquet and claims.json.
+
+    Args:
+        study: the study's folder, or its file.
+        into: the folder of all results that are kept.
+        scale: of a trial, where the file is given.
+        out: the study's folder, where the file is given and it is not the usual one.
+    """
+    return keep_results(find(study, scale=scale, out=out), Path(into))
 
 
 def write_page(

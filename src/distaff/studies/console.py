@@ -21,7 +21,9 @@ HELP = """usage: distaff study COMMAND [flags]; distaff study COMMAND --help say
   table STUDY   scores by setting, with intervals: --group-by recipe,gamma --metric mig
   select STUDY  rank its runs, the best first: --metric dci --labels 100, or without labels
                 --metric udr or --metric centrality
-  claims STUDY  whether what the paper claims holds by the runs; writes claims.json
+  claims STUDY  whether what the paper claims holds by the runs; writes claims.json;
+                claims docs/results counts the verdicts of all results that are kept there
+  keep STUDY    copy the table and the verdicts to docs/results, or --into DIR
   report STUDY  write one HTML page
 
 STUDY is the study's folder (runs/NAME) or its file."""
@@ -41,6 +43,7 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
         "table": commands.table,
         "select": select,
         "claims": commands.check_claims,
+        "keep": commands.keep,
         "report": commands.write_page,
     }
     if name not in actions:
@@ -53,11 +56,14 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
 
 def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callable[[str], None]) -> None:
     from distaff.studies import commands
+    from distaff.studies.kept import claims_by_paper, holds_kept, kept_studies
     from distaff.studies.verdict_table import show_verdicts
     from distaff.studies.verdicts import write_claims
 
+    if name == "claims" and holds_kept(Path(call["study"])):
+        return print(claims_by_paper(kept_studies(call["study"])).to_string(index=False))
     found = action(**call)
-    if name == "report":
+    if name in ("report", "keep"):
         say(f"written: {found}")
     elif name == "claims":
         show_verdicts(found)
@@ -72,6 +78,7 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
             say(f"the best is {behind[1]:.4g} ahead of the next and {behind.max():.4g} of the last")
         for note in filter(None, [found.attrs.get("interval")]):
             say(note)
+    return None
 
 
 def _with_address(arguments: Sequence[str]) -> list[str]:

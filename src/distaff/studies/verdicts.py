@@ -3,7 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -29,6 +30,7 @@ FEWEST = 3
 FILE = "claims.json"
 
 Outcome = Literal["holds", "does not hold", "undecided", "not run"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True)
@@ -101,12 +103,17 @@ def judge(results: Results) -> list[Verdict]:
     return [_judge(claim, results) for claim in results.study.claims]
 
 
-def write_claims(results: Results) -> list[Verdict]:
-    """Judge the claims and write ``claims.json`` into the study's folder, if the study makes any."""
+def write_claims(results: Results, folder: Path | None = None) -> list[Verdict]:
+    """Judge the claims and write ``claims.json``, if the study makes any.
+
+    Args:
+        results: of the study.
+        folder: where to; by default the study's own folder.
+    """
     verdicts, study = judge(results), results.study
     if verdicts:
         content = {"study": study.name, "scale": study.scale, "claims": [one.as_dict() for one in verdicts]}
-        write_json(results.folder / FILE, content)
+        write_json((folder or results.folder) / FILE, content)
     return verdicts
 
 
@@ -117,8 +124,7 @@ def counts(verdicts: Sequence[Verdict]) -> str:
     'no claims'
     """
     outcomes = [verdict.outcome for verdict in verdicts]
-    order: tuple[Outcome, ...] = ("holds", "does not hold", "undecided", "not run")
-    return ", ".join(f"{outcomes.count(one)} {one}" for one in order if one in outcomes) or "no claims"
+    return ", ".join(f"{outcomes.count(one)} {one}" for one in OUTCOMES if one in outcomes) or "no claims"
 
 
 def _judge(claim: Claim, results: Results) -> Verdict:

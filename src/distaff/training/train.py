@@ -40,6 +40,7 @@ from distaff.runs.settings import (
     chosen,
     takes_settings,
 )
+from distaff.runs.zoo import copy_model, in_zoo, model_config, zoo_folder
 from distaff.training.batches import Batches, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner
@@ -130,15 +131,17 @@ def resume(
     data: Data | None = None,
     *,
     steps: AtLeastOne | None = None,
+    out: str | Path | None = None,
     trust: str | None = None,
     **settings: Any,
 ) -> Representation:
-    """Resume the run in a folder, exactly where its last checkpoint is.
+    """Resume the run in a folder, exactly where its last checkpoint is, or train a model of the zoo further.
 
     Args:
-        folder: the run folder.
+        folder: the run folder, or zoo:NAME, whose weights train on with optimisers and critics that are new.
         data: the data set, for runs that were started on one given in Python.
         steps: a new number of steps in all, to train longer than first planned.
+        out: for zoo:NAME, the run folder to train in; one that this call began before is resumed.
         trust: modules of code that the folder may name, such as mine, separated by commas; what you trained
             yourself, here, is trusted anyway.
         **settings: none beside these.
@@ -147,7 +150,9 @@ def resume(
         The trained model.
     """
     machine = Machine(**bind(Machine, settings))
-    run = RunFolder(Path(folder))
+    run = _begun_from_zoo(folder, out, steps) if in_zoo(folder) else RunFolder(Path(folder))
+    if out is not None and not in_zoo(folder):
+        raise DistaffError(f"out goes with zoo:NAME: {folder} is resumed where it is.")
     with trusting(trust):
         config = run.read()
     dataset = config.data.reopen(data)
@@ -156,6 +161,28 @@ def resume(
         longer = replace(config, training=training)
         return _launch(Job(longer, longer.goal(), dataset, run, machine, held=config))
     return _launch(Job(config, config.goal(), dataset, run, machine))
+
+
+def _begun_from_zoo(place: str | Path, out: str | Path | None, steps: int | None) -> RunFolder:
+    """A run folder that begins with a model of the zoo, or that an earlier call made so."""
+    source = zoo_folder(place)
+    config, step, _ = model_config(source)
+    if out is None:
+        raise DistaffError(f"{place} is not trained in place: say where to, as in --out runs/mine.")
+    if steps is None or steps <= step:
+        raise DistaffError(f"{place} has had {step:,} steps: say steps, in all, that are more.")
+    target = RunFolder(Path(out))
+    if not target.config.exists():
+        if target.path.exists() and any(target.path.iterdir()):
+            raise DistaffError(f"{target.path} holds files that are not a run: choose another folder.")
+        copy_model(source, target.path)
+    held = target.read()
+    begun = replace(config, training=replace(config.training, steps=held.training.steps))
+    if differing := held.differences(begun):
+        raise DistaffError(
+            f"{target.path} holds another run ({'; '.join(differing)}): choose another folder."
+        )
+    return target
 
 
 @dataclass(frozen=True)

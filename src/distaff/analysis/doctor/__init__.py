@@ -10,7 +10,7 @@ from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.binding import public_functions
 from distaff.metrics.options import SampleCount, Seed
 from distaff.runs.config import Data
-from distaff.runs.folder import RunFolder
+from distaff.runs.zoo import run_folder
 
 __all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]
 
@@ -20,7 +20,7 @@ class Diagnosis:
     """What the checks found, the worst first.
 
     Args:
-        run: the run folder.
+        run: the run folder, or zoo:NAME.
         findings: problems, then notes.
         checked: the names of all checks.
     """
@@ -47,12 +47,12 @@ def diagnose(
     """Say in plain words what is wrong with a run and what to try.
 
     Args:
-        run: the run folder.
+        run: the run folder, or zoo:NAME.
         data: the data set, for runs that were trained on one given in Python.
         observations: how many random ones the model is tried on.
         seed: which ones.
     """
-    folder = RunFolder(Path(run))
+    folder = run_folder(run)
     folder.read()
     evidence = RunEvidence(folder, data, observations, seed)
     found = [check(evidence) for check in public_functions(checks).values()]

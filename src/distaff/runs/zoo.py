@@ -1,0 +1,152 @@
+"""Models that come with distaff: hub folders, found by being there, and asked for as ``zoo:NAME``.
+
+Beside the weights and ``config.json`` such a folder holds ``zoo.json``, an ``Origin``; ``examples.npz``, some
+observations to start from, so that a model can be looked at without its data set; its log and its scores.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from distaff.data.arrays import load as load_arrays
+from distaff.data.dataset import Dataset
+from distaff.foundation.binding import bind
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.files import atomic_folder, cache_folder, sha256, write_json
+from distaff.runs import hub
+from distaff.runs.config import RunConfig
+from distaff.runs.folder import RunFolder
+
+PREFIX = "zoo:"
+SHELF = Path(__file__).parents[1] / "zoo" / "models"
+FIRST = "factor_vae-dsprites"
+"""What stands first in the list, and is opened where none is named."""
+ORIGIN, EXAMPLES = "zoo.json", "examples.npz"
+TAKEN_ALONG = ("log.jsonl", "scores.json", "names.json")
+"""What a run folder made of a model has from it, where it is there."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How a model came into the zoo.
+
+    Args:
+        spec: the name of the data set that it was trained on.
+        options: what the data set's ``load`` was told beside.
+        by: the score that it was chosen by.
+        chosen: ``median`` or ``best``.
+        scores: seed → that score, of every seed of its setting.
+        study: the study that it is from; empty if it is from none.
+        claims: each claim of that study with its verdict.
+        half: whether the weights were rounded to half precision.
+    """
+
+    spec: str
+    options: Mapping[str, Any]
+    by: str
+    chosen: str
+    scores: Mapping[str, float]
+    study: str = ""
+    claims: Sequence[Mapping[str, str]] = ()
+    half: bool = False
+
+    @property
+    def rule(self) -> str:
+        """By which rule it was chosen."""
+        count = len(self.scores)
+        among = f"of {count} seeds" if count > 1 else "of a single seed"
+        return f"the {self.chosen} {among} by {self.by}"
+
+    def write(self, folder: Path) -> None:
+        """Write ``zoo.json`` into a model's folder."""
+        write_json(folder / ORIGIN, asdict(self))
+
+    @classmethod
+    def read(cls, folder: Path) -> "Origin":
+        """The content of a folder's ``zoo.json``."""
+        file = folder / ORIGIN
+        try:
+            return cls(**bind(cls, json.loads(file.read_text(encoding="utf-8"))))
+        except (OSError, ValueError) as error:
+            raise DistaffError(f"{file} cannot be read: install distaff again.") from error
+
+
+def zoo_names() -> tuple[str, ...]:
+    """The models that came with this installation, ``FIRST`` first and the others in the order of names."""
+    found = [path.name for path in SHELF.glob("*") if (path / hub.CONFIG).is_file()]
+    return tuple(sorted(found, key=lambda name: (name != FIRST, name)))
+
+
+def in_zoo(place: str | Path) -> bool:
+    """Whether a place is the name of a model that came with distaff."""
+    return str(place).startswith(PREFIX)
+
+
+def zoo_folder(place: str | Path) -> Path:
+    """The hub folder of ``zoo:NAME``."""
+    name = str(place).removeprefix(PREFIX)
+    if not zoo_names():
+        raise DistaffError(f"there is no {place}: this installation of distaff came without models.")
+    if name not in zoo_names():
+        raise unknown("model of the zoo", name, zoo_names())
+    return SHELF / name
+
+
+def run_folder(place: str | Path) -> RunFolder:
+    """The folder of a run by its path; for ``zoo:NAME`` a run folder in the cache, made when first needed."""
+    if not in_zoo(place):
+        return RunFolder(Path(place))
+    source = zoo_folder(place)
+    target = cache_folder() / "zoo" / f"{source.name}-{_digest(source)}"
+    if not RunFolder(target).config.exists():
+        copy_model(source, target, examples=True)
+    return RunFolder(target)
+
+
+def copy_model(source: Path, target: Path, examples: bool = False) -> None:
+    """Make a run folder of a model: its checkpoint has the weights and no state of the optimisers.
+
+    Args:
+        source: the model's folder.
+        target: the run folder.
+        examples: whether the model's examples go along, and stand for the data set in ``explore``.
+    """
+    config, step, digest = model_config(source)
+    if sha256(source / hub.WEIGHTS) != digest:
+        raise DistaffError(f"{source / hub.WEIGHTS} is damaged: install distaff again.")
+    with atomic_folder(target) as new:
+        RunFolder(new).write(config)
+        checkpoint = RunFolder(new).checkpoints / f"step-{step:09d}"
+        checkpoint.mkdir(parents=True)
+        shutil.copyfile(source / hub.WEIGHTS, checkpoint / hub.WEIGHTS)
+        facts = {"step": step, "seconds": 0.0, "sha256": {hub.WEIGHTS: digest}}
+        write_json(checkpoint / "checkpoint.json", facts)
+        for name in (*TAKEN_ALONG, *([EXAMPLES] if examples else [])):
+            if (source / name).is_file():
+                shutil.copyfile(source / name, new / name)
+
+
+def model_config(source: Path) -> tuple[RunConfig, int, str]:
+    """The run that a model of the zoo is from, with its data set, its step and the hash of its weights."""
+    config, step, digest = hub.read_config(source / hub.CONFIG)
+    origin = Origin.read(source)
+    data = replace(config.data, spec=origin.spec, options=dict(origin.options))
+    return replace(config, data=data), step, digest
+
+
+def examples_of(folder: RunFolder) -> Dataset | None:
+    """The observations that came with a model; None for a run of one's own."""
+    file = folder.path / EXAMPLES
+    return replace(load_arrays(file), name=folder.read().data.name) if file.is_file() else None
+
+
+def _digest(source: Path) -> str:
+    """Of all that is in a model's folder: another version of it is another run."""
+    whole = hashlib.sha256()
+    for file in sorted(path for path in source.iterdir() if path.is_file()):
+        whole.update(f"{file.name} {sha256(file)}\n".encode())
+    return whole.hexdigest()[:12]

@@ -1,0 +1,140 @@
+"""Results that are kept with a repository: a study's table and verdicts, and what they say paper by paper.
+
+``distaff study keep STUDY --into docs/results`` writes ``study.parquet`` and ``claims.json`` into
+``docs/results/NAME``; ``distaff study claims docs/results`` counts the verdicts of all of them.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import atomic_file
+from distaff.studies.results import Results
+from distaff.studies.verdicts import FILE, OUTCOMES, write_claims
+
+TABLE = "study.parquet"
+PAPER = re.compile(r"[a-z]+\d\d")
+"""A paper in the name of a study, such as ``kim18`` in ``small-kim18-dsprites``."""
+CITATION = re.compile(r"\((?:[^()]*? \d{4}, )?")
+"""What the first claim about a paper has in front of the figure's number, and others have not."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptStudy:
+    """A study's results as they are kept.
+
+    Args:
+        name: of the study.
+        scale: what its file's steps were multiplied by.
+        claims: each with its ``verdict``, as ``claims.json`` holds them.
+        table: one row per run; None where none was begun.
+    """
+
+    name: str
+    scale: float
+    claims: Sequence[Mapping[str, Any]]
+    table: pd.DataFrame | None
+
+    @property
+    def paper(self) -> str:
+        """The paper that its claims are from, by the study's name."""
+        found = PAPER.search(self.name)
+        return found[0] if found else "other"
+
+    @property
+    def runs(self) -> tuple[int, int]:
+        """How many runs are finished, and how many there are; (0, 0) where none was begun."""
+        if self.table is None:
+            return 0, 0
+        return int((self.table["state"] == "finished").sum()), len(self.table)
+
+    @property
+    def settings(self) -> list[str]:
+        """The columns of the table that are settings with several values, seeds aside."""
+        if self.table is None:
+            return []
+        columns = list(self.table.columns)
+        own = columns[columns.index("error") + 1 : columns.index("scale")]
+        return [name for name in own if name != "seed" and self.table[name].astype(str).nunique() > 1]
+
+    @property
+    def scores(self) -> list[str]:
+        """The columns of the table that are scores, where any run has one."""
+        if self.table is None:
+            return []
+        columns = list(self.table.columns)
+        own = columns[columns.index("step") + 1 : columns.index("seconds")]
+        return [name for name in own if self.table[name].notna().any()]
+
+
+def keep_results(results: Results, into: Path) -> Path:
+    """Write a study's table and verdicts into ``into/NAME``; of one that was not begun, its claims alone."""
+    place = into / results.study.name
+    if place.resolve() == results.folder.resolve():
+        raise DistaffError(f"{place} is the study's own folder: keep its results elsewhere.")
+    begun = any(run.folder.config.exists() for run in results.all_runs)
+    if not begun and not results.study.claims:
+        raise DistaffError(
+            f"{results.study.name} was not begun and makes no claims: there is nothing to keep."
+        )
+    place.mkdir(parents=True, exist_ok=True)
+    (place / TABLE).unlink(missing_ok=True)
+    if begun:
+        with atomic_file(place / TABLE) as temporary:
+            results.table.to_parquet(temporary, engine="pyarrow", index=False)
+    write_claims(results, place)
+    return place
+
+
+def holds_kept(folder: Path) -> bool:
+    """Whether a folder holds results of studies, kept or in their own folders, and is not one of them."""
+    return not (folder / "study.yaml").exists() and any(folder.glob(f"*/{FILE}"))
+
+
+def kept_studies(folder: str | Path) -> list[KeptStudy]:
+    """All results that are kept in a folder, in the order of their names."""
+    places = sorted({file.parent for name in (FILE, TABLE) for file in Path(folder).glob(f"*/{name}")})
+    return [_read(place) for place in places]
+
+
+def claims_by_paper(studies: Iterable[KeptStudy]) -> pd.DataFrame:
+    """How many claims of each paper hold, do not hold, are undecided and were not run.
+
+    A claim that several studies make, at the paper's scale and at a smaller one, counts once: by the first of
+    them that was run. Studies at a small scale stand behind the others, by their names.
+
+    Returns:
+        One row per paper: paper, claims, and a column per outcome; the last row is their sum.
+    """
+    best: dict[tuple[str, str], str] = {}
+    for study in studies:
+        for claim in study.claims:
+            key = study.paper, CITATION.sub("(", claim["says"])
+            if best.get(key, "not run") == "not run":
+                best[key] = claim["verdict"]
+    papers = list(dict.fromkeys(paper for paper, _ in best))
+    rows = []
+    for paper in [*papers, "all"]:
+        found = [outcome for (own, _), outcome in best.items() if paper in (own, "all")]
+        row: dict[str, Any] = {"paper": paper, "claims": len(found)}
+        rows.append(row | {outcome: found.count(outcome) for outcome in OUTCOMES})
+    return pd.DataFrame(rows)
+
+
+def _read(place: Path) -> KeptStudy:
+    file, table = place / FILE, place / TABLE
+    try:
+        content = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        claims = list(content.get("claims", []))
+        if not all({"says", "verdict"} <= claim.keys() for claim in claims):
+            raise ValueError("a claim lacks its verdict")
+        kept = pd.read_parquet(table) if table.is_file() else None
+    except (OSError, ValueError, AttributeError) as problem:
+        raise DistaffError(f"{place} cannot be read as results of a study: keep them again.") from problem
+    return KeptStudy(place.name, float(content.get("scale", 1)), claims, kept)

@@ -1,0 +1,95 @@
+"""Models that were trained here and come with the library: ``distaff zoo`` lists them.
+
+- ``models``: each ``ZooModel`` by its name, with its run, scores and how it was chosen.
+- ``distaff.load("zoo:NAME")`` opens one; commands that read a run folder take ``zoo:NAME`` in its place, and
+  ``distaff resume zoo:NAME --steps STEPS --out RUN`` trains one further.
+
+A model is one hub folder in ``models``, found by being there. To add one, run ``python -m zoo.shelve`` in a
+clone: it writes the folder from a finished study, by the rule that ``zoo/rules.yaml`` states.
+
+>>> import distaff
+>>> all(model.size < 10_000_000 for model in distaff.zoo.models().values())
+True
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from distaff.metrics.score import Score
+from distaff.metrics.scores_file import Scores
+from distaff.runs.config import RunConfig
+from distaff.runs.zoo import PREFIX, Origin, model_config, zoo_folder, zoo_names
+
+__all__ = ["ZooModel", "models"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+@dataclass(frozen=True)
+class ZooModel:
+    """A model that comes with the library.
+
+    Args:
+        name: what it is asked for by, behind ``zoo:``.
+        folder: its hub folder.
+        config: the run that it is from.
+        step: how many steps it was trained for.
+        scores: what it scored.
+        origin: which data it was trained on, and how it was chosen.
+    """
+
+    name: str
+    folder: Path
+    config: RunConfig
+    step: int
+    scores: Sequence[Score]
+    origin: Origin
+
+    @property
+    def size(self) -> int:
+        """Bytes of its folder."""
+        return sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The recipe's weights, as text."""
+        weights = {k: v for k, v in self.config.recipe.arguments.items() if isinstance(v, str | float | int)}
+        return {name: v if isinstance(v, str) else f"{v:g}" for name, v in weights.items()}
+
+    @property
+    def score_texts(self) -> list[str]:
+        """Each score with its value; behind the one that it was chosen by, those of all seeds."""
+        texts = []
+        for score in self.scores:
+            seeds = self.origin.scores if self.origin.by in (score.name, score.metric) else {}
+            each = ", ".join(f"{seed}: {value:.3g}" for seed, value in seeds.items())
+            texts.append(f"{score.name} {score.value:.4g}" + (f" (seeds {each})" if len(seeds) > 1 else ""))
+        return texts
+
+    def __str__(self) -> str:
+        weights = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        made = f"{self.step:,} steps, seed {self.config.training.seed}, {self.origin.rule}"
+        return "\n".join(
+            [
+                f"{PREFIX}{self.name}  {self.config.title}, {self.size / 1e6:.1f} MB",
+                *([f"    {weights}"] if weights else []),
+                f"    {made}",
+                *(f"    {text}" for text in self.score_texts),
+            ]
+        )
+
+
+def models() -> dict[str, ZooModel]:
+    """Every model by its name; the one that ``distaff explore`` opens by itself is first."""
+    return {name: _model(name) for name in zoo_names()}
+
+
+def _model(name: str) -> ZooModel:
+    folder = zoo_folder(name)
+    config, step, _ = model_config(folder)
+    entries = Scores.read(folder / "scores.json").entries
+    scores = [entry.score for entry in entries if not entry.reason]
+    return ZooModel(name, folder, config, step, scores, Origin.read(folder))

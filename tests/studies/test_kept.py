@@ -1,0 +1,103 @@
+"""Results that are kept: written from a study, read again, and counted paper by paper."""
+
+import json
+
+import pytest
+
+from distaff import DistaffError
+from distaff.studies.kept import claims_by_paper, holds_kept, kept_studies
+from distaff.studies.results import Results
+from distaff.studies.study import Study
+from tests.test_cli import in_process
+
+STUDY = """
+name: small-kim18-toy
+data: pinwheel
+steps: 5
+seeds: 2
+common: {batch_size: 80, network: mlp, latents: 2, likelihood: gaussian}
+runs: [{recipe: beta_vae, beta: [1, 4]}]
+claims:
+  - says: Higher β reconstructs worse (Kim & Mnih 2018, Fig. 4)
+    trend: {metric: reconstruction_error, over: beta, direction: rising}
+  - says: The KL is positive (Fig. 5)
+    within: {metric: kl, range: [0, 1000]}
+"""
+
+
+def kept_file(folder, study: str, **verdicts: str) -> None:
+    (folder / study).mkdir(parents=True)
+    claims = [{"says": says, "verdict": verdict} for says, verdict in verdicts.items()]
+    (folder / study / "claims.json").write_text(json.dumps({"study": study, "scale": 1, "claims": claims}))
+
+
+def test_a_study_is_kept_before_and_after_its_runs_and_counted(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "toy.yaml").write_text(STUDY)
+    code, printed = in_process(capsys, "study", "keep", "toy.yaml")
+    assert code == 0, printed
+    (before,) = kept_studies("docs/results")
+    assert (before.name, before.paper, before.table, before.runs) == (
+        "small-kim18-toy",
+        "kim18",
+        None,
+        (0, 0),
+    )
+    assert [claim["verdict"] for claim in before.claims] == ["not run", "not run"]
+    code, printed = in_process(capsys, "study", "run", "toy.yaml", "--workers", 1)
+    assert code == 0, printed
+    code, printed = in_process(capsys, "study", "keep", "runs/small-kim18-toy", "--into", "docs/results")
+    assert code == 0, printed
+    (after,) = kept_studies("docs/results")
+    assert after.runs == (4, 4)
+    assert after.settings == ["beta"]
+    assert {"reconstruction", "kl"} <= set(after.scores)
+    assert [claim["verdict"] for claim in after.claims] == ["undecided", "undecided"], (
+        "two seeds decide nothing"
+    )
+    own = Results(Study.parse(STUDY), "runs/small-kim18-toy").table
+    for column in ("run", "beta", "seed", "reconstruction", "kl"):
+        assert after.table[column].tolist() == own[column].tolist()
+    assert holds_kept(tmp_path / "docs/results")
+    assert holds_kept(tmp_path / "runs"), "a folder of studies counts as well"
+    assert not holds_kept(tmp_path / "runs/small-kim18-toy")
+    code, printed = in_process(capsys, "study", "claims", "docs/results")
+    assert code == 0
+    assert [line.split() for line in printed.splitlines()[1:]] == [
+        ["kim18", "2", "0", "0", "2", "0"],
+        ["all", "2", "0", "0", "2", "0"],
+    ]
+
+
+def test_a_claim_of_several_studies_counts_once_by_the_first_that_was_run(tmp_path):
+    kept_file(
+        tmp_path,
+        "kim18-fig4",
+        **{
+            "A is higher (Kim & Mnih 2018, Fig. 4)": "not run",
+            "B (Fig. 5)": "does not hold",
+            "C (Fig. 6)": "not run",
+        },
+    )
+    kept_file(tmp_path, "small-kim18-fig4", **{"A is higher (Fig. 4)": "holds", "B (Fig. 5)": "holds"})
+    kept_file(tmp_path, "do20-tables", **{"A is higher (Fig. 4)": "undecided"})
+    counts = claims_by_paper(kept_studies(tmp_path)).set_index("paper")
+    assert counts.loc["kim18"].to_dict() == {
+        "claims": 3,
+        "holds": 1,
+        "does not hold": 1,
+        "undecided": 0,
+        "not run": 1,
+    }
+    assert counts.loc["do20", "undecided"] == 1
+    assert counts.loc["all", "claims"] == 4
+
+
+def test_what_cannot_be_kept_or_read_is_one_sentence(tmp_path, capsys):
+    (tmp_path / "empty.yaml").write_text("{data: pinwheel, steps: 5, runs: [vae]}")
+    code, printed = in_process(capsys, "study", "keep", tmp_path / "empty.yaml", "--out", tmp_path / "none")
+    assert (code, "makes no claims: there is nothing to keep" in printed) == (2, True), printed
+    kept_file(tmp_path / "results", "kim18-x", says="holds")
+    (tmp_path / "results/kim18-x/claims.json").write_text('{"claims": [{"says": "x"}]}')
+    with pytest.raises(DistaffError, match="cannot be read as results of a study: keep them again"):
+        kept_studies(tmp_path / "results")

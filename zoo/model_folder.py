@@ -1,0 +1,116 @@
+"""A run as a folder of the zoo: what ``export --hub`` writes, its origin, examples, log, scores, licence."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from distaff import Dataset, DistaffError, Representation
+from distaff.analysis.encoding import trained_steps
+from distaff.data import names, some_rows
+from distaff.data.arrays import load as load_arrays
+from distaff.data.catalogue import about
+from distaff.export.publish import CARD, write_hub
+from distaff.foundation.files import write_text
+from distaff.metrics.scores_file import Scores
+from distaff.runs import RunFolder
+from distaff.runs.hub import write_model
+from distaff.runs.load import open_data
+from distaff.runs.zoo import EXAMPLES, PREFIX, Origin
+from zoo.rule import kept_entries
+
+MOST_EXAMPLES, LARGEST_EXAMPLES = 2048, 400_000
+"""How many observations at most, and how many bytes their file may have."""
+LOG_LINES = 300
+LICENCE = """SPDX-License-Identifier: Apache-2.0
+
+The weights in this folder were trained with distaff and are under its licence, the Apache License 2.0:
+https://www.apache.org/licenses/LICENSE-2.0
+"""
+
+
+def write_folder(run: RunFolder, trained: Representation, origin: Origin, place: Path) -> None:
+    """Write a model's folder; one that is there is replaced file by file."""
+    config, step, data = run.read(), trained_steps(run), open_data(run)
+    write_hub(run, trained, place, overwrite=True, progress=True)
+    if origin.half:
+        write_model(place, trained, config, step, half=True)
+    origin.write(place)
+    write_examples(data, place / EXAMPLES)
+    write_text(place / "log.jsonl", "".join(f"{line}\n" for line in _thinned(run.log)))
+    Scores(step, tuple(kept_entries(run))).write(place / "scores.json")
+    if run.names.is_file():
+        write_text(place / "names.json", run.names.read_text(encoding="utf-8"))
+    write_text(place / "LICENSE", LICENCE + _licence_of_examples(origin.spec))
+    card = (place / CARD).read_text(encoding="utf-8")
+    write_text(place / CARD, _with_origin(card, place.name, origin))
+
+
+def write_examples(data: Dataset, file: Path) -> None:
+    """Observations drawn at random, as many as fit, with their factors: read back they are the same."""
+    count = min(MOST_EXAMPLES, len(data))
+    while True:
+        chosen = data.subset(some_rows(len(data), count, seed=0))
+        arrays: Any = _arrays(chosen)
+        np.savez_compressed(file, **arrays)
+        if file.stat().st_size <= LARGEST_EXAMPLES or count < 32:
+            break
+        count = count * 3 // 4
+    if not np.array_equal(load_arrays(file).images[:].numpy(), chosen.images[:].numpy()):
+        raise DistaffError(f"the examples of {data.name} are not the same when they are read back.")
+
+
+def _arrays(chosen: Dataset) -> dict[str, np.ndarray]:
+    """The arrays of an npz file, in the fewest bits that hold them."""
+    x = chosen.images[:].numpy()
+    if x.ndim == 4:
+        levels = (255 * x).round().astype(np.uint8)
+        if np.array_equal(x, x.astype(bool)):
+            x = x.astype(bool)
+        elif np.array_equal(levels.astype(np.float32) / np.float32(255), x):
+            x = levels
+    if chosen.factors is None:
+        return {"images": x}
+    return {"images": x, "factors": chosen.factors, "factor_names": np.array(chosen.names)}
+
+
+def _thinned(log: Path) -> Sequence[str]:
+    """At most so many lines, evenly spread, the last among them."""
+    lines = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
+    lines = [line for line in lines if _whole(line)]
+    if len(lines) <= LOG_LINES:
+        return lines
+    return [lines[i] for i in np.linspace(0, len(lines) - 1, LOG_LINES).astype(int)]
+
+
+def _whole(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
+def _licence_of_examples(spec: str) -> str:
+    if spec not in names():
+        return ""
+    known = about(spec)
+    return f"\n{EXAMPLES} holds observations of {spec} ({known.source}): {known.licence}\n"
+
+
+def _with_origin(card: str, name: str, origin: Origin) -> str:
+    """The card with its licence, its name in the zoo, and how the model was chosen."""
+    card = card.replace("---\n", "---\nlicense: apache-2.0\n", 1)
+    card = card.replace('distaff.load("path/to/this/folder")', f'distaff.load("{PREFIX}{name}")')
+    seeds = ", ".join(f"{seed}: {value:.4f}" for seed, value in origin.scores.items())
+    lines = ["", "## How it was chosen", "", f"By a rule stated beforehand it is {origin.rule}."]
+    lines += [f"By seed: {seeds}."] if len(origin.scores) > 1 else []
+    lines += (
+        ["Its weights are rounded to half precision; the scores are of those before."] if origin.half else []
+    )
+    if origin.claims:
+        lines += ["", f"What the study {origin.study} says about its paper's claims:", ""]
+        lines += ["| claim | verdict |", "|---|---|"]
+        lines += [f"| {one['says']} | {one['verdict']} |" for one in origin.claims]
+    return "\n".join([card.rstrip("\n"), *lines, ""])
