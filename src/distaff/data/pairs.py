@@ -14,9 +14,8 @@ import numpy as np
 
 from distaff.data.dataset import Dataset, checked_pairs
 from distaff.data.images import IntArray
-from distaff.data.reading import whole
 from distaff.foundation.binding import find_function
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, whole
 
 PairSource = Callable[[Dataset, int, np.random.Generator], IntArray]
 """(data, count, rng) → (count, 2) rows."""
