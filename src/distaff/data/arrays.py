@@ -98,8 +98,8 @@ def load(
     if path.suffix == ".npy":
         images = _mapped(path)
     elif path.suffix in (".h5", ".hdf5"):
-        with open_hdf5(path, seconds, memory) as file:
-            images, factors, names = _from_hdf5(file, key)
+        with open_hdf5(path, seconds, memory) as opened:
+            images, factors, names = _from_hdf5(opened, key)
     else:
         images, factors, names = _from_npz(path, key, largest)
     data = from_array(images, factors, _texts(names), channels, path.stem)
