@@ -45,7 +45,7 @@ def test_an_hdf5_file_is_read_as_it_was_written(tmp_path):
             file["factors"], file["factor_names"] = factors, ["side"]
         data = arrays.load(tmp_path / f"{name}.h5")
         np.testing.assert_array_equal(data.images[:].numpy(), pixels[:, None].astype(np.float32) / 255)
-        assert data.factor_names == ("side",)
+        assert data.names == ("side",)
         np.testing.assert_array_equal(data.factors[:, 0], factors)
 
 

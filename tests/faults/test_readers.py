@@ -49,8 +49,11 @@ class Format:
 
 
 def read_config(folder: Path) -> object:
+    """All that is done with it before training, evaluation or drawing begin."""
     config = RunFolder(folder).read()
     config.to_yaml()
+    config.recipe.goal()
+    config.data.reopen()
     return distaff.load(folder)
 
 

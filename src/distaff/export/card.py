@@ -34,6 +34,7 @@ def model_card(
         keep_trailing_newline=True,
     )
     plain = config.to_plain()
+    modules = sorted({name.partition(":")[0] for name in config.code})
     return environment.get_template("card.md").render(
         config=config,
         metadata=yaml_text(_metadata(config, scores)),
@@ -42,6 +43,7 @@ def model_card(
         scores=[{**score, "protocol": _protocol(score)} for score in scores],
         settings=yaml_text({key: plain[key] for key in ("recipe", "model", "training")}),
         step=step,
+        trust=f', trust="{",".join(modules)}"' if modules else "",
         things="images" if len(config.data.shape) == 3 else "vectors",
         version=__version__,
     )
