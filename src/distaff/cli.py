@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from distaff._version import __version__
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, speaking_in_flags, unknown
 from distaff.foundation.memory import keep_freed_memory
 
 SOMETHING_WRONG, BAD_INPUT = 1, 2
@@ -56,6 +56,13 @@ def evaluate(arguments: Sequence[str]) -> None:
         print(score)
     for name, reason in evaluation.skipped.items():
         print(f"{name}: left out, {reason}")
+
+
+def encode(arguments: Sequence[str]) -> None:
+    """Encode new data with a run's model: distaff encode RUN --data photos/ --out codes.csv."""
+    from distaff.analysis.new_data import encode_data
+
+    _say(f"written: {encode_data(**_flags('encode', arguments, encode_data))}")
 
 
 def decompose(arguments: Sequence[str]) -> None:
@@ -161,7 +168,7 @@ def recipes(arguments: Sequence[str]) -> None:
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     command.__name__: command
     for group in (
-        (train, resume, evaluate, decompose, traverse, report, explore),
+        (train, resume, encode, evaluate, decompose, traverse, report, explore),
         (study, doctor, export, recipes, presets, metrics, data),
     )
     for command in group
@@ -180,7 +187,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if name not in COMMANDS:
             raise unknown("command", name, COMMANDS)
-        return COMMANDS[name](rest)
+        with speaking_in_flags():
+            return COMMANDS[name](rest)
     except (DistaffError, OSError) as error:
         _say(f"distaff: {error}")
         sys.exit(BAD_INPUT)

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distaff.analysis.encoding import encode
 from distaff.codes import Codes, FloatArray
-from distaff.data.arrangements import arrange
 from distaff.data.dataset import Dataset
+from distaff.data.estimator_arrays import arrange
 from distaff.foundation.binding import bind, find_function
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes
@@ -183,7 +183,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 def _network(shape: tuple[int, ...]) -> str:
     """As training chooses, but for images that convolutions of stride 2 do not fit."""
     chosen = network_for(shape)
-    return "mlp" if chosen == "kim_mnih" and any(side % 16 for side in shape[1:]) else chosen
+    return "mlp" if len(shape) == 3 and chosen != "hfvae_mlp" and any(s % 16 for s in shape[1:]) else chosen
 
 
 def _likelihood(shape: tuple[int, ...]) -> str:

@@ -6,6 +6,7 @@ same for a model and data in memory.
 
 - ``evaluate_run``, ``evaluate_encoded``: scores of a run, or of an ``Encoded``.
 - ``encode``: a data set through an encoder, with the ELBO's parts, as an ``Encoded``.
+- ``encode_data``: codes of any data, brought in as the run's own were, as a file.
 - ``decompose_run``: the ELBO in its parts, a ``Decomposition``.
 - ``diagnose``: a ``Diagnosis`` of ``Finding`` objects with their ``Severity``.
 - ``traverse_run``, ``report_run``: a figure, and one HTML page.
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from distaff.analysis.doctor import Diagnosis, Finding, Severity, diagnose
     from distaff.analysis.encoding import Encoded, encode
     from distaff.analysis.evaluate import evaluate_encoded, evaluate_run, varied_factors
+    from distaff.analysis.new_data import encode_data
     from distaff.analysis.report import report_run
     from distaff.analysis.traversals import drawable, traverse_run
 
@@ -38,6 +40,7 @@ __all__ = [
     "diagnose",
     "drawable",
     "encode",
+    "encode_data",
     "evaluate_encoded",
     "evaluate_run",
     "report_run",
@@ -57,6 +60,7 @@ __getattr__ = lazy_getattr(
         "diagnose": "distaff.analysis.doctor",
         "drawable": "distaff.analysis.traversals",
         "encode": "distaff.analysis.encoding",
+        "encode_data": "distaff.analysis.new_data",
         "evaluate_encoded": "distaff.analysis.evaluate",
         "evaluate_run": "distaff.analysis.evaluate",
         "report_run": "distaff.analysis.report",

@@ -7,24 +7,33 @@ from typing import Any
 
 import numpy as np
 
-from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
+from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sample_size, trained_steps
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
-from distaff.foundation.errors import DistaffError
+from distaff.data.pictures import Fit
+from distaff.data.splits import some
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller
+from distaff.foundation.text import named_values
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.codes_file import evaluate_file
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.metrics.scores_file import ELBO, Scores, Setup
 from distaff.runs.folder import RunFolder, warn
-from distaff.runs.load import open_data
+from distaff.runs.load import load, open_data
+from distaff.training.validation import parts
 
 AUTOMATIC = "factor_vae_score"
 """What a run is scored by when nothing else is asked for."""
 
 
+@spoken_to_its_caller
 def evaluate_run(
     run: str | Path,
     *,
+    data: str | Path | None = None,
+    held_out: bool = False,
+    fit: Fit | None = None,
+    data_options: str | None = None,
     metrics: str = "auto",
     observations: int | str = SAMPLE,
     factor_bins: int | None = None,
@@ -37,6 +46,11 @@ def evaluate_run(
 
     Args:
         run: a run folder; an npz file with means, optional logvars and factors; or an npy file of means.
+        data: other data for a run's model, brought in as the run's own were: a folder, an archive, a table or
+            a file of arrays; their scores are written only where out says.
+        held_out: score the part of the data set that a run was not trained on; see --hold-out of training.
+        fit: how other images of another size are brought to the model's: crop, pad or squash.
+        data_options: what the reader of other data takes beside, such as labels=new.csv.
         metrics: default, all, or names such as mig,dci; auto is the FactorVAE score of a run and the default
             table of a file.
         observations: how many of a run's data set to score, chosen at random, or all; a smaller set is scored
@@ -55,16 +69,38 @@ def evaluate_run(
     if folder.path.is_file():
         raise DistaffError(f"{run} is neither a run folder nor a file of codes: those end in .npz or .npy.")
     count = sample_size(observations)
-    data = open_data(folder)
+    if data is not None or held_out:
+        other = _other(folder, data, fit, data_options)
+        encoded = encode(load(folder.path), some(other, count, seed), progress)
+        found = evaluate_encoded(encoded, some(other, count, seed), metrics, **how)
+        place = out if out is not None else folder.path / "held-out-scores.json" if held_out else None
+        if place is not None:
+            Scores(trained_steps(folder)).plus(found, Setup(count, seed, factor_bins)).write(Path(place))
+        return found
+    dataset = open_data(folder)
     began = time.monotonic()
-    encoded = encode_run(folder, data, progress, count, seed)
-    evaluation = evaluate_encoded(encoded, data, metrics, **how)
+    encoded = encode_run(folder, dataset, progress, count, seed)
+    evaluation = evaluate_encoded(encoded, dataset, metrics, **how)
     setup = Setup(None if encoded.rows is None else count, seed, factor_bins)
     step = trained_steps(folder)
     known = Scores.read(folder.scores).at(step) if out is None else Scores(step)
     known = known.plus(evaluation, setup).spent(time.monotonic() - began)
     known.write(folder.scores if out is None else Path(out))
     return evaluation
+
+
+def _other(folder: RunFolder, data: str | Path | None, fit: Fit | None, data_options: str | None) -> Dataset:
+    """Other data than a run was trained on: those that are named, or those that it held out."""
+    config = folder.read()
+    if data is not None:
+        told = {} if fit is None else {"fit": fit}
+        return config.data.bring_in(data, **named_values(data_options or ""), **told)
+    kept = parts(open_data(folder), config.data, config.training)[1]
+    if kept is None:
+        raise DistaffError(
+            f"{folder.path} was trained on all its data: only --hold-out 0.1 keeps some apart."
+        )
+    return kept
 
 
 def evaluate_encoded(encoded: Encoded, data: Dataset, metrics: str = "auto", **how: Any) -> Evaluation:

@@ -45,7 +45,7 @@ def load_model(folder: Path, device: str = "cpu") -> Representation:
         model.load_state_dict(load_file(weights))
     except RuntimeError as error:
         raise DistaffError(f"{weights} does not fit the model that {CONFIG} describes.") from error
-    return Representation(model.to(device), config.data.shape)
+    return Representation(model.to(device), config.data.shape, config.data.made_of)
 
 
 def _read(file: Path) -> tuple[RunConfig, int, str]:

@@ -7,6 +7,7 @@ from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
 from distaff.runs.config import Data
 from distaff.runs.folder import RunFolder, warn
+from distaff.runs.latent_names import read_names
 
 
 def load(folder: str | Path, device: str = "cpu", step: int | None = None) -> Representation:
@@ -22,12 +23,12 @@ def load(folder: str | Path, device: str = "cpu", step: int | None = None) -> Re
         return hub.load_model(run.path, device)
     config = run.read()
     if step is None:
-        weights, step = checkpoints.newest_weights(run.checkpoints, warn)
+        weights, step = checkpoints.newest_weights(run.trained, warn)
     else:
         weights, step = checkpoints.snapshot_weights(run.snapshots, step)
     model = config.model.build(config.data.shape, step)
     checkpoints.load_weights(model, weights)
-    return Representation(model.to(device), config.data.shape)
+    return Representation(model.to(device), config.data.shape, config.data.made_of, read_names(run))
 
 
 def open_data(run: RunFolder, data: Data | None = None) -> Dataset:

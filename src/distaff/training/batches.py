@@ -45,7 +45,9 @@ class Batches:
         self, data: Dataset, size: int, seed: int, device: torch.device, rank: int = 0, world_size: int = 1
     ) -> None:
         if size > len(data):
-            raise DistaffError(f"a batch of {size} does not fit a data set of {len(data)}: lower batch_size.")
+            raise DistaffError(
+                f"a batch of {size} does not fit a data set of {len(data)}: lower --batch-size."
+            )
         if size % world_size:
             raise DistaffError(f"a batch of {size} cannot be shared evenly by {world_size} processes.")
         self.data, self.size, self.seed, self.device = data, size, seed, device

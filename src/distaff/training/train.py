@@ -1,5 +1,6 @@
 """``train`` and ``resume``: from a call to a trained model in a run folder."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -10,8 +11,9 @@ import torch
 from lightning_fabric import Fabric
 
 from distaff.data.dataset import Dataset
+from distaff.data.pictures import Fit
 from distaff.foundation.binding import bind
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
 from distaff.foundation.progress import Progress
 from distaff.foundation.text import named_values
 from distaff.models.infogan import InfoGAN
@@ -21,9 +23,9 @@ from distaff.models.vae import VAE
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
-from distaff.runs.config import Data, DataCall, Goal, RecipeCall, RunConfig, resolved
-from distaff.runs.folder import RunFolder, warn
-from distaff.runs.model_config import VAEConfig, describe
+from distaff.runs.config import Data, DataCall, Goal, RecipeCall, RunConfig, find_recipe, resolved
+from distaff.runs.folder import RunFolder, read_log, warn
+from distaff.runs.model_config import VAEConfig, check_fit, describe
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import (
@@ -33,6 +35,7 @@ from distaff.runs.settings import (
     ModelSettings,
     TrainingSettings,
     chosen,
+    held_out_share,
     takes_settings,
 )
 from distaff.training.batches import Batches, seed_weights
@@ -41,6 +44,22 @@ from distaff.training.learner import Learner, VAELearner
 from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.recorder import Recorder
+from distaff.training.validation import HeldOut, parts
+
+ELSEWHERE = {
+    **dict.fromkeys(("lr", "learning_rate_init", "step_size"), "learning_rate"),
+    **dict.fromkeys(("latent_dim", "latent_dims", "n_latents", "z_dim", "n_components"), "latents"),
+    **dict.fromkeys(("max_steps", "iterations", "max_iter", "num_steps"), "steps"),
+    **dict.fromkeys(("epochs", "max_epochs", "num_epochs"), "steps, which counts batches,"),
+    **dict.fromkeys(("batch", "bs"), "batch_size"),
+    **dict.fromkeys(("random_state", "random_seed"), "seed"),
+    **dict.fromkeys(("optimiser", "optim"), "optimizer"),
+    **dict.fromkeys(("wd", "l2"), "weight_decay"),
+    **dict.fromkeys(("device", "gpu"), "accelerator"),
+    **dict.fromkeys(("verbose", "progress_bar"), "progress"),
+    **dict.fromkeys(("validation_split", "val_split", "test_size"), "hold_out"),
+}
+"""What settings are called in other libraries."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -52,6 +71,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @takes_settings(*GROUPS)
+@spoken_to_its_caller
 def train(
     recipe: str | Callable[..., Goal],
     data: Data = "dsprites",
@@ -60,6 +80,8 @@ def train(
     out: str | Path | None = None,
     file: str | Path | None = None,
     resize: int | None = None,
+    fit: Fit | None = None,
+    range: str | None = None,
     skip_bad: bool = False,
     data_options: str | Mapping[str, Any] | None = None,
     **settings: Any,
@@ -68,11 +90,16 @@ def train(
 
     Args:
         recipe: a name from ``distaff recipes``, ``module:function``, or the function itself.
-        data: a data set's name, an npz file, a folder of images, an array or a Dataset.
+        data: a data set's name, a folder or archive of images, a table (csv, parquet or a data frame), a file
+            of arrays (npz, npy, h5), an array or a Dataset.
         preset: settings that go well together, a name from ``distaff presets``; all others given here win.
         out: the run folder; without one, nothing is written and nothing can be resumed.
         file: the official file of a named data set, instead of the built-in one.
         resize: the side that images are brought to, where the data set can.
+        fit: how images that are not square are brought there: crop keeps their middle, pad keeps all of them
+            with black beside it, squash stretches them, as is done by default.
+        range: which values of images are black and white, for 16-bit and float images: min-max,
+            percentiles:1:99, signed (−1 to 1) or two numbers such as 0:4095.
         skip_bad: leave out images that do not decode, instead of stopping at the first.
         data_options: what the data set's load takes beside, such as part=test.
         **settings: the recipe's own weights and settings.
@@ -86,12 +113,26 @@ def train(
     own = {name: value for name, value in settings.items() if name not in SETTINGS}
     model, training = chosen(ModelSettings, settings), chosen(TrainingSettings, settings)
     machine = chosen(Machine, settings)
+    _refuse_unknown(recipe, own)
     call, goal = RecipeCall.of(recipe, own)
     options = named_values(data_options) if isinstance(data_options, str) else dict(data_options or {})
-    options |= {} if resize is None else {"resize": resize}
+    given = {"resize": resize, "fit": fit, "range": range}
+    options |= {name: value for name, value in given.items() if value is not None}
     options |= {"skip_bad": True} if skip_bad else {}
     source = DataCall(data, None if file is None else str(file), options)
     return begin(RunRequest(call, source, model, training, machine), goal, out)
+
+
+def _refuse_unknown(recipe: str | Callable[..., Goal], own: Mapping[str, Any]) -> None:
+    """A setting that neither the recipe nor training has; other libraries' words for one are understood."""
+    function = find_recipe(recipe) if isinstance(recipe, str) else recipe
+    known = [*inspect.signature(function).parameters, *SETTINGS]
+    for name in own:
+        if name not in known:
+            meant = ELSEWHERE.get(name)
+            if meant is not None:
+                raise DistaffError(f"unknown setting {name!r}: it is called {meant} here.")
+            raise unknown(f"argument of {getattr(function, '__name__', recipe)}", name, known)
 
 
 def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Representation:
@@ -102,14 +143,25 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
         goal: what its recipe returns.
         out: the run folder; without one, nothing is written.
     """
-    data, found = request.data.open()
-    model, training = describe(request.model, data, goal), resolved(request.training, goal)
-    config = RunConfig(request.recipe, found, model, training)
     folder = None if out is None else RunFolder(Path(out))
+    shape = request.data.shape()
+    if shape is not None:
+        check_fit(request.model, shape, goal)
+    before = folder.read().data if folder is not None and folder.config.exists() else None
+    # A run of an earlier version did not standardise: its data are brought in as they were then.
+    raw = before is not None and before.arrangement is None
+    data, found = request.data.open(request.model.likelihood, standardise=not raw)
+    if raw:
+        found = replace(found, arrangement=None)
+        data = replace(data, arrangement=None)
+    model, training = describe(request.model, data, goal), resolved(request.training, goal)
+    training = fitting(training, len(data))
+    config = RunConfig(request.recipe, found, model, training)
     return _launch(Job(config, goal, data, folder, request.machine))
 
 
 @takes_settings(Machine)
+@spoken_to_its_caller
 def resume(
     folder: str | Path, data: Data | None = None, *, steps: int | None = None, **settings: Any
 ) -> Representation:
@@ -133,6 +185,16 @@ def resume(
         config = replace(config, training=training)
         run.write(config)
     return _launch(Job(config, config.recipe.goal(), dataset, run, machine))
+
+
+def fitting(training: TrainingSettings, size: int) -> TrainingSettings:
+    """The settings with a batch that fits a small data set, if the usual one was asked for."""
+    usual = TrainingSettings().batch_size
+    left = size - round(size * (held_out_share(training.hold_out) or 0))
+    if not training.batch_size == usual > left >= 2:
+        return training
+    warn(f"there are {left} observations to train on, so batches hold {left} instead of {usual}.")
+    return replace(training, batch_size=left)
 
 
 @dataclass(frozen=True)
@@ -161,7 +223,7 @@ def _launch(job: Job) -> Representation:
     work: Callable[..., Model] = _work_in_folder
     with torch.random.fork_rng():
         model: Model = fabric.launch(work, job)
-    return Representation(model, job.data.shape)
+    return Representation(model, job.data.shape, job.data.arrangement)
 
 
 def _work_in_folder(fabric: Fabric, job: Job) -> Model:
@@ -178,13 +240,17 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
 
 def _work(fabric: Fabric, job: Job) -> Model:
     training, folder = job.config.training, job.folder
+    kept, held_out = parts(job.data, job.config.data, training)
+    job = replace(job, data=kept)
     learner = _learner(fabric, job)
     order = training.batch_size, training.seed
     batches = Batches(job.data, *order, fabric.device, fabric.global_rank, fabric.world_size)
     before = checkpoints.restore(folder.checkpoints, learner, warn) if folder else checkpoints.Reached()
     visible = job.machine.progress and fabric.is_global_zero
     with Progress(job.config.recipe.name, training.steps, before.step, visible) as bar:
-        recorder = Recorder(folder, fabric, training, bar, before, job.goal)
+        log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
+        looks = None if held_out is None else HeldOut(held_out, training, fabric, log)
+        recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks)
         with recorder.stop.listening():
             fit(learner, batches, before.step, training.steps, recorder)
         recorder.close()
@@ -192,7 +258,23 @@ def _work(fabric: Fabric, job: Job) -> Model:
         where = f"; resume with: distaff resume {folder.path}" if folder else ""
         message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
         raise Interrupted(message, recorder.stop.heard)
+    if looks is not None and training.patience is not None and folder is not None:
+        _say_stopped(looks, recorder.saved, training)
+        return _best(folder, _trained(learner), fabric)
     return _trained(learner)
+
+
+def _say_stopped(looks: HeldOut, step: int, training: TrainingSettings) -> None:
+    if looks.exhausted and step < training.steps:
+        warn(f"stopped after step {step:,}: held-out data were best at step {looks.best_step:,}, now kept.")
+
+
+def _best(folder: RunFolder, model: Model, fabric: Fabric) -> Model:
+    """The model of the best checkpoint, as ``load`` gives it."""
+    fabric.barrier()
+    weights, _ = checkpoints.newest_weights(folder.trained, warn)
+    checkpoints.load_weights(model, weights)
+    return model
 
 
 def _learner(fabric: Fabric, job: Job) -> Learner:
@@ -203,7 +285,7 @@ def _learner(fabric: Fabric, job: Job) -> Learner:
         assert isinstance(model, InfoGAN)
         if training.batch_size // fabric.world_size < 2:
             raise DistaffError(
-                "a GAN normalises over its batch, which needs 2 images per process: raise batch_size."
+                "a GAN normalises over its batch, which needs 2 images per process: raise --batch-size."
             )
         model = model.to(fabric.device)
         optimiser = make_optimiser(generator_parameters(model), training)

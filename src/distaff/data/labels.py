@@ -1,0 +1,50 @@
+"""Labels of observations: classes numbered in order, real numbers as they are."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.codes import as_array
+from distaff.data.dataset import Dataset
+from distaff.foundation.errors import DistaffError
+
+
+def labelled(data: Dataset, factors: Any, names: Sequence[str] | None = None) -> Dataset:
+    """``data`` with factors from an array (N, K) or (N,)."""
+    table = as_array(factors)
+    if table.ndim not in (1, 2):
+        raise DistaffError(f"factors of {data.name} must be of shape (N, K), not {table.shape}.")
+    return with_factors(data, [table] if table.ndim == 1 else list(table.T), names)
+
+
+def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | None = None) -> Dataset:
+    """``data`` with factors from K columns (N,): classes are numbered in order, real numbers stay."""
+    numbered = [_classes(as_array(column), data.name, k) for k, column in enumerate(columns)]
+    if not numbered or any(len(classes) != len(data) for classes, _ in numbered):
+        raise DistaffError(
+            f"{len(numbered)} factors of {sorted({len(classes) for classes, _ in numbered})} rows"
+            f" do not fit {len(data)} observations: they must be (N, K)."
+        )
+    tables = tuple(table for _, table in numbered)
+    labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(tables)))
+    classes = np.stack([classes for classes, _ in numbered], axis=1)
+    factors = {"factors": classes, "names": labels, "sizes": tuple(map(len, tables)), "factor_values": tables}
+    return replace(data, **factors)
+
+
+def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Number the classes of a factor in order, with each one's value; a real-valued one has no table."""
+    if column.ndim != 1 or column.dtype.kind not in "buifUS":
+        raise DistaffError(
+            f"factors of {name} must be numbers or strings in K columns, not {column.dtype} {column.shape}."
+        )
+    numeric = column.dtype.kind not in "US"
+    if numeric and not np.isfinite(column).all():
+        raise DistaffError(f"factor {k} of {name} holds a value that is not finite: remove such rows first.")
+    if numeric and (column != np.floor(column)).any():
+        return column.astype(np.float64), np.empty(0)
+    values, classes = np.unique(column, return_inverse=True)
+    return classes, values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64)
