@@ -1,6 +1,7 @@
 """The command line: thin, each command calls one public function; torch is imported where it is needed."""
 
 import inspect
+import itertools
 import os
 import sys
 import warnings
@@ -51,6 +52,12 @@ def evaluate(arguments: Sequence[str]) -> None:
     """Score a run on a sample of its data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
     from distaff.analysis.evaluate import evaluate_run
 
+    runs, flags = _several(arguments)
+    if len(runs) > 1:
+        for run in runs:
+            print(f"{run}:")
+            evaluate([run, *flags])
+        return
     evaluation = evaluate_run(**_flags("evaluate", arguments, evaluate_run))
     for score in evaluation.scores:
         print(score)
@@ -80,10 +87,19 @@ def traverse(arguments: Sequence[str]) -> None:
 
 
 def report(arguments: Sequence[str]) -> None:
-    """Write a page about a run, in one file that needs no network: distaff report RUN."""
+    """Write a page about a run, in one file that needs no network: distaff report RUN; of several: A B C."""
     from distaff.analysis.report import report_run
 
-    _say(f"written: {report_run(**_flags('report', arguments, report_run))}")
+    if len(_several(arguments)[0]) > 1:
+        return compare(arguments)
+    return _say(f"written: {report_run(**_flags('report', arguments, report_run))}")
+
+
+def compare(arguments: Sequence[str]) -> None:
+    """Compare finished runs on one page, latents matched: distaff compare A B --out compare.html."""
+    from distaff.analysis.compare import compare_runs
+
+    _say(f"written: {compare_runs(**_flags('compare', arguments, compare_runs))}")
 
 
 def explore(arguments: Sequence[str]) -> None:
@@ -168,7 +184,7 @@ def recipes(arguments: Sequence[str]) -> None:
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     command.__name__: command
     for group in (
-        (train, resume, encode, evaluate, decompose, traverse, report, explore),
+        (train, resume, encode, evaluate, decompose, traverse, report, compare, explore),
         (study, doctor, export, recipes, presets, metrics, data),
     )
     for command in group
@@ -204,6 +220,12 @@ def _flags(
     from distaff.foundation.binding import parse_flags
 
     return parse_flags(f"distaff {command}", arguments, *functions, **how)
+
+
+def _several(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The runs that stand before the first flag, and all the rest."""
+    runs = list(itertools.takewhile(lambda argument: not argument.startswith("-"), arguments))
+    return runs, list(arguments[len(runs) :])
 
 
 def _of_preset(recipe: str, arguments: Sequence[str]) -> dict[str, Any]:

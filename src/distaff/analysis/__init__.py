@@ -9,7 +9,7 @@ same for a model and data in memory.
 - ``encode_data``: codes of any data, brought in as the run's own were, as a file.
 - ``decompose_run``: the ELBO in its parts, a ``Decomposition``.
 - ``diagnose``: a ``Diagnosis`` of ``Finding`` objects with their ``Severity``.
-- ``traverse_run``, ``report_run``: a figure, and one HTML page.
+- ``traverse_run``, ``report_run``: a figure, and one HTML page; ``compare_runs``: one page about several.
 - ``drawable``, ``varied_factors``: a decoder's images within [0, 1]; a data set's factors that take several
   values.
 
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from distaff.foundation.lazy import lazy_getattr
 
 if TYPE_CHECKING:
+    from distaff.analysis.compare import compare_runs
     from distaff.analysis.decompose import Decomposition, decompose_run
     from distaff.analysis.doctor import Diagnosis, Finding, Severity, diagnose
     from distaff.analysis.encoding import Encoded, encode
@@ -36,6 +37,7 @@ __all__ = [
     "Encoded",
     "Finding",
     "Severity",
+    "compare_runs",
     "decompose_run",
     "diagnose",
     "drawable",
@@ -56,6 +58,7 @@ __getattr__ = lazy_getattr(
         "Encoded": "distaff.analysis.encoding",
         "Finding": "distaff.analysis.doctor",
         "Severity": "distaff.analysis.doctor",
+        "compare_runs": "distaff.analysis.compare",
         "decompose_run": "distaff.analysis.decompose",
         "diagnose": "distaff.analysis.doctor",
         "drawable": "distaff.analysis.traversals",

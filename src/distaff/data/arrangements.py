@@ -12,6 +12,7 @@ from distaff.data.columns import Column
 from distaff.data.dataset import Dataset
 from distaff.data.images import FloatImages
 from distaff.data.pictures import Fit
+from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError
 
 BYTE = 255
@@ -143,7 +144,7 @@ class Scaled:
         }
 
 
-Arrangement = Table | Scaled
+Arrangement = Table | Scaled | Signals
 """How a run's observations were made of what its user gave."""
 
 
@@ -155,6 +156,9 @@ def read_arrangement(plain: Any) -> Arrangement | None:
         if "columns" in plain:
             columns = tuple(_column(str(name), told) for name, told in plain["columns"].items())
             return Table(columns, bool(plain["named"]), bool(plain["missing"]))
+        if "signals" in plain:
+            mean, scale = (tuple(map(float, plain[name])) for name in ("mean", "scale"))
+            return Signals(tuple(map(int, plain["signals"])), mean, scale, bool(plain["flat"]))
         low, high = map(float, plain["range"])
         shape = tuple(map(int, plain["images"]))
         return Scaled(shape, low, high, plain["fit"], str(plain["mode"]), bool(plain["told"]))

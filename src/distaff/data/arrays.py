@@ -18,6 +18,7 @@ from distaff.data.labels import labelled
 from distaff.data.pictures import Fit
 from distaff.data.ranges import find_range
 from distaff.data.reading import copy_blocks, rows_of, short_hash, whole
+from distaff.data.signals import from_signals
 from distaff.data.sizes import resized
 from distaff.data.tables import Names, from_vectors
 from distaff.foundation.errors import DistaffError
@@ -71,6 +72,7 @@ def load(
     range: str | None = None,
     standardise: bool = False,
     counts: Names = None,
+    signals: bool = False,
 ) -> Dataset:
     """The data set in a file of arrays.
 
@@ -84,9 +86,13 @@ def load(
         range: which values are black and white, as of ``from_array``.
         standardise: bring the columns of vectors to mean 0 and variance 1; NaN is then a missing value.
         counts: ``"all"`` if vectors are counts.
+        signals: whether the array holds signals over time, (N, T) or (N, C, T).
     """
     images, factors, names = read_arrays(file, key)
     name = Path(file).stem
+    if signals:
+        data = from_signals(images, name, standardise)
+        return data if factors is None else labelled(data, factors, names)
     if images.ndim == 2 and (standardise or counts):
         data = from_vectors(images, name, counts, standardise)
         return data if factors is None else labelled(data, factors, names)

@@ -18,6 +18,7 @@ from distaff.data.frameworks import from_object, is_frame, to_frame
 from distaff.data.images import ByteImages, ScaledImages
 from distaff.data.labels import labelled
 from distaff.data.pictures import SUFFIXES, decode
+from distaff.data.signals import Signals
 from distaff.data.sizes import resized
 from distaff.foundation.errors import DistaffError
 
@@ -121,6 +122,8 @@ def _array(
             )
         headings = [c.name for c in like.columns] if like.named else range(rows.shape[1])
         return like.dataset(pd.DataFrame(rows, columns=list(headings)), name, "the array")
+    if isinstance(like, Signals):
+        return like.dataset(values, name)
     if len(shape) == 3:
         values = _many(values, shape)
         channels = channels if channels != "auto" else _channels(values.shape, shape)

@@ -14,6 +14,7 @@ from distaff.codes import as_array
 from distaff.data.arrays import Channels, from_array
 from distaff.data.dataset import Dataset
 from distaff.data.labels import with_factors
+from distaff.data.signals import from_signals
 from distaff.data.tables import from_frame, from_vectors
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress
@@ -39,6 +40,8 @@ def from_object(data: Any, **options: Any) -> Dataset:
     if isinstance(data, TorchDataset):
         return from_torch(data)
     values = as_array(data)
+    if options.pop("signals", False):
+        return from_signals(values, standardise=options.get("standardise", True))
     if values.ndim == 2 and values.dtype.kind in "buif":
         return from_vectors(values, **options)
     return from_array(values, range=options.get("range"))

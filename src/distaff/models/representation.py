@@ -11,6 +11,7 @@ from torch import Tensor
 from distaff.codes import Codes, as_array
 from distaff.data.arrangements import Arrangement, Table
 from distaff.data.bringing_in import bring_in, is_given
+from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.memory import keep_freed_memory
 from distaff.foundation.parallel import side_by_side
@@ -155,7 +156,8 @@ class Representation:
         return self.to_z(codes)[0]
 
     def _given_back(self, observations: NDArray[np.float32]) -> Any:
-        return self.arrangement.back(observations) if isinstance(self.arrangement, Table) else observations
+        how = self.arrangement
+        return how.back(observations) if isinstance(how, Table | Signals) else observations
 
     def vary_noise(self, images: Any, count: int = 10, seed: int = 0) -> NDArray[np.float32]:
         """Keep the codes of each image and draw the noise anew, (N, count, C, H, W) (FactorVAE Fig. 26).

@@ -20,6 +20,7 @@ from distaff.data.bringing_in import bring_in
 from distaff.data.dataset import Dataset
 from distaff.data.folders import shape_of
 from distaff.data.frameworks import from_object
+from distaff.data.signals import Signals
 from distaff.data.sizes import resized
 from distaff.foundation.binding import ADDED_LATER, bind, find_function, public_functions, to_plain
 from distaff.foundation.errors import DistaffError, unknown
@@ -178,7 +179,7 @@ class DataConfig:
         if data is None and self.spec is None:
             raise DistaffError("the run was trained on data given in Python: pass the same data again.")
         options = self.options if data is None else {}
-        if isinstance(self.made_of, Table):
+        if isinstance(self.made_of, Table | Signals):
             dataset = self.bring_in(self.spec if data is None else data, **options)
         else:
             given = {} if self.spec is not None else self.options
@@ -213,7 +214,7 @@ class DataConfig:
         return found
 
 
-IN_MEMORY = ("categorical", "columns", "counts", "factors", "range", "standardise")
+IN_MEMORY = ("categorical", "columns", "counts", "factors", "range", "signals", "standardise")
 """What data in memory can be told beside ``resize`` and ``fit``."""
 
 

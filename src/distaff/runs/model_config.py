@@ -9,6 +9,7 @@ from torch import nn
 
 from distaff.data.arrangements import Table
 from distaff.data.dataset import Dataset
+from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.models import infogan_networks
 from distaff.models.column_likelihood import ColumnLikelihood
@@ -152,6 +153,8 @@ def model_config(section: Mapping[str, Any]) -> type[ModelConfig]:
 def _likelihood(asked: str, data: Dataset) -> str:
     """What is asked for; by default what suits the columns of a table, or the shape."""
     table = data.arrangement.likelihood if isinstance(data.arrangement, Table) else ""
+    if isinstance(data.arrangement, Signals) and asked == AUTO:
+        return "unit_gaussian"
     by_column = table.startswith(ColumnLikelihood.WORD)
     if asked == AUTO:
         return table or likelihood_for(data.shape)
@@ -170,6 +173,8 @@ def network_for(shape: tuple[int, ...]) -> str:
     """A sensible network for observations of a shape."""
     if len(shape) == 1:
         return "pinwheel" if shape[0] == 2 else "mlp"
+    if len(shape) == 2:
+        return "conv1d"
     if shape[1:] == (28, 28):
         return "hfvae_mlp"
     odd = len(shape) == 3 and any(side % 16 for side in shape[1:])

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.data.dataset import Dataset
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, said
 from distaff.models.layout import images_channels_last
 
 LARGEST_WHOLE = 20_000
@@ -46,7 +46,7 @@ class Batches:
     ) -> None:
         if size > len(data):
             raise DistaffError(
-                f"a batch of {size} does not fit a data set of {len(data)}: lower --batch-size."
+                said(f"a batch of {size} does not fit a data set of {len(data)}: lower --batch-size.")
             )
         if size % world_size:
             raise DistaffError(f"a batch of {size} cannot be shared evenly by {world_size} processes.")

@@ -13,7 +13,7 @@ from lightning_fabric import Fabric
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.foundation.binding import bind
-from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
+from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller, unknown
 from distaff.foundation.progress import Progress
 from distaff.foundation.text import named_values
 from distaff.models.infogan import InfoGAN
@@ -285,7 +285,7 @@ def _learner(fabric: Fabric, job: Job) -> Learner:
         assert isinstance(model, InfoGAN)
         if training.batch_size // fabric.world_size < 2:
             raise DistaffError(
-                "a GAN normalises over its batch, which needs 2 images per process: raise --batch-size."
+                said("a GAN normalises over its batch, which needs 2 images per process: raise --batch-size.")
             )
         model = model.to(fabric.device)
         optimiser = make_optimiser(generator_parameters(model), training)
