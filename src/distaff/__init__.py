@@ -6,8 +6,8 @@ Users import from here and from the rooms below; the modules inside a room are p
 - ``train``, ``resume``, ``load``: a model from a recipe and data, and back from its run folder.
 - ``evaluate``: every metric of codes from any framework. ``Disentangler``: the same as a scikit-learn
   transformer. ``ica``: codes unmixed linearly.
-- ``evaluate_run``, ``decompose_run``, ``traverse_run``, ``diagnose``, ``report_run``, ``export_run``: what
-  a run folder holds, as the commands of the same names show it.
+- ``encode_data``, ``evaluate_run``, ``decompose_run``, ``traverse_run``, ``diagnose``, ``report_run``,
+  ``export_run``: what a run folder holds, as the commands of the same names show it.
 - ``Codes``, ``Dataset``, ``Representation``, ``Score``, ``DistaffError``: what goes in and what comes out.
 - rooms, from the ground up: ``mixtures``, ``data``, ``metrics``, ``figures``, ``models``, ``objectives``,
   ``runs``, ``analysis``, ``explore``, ``export``, ``studies``, ``zoo``.
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         studies,
         zoo,
     )
-    from distaff.analysis import decompose_run, diagnose, evaluate_run, report_run, traverse_run
+    from distaff.analysis import decompose_run, diagnose, encode_data, evaluate_run, report_run, traverse_run
     from distaff.data import Dataset
     from distaff.estimator import Disentangler
     from distaff.export import export_run
@@ -60,6 +60,7 @@ __all__ = [
     "data",
     "decompose_run",
     "diagnose",
+    "encode_data",
     "evaluate",
     "evaluate_run",
     "explore",
@@ -105,6 +106,7 @@ __getattr__ = lazy_getattr(
         "Score": "distaff.metrics",
         "decompose_run": "distaff.analysis",
         "diagnose": "distaff.analysis",
+        "encode_data": "distaff.analysis",
         "evaluate": "distaff.metrics",
         "evaluate_run": "distaff.analysis",
         "export_run": "distaff.export",

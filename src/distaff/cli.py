@@ -1,6 +1,7 @@
 """The command line: thin, each command calls one public function; torch is imported where it is needed."""
 
 import inspect
+import itertools
 import os
 import sys
 import warnings
@@ -12,7 +13,7 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 
 from distaff._version import __version__
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, speaking_in_flags, unknown
 from distaff.foundation.memory import keep_freed_memory
 
 SOMETHING_WRONG, BAD_INPUT = 1, 2
@@ -57,7 +58,20 @@ def evaluate(arguments: Sequence[str]) -> None:
     from distaff.analysis.evaluate import evaluate_run
     from distaff.analysis.score_table import print_scores
 
+    runs, flags = _several(arguments)
+    if len(runs) > 1:
+        for run in runs:
+            print(f"{run}:")
+            evaluate([run, *flags])
+        return
     print_scores(_of_run("evaluate", arguments, evaluate_run))
+
+
+def encode(arguments: Sequence[str]) -> None:
+    """Encode new data with a run's model: distaff encode RUN --data photos/ --out codes.csv."""
+    from distaff.analysis.new_data import encode_data
+
+    _say(f"written: {_of_run('encode', arguments, encode_data)}")
 
 
 def decompose(arguments: Sequence[str]) -> None:
@@ -75,10 +89,19 @@ def traverse(arguments: Sequence[str]) -> None:
 
 
 def report(arguments: Sequence[str]) -> None:
-    """Write a page about a run, in one file that needs no network: distaff report RUN."""
+    """Write a page about a run, in one file that needs no network: distaff report RUN; of several: A B C."""
     from distaff.analysis.report import report_run
 
-    _say(f"written: {_of_run('report', arguments, report_run)}")
+    if len(_several(arguments)[0]) > 1:
+        return compare(arguments)
+    return _say(f"written: {_of_run('report', arguments, report_run)}")
+
+
+def compare(arguments: Sequence[str]) -> None:
+    """Compare finished runs on one page, latents matched: distaff compare A B --out compare.html."""
+    from distaff.analysis.compare import compare_runs
+
+    _say(f"written: {_of_run('compare', arguments, compare_runs)}")
 
 
 def explore(arguments: Sequence[str]) -> None:
@@ -172,7 +195,7 @@ def recipes(arguments: Sequence[str]) -> None:
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     command.__name__: command
     for group in (
-        (train, resume, evaluate, decompose, traverse, report, explore),
+        (train, resume, encode, evaluate, decompose, traverse, report, compare, explore),
         (study, zoo, doctor, export, recipes, presets, metrics, data),
     )
     for command in group
@@ -185,7 +208,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.path.insert(0, "")  # so that module:function finds a user's own file in the folder she works in
     try:
         try:
-            _do(*((sys.argv[1:] if arguments is None else arguments) or ["--help"]))
+            with speaking_in_flags():
+                _do(*((sys.argv[1:] if arguments is None else arguments) or ["--help"]))
         finally:
             sys.stdout.flush()  # here, where it is known what to do if nobody reads any more
     except BrokenPipeError:
@@ -231,6 +255,12 @@ def _of_run(command: str, arguments: Sequence[str], function: Callable[..., Any]
     call = _flags(command, arguments, function, trusted_modules, **how)
     with trusting(call.pop("trust")):
         return function(**call)
+
+
+def _several(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The runs that stand before the first flag, and all the rest."""
+    runs = list(itertools.takewhile(lambda argument: not argument.startswith("-"), arguments))
+    return runs, list(arguments[len(runs) :])
 
 
 def _of_preset(recipe: str, arguments: Sequence[str]) -> dict[str, Any]:

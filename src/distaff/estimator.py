@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distaff.analysis.encoding import encode
 from distaff.codes import Codes, FloatArray, as_array
-from distaff.data.arrangements import arrange
-from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
+from distaff.data.estimator_arrays import arrange
+from distaff.data.labels import labelled
 from distaff.foundation.binding import bind, find_function
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes
@@ -113,7 +113,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         data = arrangement.dataset(values)
         labels = None if y is None or not self.label_weight else as_array(y)
         if labels is not None:
-            data = with_factors(data, [labels] if labels.ndim == 1 else list(labels.T))
+            data = labelled(data, labels)
         representation = train(
             self.recipe,
             data,
@@ -202,7 +202,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 def _network(shape: tuple[int, ...]) -> str:
     """As training chooses, but for images that convolutions of stride 2 do not fit."""
     chosen = network_for(shape)
-    return "mlp" if chosen == "kim_mnih" and any(side % 16 for side in shape[1:]) else chosen
+    return "mlp" if len(shape) == 3 and chosen != "hfvae_mlp" and any(s % 16 for s in shape[1:]) else chosen
 
 
 def _likelihood(shape: tuple[int, ...]) -> str:

@@ -9,8 +9,8 @@ from distaff.data import dsprites, from_array, open_dataset
 from distaff.data.color_dsprites import coloured
 from distaff.data.correlated_factors import tied
 from distaff.data.dataset import Dataset, grid
-from distaff.data.held_out import hold_out
 from distaff.data.images import BitImages
+from distaff.data.left_out import leave_out
 from distaff.data.noisy_dsprites import on_noise
 from distaff.data.painted import PaintedImages
 from distaff.data.scream_dsprites import _picture, on_patch
@@ -82,27 +82,27 @@ def test_an_image_looks_the_same_however_it_is_asked_for():
 
 def test_recombinations_of_dsprites_are_those_of_the_authors():
     data = stand_in()
-    kept, held = hold_out(data, "recombination_to_range")
+    kept, held = leave_out(data, "recombination_to_range")
     assert len(kept) + len(held) == len(data)
     values = held.values
     assert (values[:, 0] == 1).all()
     assert values[:, 3].min() > 0.5
     assert len(held) == 6 * 40 * 16 * 32
-    _, held = hold_out(data, "recombination_to_element")
+    _, held = leave_out(data, "recombination_to_element")
     values = held.values
     assert (values[:, 0] == 2).all()
     assert values[:, 1].min() > 0.6
     assert 2 * np.pi / 3 < values[:, 2].min() < values[:, 2].max() < 4 * np.pi / 3
     assert values[:, 3:].min() > 0.66
     for name in data.names:
-        assert set(hold_out(data, "recombination_to_element")[0].column(name)) == set(data.column(name))
+        assert set(leave_out(data, "recombination_to_element")[0].column(name)) == set(data.column(name))
 
 
 SQUARE = from_array(np.zeros((60, 2)), grid((10, 6)), ["row", "column"])
 
 
 def test_a_composition_leaves_out_no_value():
-    kept, held = hold_out(SQUARE, "composition")
+    kept, held = leave_out(SQUARE, "composition")
     assert held.column("row").min() == 5
     assert held.column("column").min() == 3
     assert len(held) == 15
@@ -110,10 +110,10 @@ def test_a_composition_leaves_out_no_value():
 
 
 def test_interpolation_and_extrapolation_leave_out_values():
-    kept, held = hold_out(SQUARE, "interpolation:row")
+    kept, held = leave_out(SQUARE, "interpolation:row")
     assert set(held.column("row")) == {4, 5}
     assert not set(kept.column("row")) & {4, 5}
-    kept, held = hold_out(SQUARE, "extrapolation:row, column")
+    kept, held = leave_out(SQUARE, "extrapolation:row, column")
     assert set(kept.column("row")) == set(range(8))
     assert set(kept.column("column")) == set(range(5))
 
@@ -126,9 +126,9 @@ def test_interpolation_and_extrapolation_leave_out_values():
         ("extrapolation:rows", "did you mean 'row'"),
     ],
 )
-def test_combinations_that_cannot_be_held_out_are_refused(which, message):
+def test_combinations_that_cannot_be_left_out_are_refused(which, message):
     with pytest.raises(DistaffError, match=message):
-        hold_out(SQUARE, which)
+        leave_out(SQUARE, which)
 
 
 def test_correlated_factors_as_a_text():
@@ -141,9 +141,9 @@ def test_correlated_factors_as_a_text():
 
 def test_both_are_options_of_any_data_set(tmp_path):
     np.savez(tmp_path / "mine.npz", images=np.zeros((60, 4)), factors=SQUARE.factors)
-    kept = open_dataset(tmp_path / "mine.npz", hold_out="composition")
-    held = open_dataset(tmp_path / "mine.npz", hold_out="composition", held_out=True)
+    kept = open_dataset(tmp_path / "mine.npz", leave_out="composition")
+    held = open_dataset(tmp_path / "mine.npz", leave_out="composition", left_out=True)
     assert (len(kept), len(held)) == (45, 15)
-    both = open_dataset(tmp_path / "mine.npz", hold_out="composition", correlate="factor0,factor1:0.1")
+    both = open_dataset(tmp_path / "mine.npz", leave_out="composition", correlate="factor0,factor1:0.1")
     assert 0 < len(both) < 60
     assert not both.where({"factor0": [5, 6, 7, 8, 9], "factor1": [3, 4, 5]}).any()

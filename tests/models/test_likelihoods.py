@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch.distributions import Normal
@@ -5,10 +7,16 @@ from torch.distributions import Normal
 from distaff.foundation.errors import DistaffError
 from distaff.models.likelihoods import (
     Bernoulli,
+    DiscretisedLogistic,
     Gaussian,
+    Laplace,
+    NegativeBinomial,
+    Poisson,
     UnitGaussian,
     find_likelihood,
+    front_of,
     likelihood_for,
+    outputs_of,
 )
 
 
@@ -45,3 +53,88 @@ def test_choices():
     assert likelihood_for((2,)) == "gaussian"
     with pytest.raises(DistaffError, match="did you mean 'gaussian'"):
         find_likelihood("gausian")
+
+
+def outputs(shape: tuple[int, ...], seed: int = 0) -> torch.Tensor:
+    return torch.randn(5, *shape, generator=torch.Generator().manual_seed(seed))
+
+
+def test_laplace_is_that_of_torch():
+    numbers, x = outputs((6, 4, 4)), outputs((3, 4, 4), 1)
+    p = Laplace.read(numbers)
+    by_torch = torch.distributions.Laplace(numbers[:, :3], numbers[:, 3:].exp()).log_prob(x)
+    torch.testing.assert_close(p.log_prob(x), by_torch.flatten(1).sum(1))
+    assert torch.equal(p.mean, numbers[:, :3])
+
+
+def test_the_levels_of_a_discretised_logistic_share_all_probability():
+    numbers = outputs((2,)).double() * torch.tensor([1.0, 2.0]) - torch.tensor([0.0, 3.0])
+    levels = torch.arange(256, dtype=torch.float64) / 255
+    p = torch.stack([DiscretisedLogistic.read(numbers).log_prob(x.expand(5, 1)) for x in levels]).exp()
+    torch.testing.assert_close(p.sum(0), torch.ones(5, dtype=torch.float64))
+    assert (p <= 1).all()
+
+
+def test_a_discretised_logistic_is_the_difference_of_two_logistic_functions():
+    location, log_scale = torch.tensor([[0.4]]).double(), torch.tensor([[-2.0]]).double()
+    x = torch.tensor([[100 / 255]]).double()
+    edges = [torch.sigmoid((x + side - location) / log_scale.exp()) for side in (0.5 / 255, -0.5 / 255)]
+    p = DiscretisedLogistic(location, log_scale)
+    torch.testing.assert_close(p.log_prob(x), (edges[0] - edges[1]).log()[:, 0])
+    far = DiscretisedLogistic(torch.tensor([[50.0]]), torch.tensor([[-7.0]]))
+    assert torch.isfinite(far.log_prob(torch.tensor([[0.5]]))).all()
+
+
+def test_counts_are_those_of_torch():
+    x = torch.poisson(outputs((4,)).exp() * 3)
+    numbers = outputs((4,), 2)
+    torch.testing.assert_close(
+        Poisson.read(numbers).log_prob(x), torch.distributions.Poisson(numbers.exp()).log_prob(x).sum(1)
+    )
+    numbers = outputs((8,), 3)
+    p = NegativeBinomial.read(numbers)
+    size, odds = numbers[:, 4:].exp(), numbers[:, :4] - numbers[:, 4:]
+    by_torch = torch.distributions.NegativeBinomial(size, logits=odds)
+    torch.testing.assert_close(p.log_prob(x), by_torch.log_prob(x).sum(1))
+    torch.testing.assert_close(p.mean, by_torch.mean)
+
+
+def test_each_column_has_its_own_likelihood_and_missing_values_add_nothing():
+    kind = find_likelihood("by_column:real=2,counts=1,classes=3,missing=true")
+    assert outputs_of(kind, (6,)) == (2 + 2 + 3,)
+    numbers = outputs((7,))
+    x = torch.tensor([[0.5, -1.0, 4.0, 0.0, 1.0, 0.0]]).expand(5, 6).clone()
+    p = kind.read(numbers)
+    real = Normal(numbers[:, :2], 1.0).log_prob(x[:, :2])
+    counts = NegativeBinomial.read(numbers[:, 2:4]).log_prob(x[:, 2:3])
+    classes = torch.log_softmax(numbers[:, 4:], 1)[:, 1]
+    torch.testing.assert_close(p.log_prob(x), real.sum(1) + counts + classes)
+    x[:, 1], x[:, 3:] = torch.nan, torch.nan
+    torch.testing.assert_close(p.log_prob(x), real[:, 0] + counts)
+    numbers.requires_grad_()
+    kind.read(numbers).log_prob(x).sum().backward()
+    assert torch.isfinite(numbers.grad).all()
+    assert not numbers.grad[:, 1].any()
+    assert p.mean.shape == x.shape
+    torch.testing.assert_close(p.mean[:, 3:].sum(1), torch.ones(5))
+    poisson = find_likelihood("by_column:counts=2,counted=poisson")
+    assert outputs_of(poisson, (2,)) == (2,)
+
+
+def test_encoders_see_logarithms_of_counts_and_which_values_are_missing():
+    front = front_of(find_likelihood("by_column:real=1,counts=1,missing=true"))
+    seen = front(torch.tensor([[2.0, torch.nan], [-1.0, 7.0]]))
+    expected = torch.tensor([[2.0, 0.0, 0.0, 1.0], [-1.0, math.log(8), 0.0, 0.0]])
+    torch.testing.assert_close(seen, expected)
+    torch.testing.assert_close(
+        front_of(find_likelihood("poisson"))(torch.tensor([[7.0]])).exp(), torch.tensor([[8.0]])
+    )
+    assert front_of(find_likelihood("gaussian")) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["by_column:", "by_column:real=x", "by_column:reals=3", "by_column:real=1,counted=normal"]
+)
+def test_layouts_that_are_none_are_one_sentence(text):
+    with pytest.raises(DistaffError, match="by_column"):
+        find_likelihood(text)

@@ -15,10 +15,12 @@ CONVOLUTIONAL = [
     *("kim_mnih", "mathieu_dsprites", "hfvae_celeba", "mathieu_dcgan", "dotran_celeba"),
 ]
 DENSE = ["hfvae_mlp", "hfvae_dsprites", "pinwheel", "mlp"]
+ANY_SIDE = ["resnet", "broadcast"]
+SIGNALS = ["conv1d"]
 
 
 def test_every_network_is_in_one_of_the_lists():
-    assert sorted(public_functions(networks)) == sorted(CONVOLUTIONAL + DENSE)
+    assert sorted(public_functions(networks)) == sorted(CONVOLUTIONAL + DENSE + ANY_SIDE + SIGNALS)
 
 
 def layers(module: nn.Module) -> list[str]:
@@ -135,6 +137,27 @@ def test_convolutional_networks_take_any_sides_divisible_by_16_and_any_channels(
 @pytest.mark.parametrize("shape", [(2,), (7,), (1, 28, 28), (3, 10, 14)])
 def test_dense_networks_take_any_shape(name, shape):
     check(name, shape)
+
+
+@pytest.mark.parametrize("name", ANY_SIDE)
+@pytest.mark.parametrize("shape", [(1, 5, 9), (3, 33, 50), (4, 40, 17)])
+def test_other_networks_take_any_side(name, shape):
+    check(name, shape)
+
+
+@pytest.mark.parametrize("shape", [(1, 7), (3, 100), (50,)])
+def test_signals_of_any_length(shape):
+    check("conv1d", shape)
+
+
+def test_a_broadcast_decoder_tells_pixels_apart_by_their_places_alone():
+    decoder = networks.broadcast((1, 6, 8), 4, 2, channels=8).decoder
+    seen = decoder[0](torch.tensor([[0.5, -2.0]]))
+    assert seen.shape == (1, 4, 6, 8)
+    assert (seen[0, 0] == 0.5).all()
+    assert (seen[0, 1] == -2).all()
+    torch.testing.assert_close(seen[0, 2, :, 3], torch.linspace(-1, 1, 6))
+    torch.testing.assert_close(seen[0, 3, 2], torch.linspace(-1, 1, 8))
 
 
 def check(name: str, shape: tuple[int, ...]) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from distaff.data.arrays import from_array
-from distaff.data.labels import Labels
+from distaff.data.few_labels import Labels
 from distaff.estimator import Disentangler
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes

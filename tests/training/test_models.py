@@ -275,8 +275,8 @@ def test_vectors_are_evaluated_and_reported_but_not_traversed(tmp_path):
         ({"temperature": "linear:1:0:10"}, "temperature must stay positive"),
         ({"temperature": "warm"}, "neither a number nor linear"),
         ({"likelihood": "bernouli"}, "did you mean 'bernoulli'"),
-        ({"likelihood": "bernoulli"}, "outside \\[0, 1\\].*--likelihood gaussian"),
-        ({"network": "kim_mnih"}, "divisible by 16, not \\(3,\\).*--network mlp"),
+        ({"likelihood": "bernoulli"}, "outside \\[0, 1\\].*likelihood='gaussian'"),
+        ({"network": "kim_mnih"}, "divisible by 16, not \\(3,\\).*network='mlp'"),
         ({"prior": "anisotropic", "latents": 4}, "vary along 3 directions"),
     ],
 )

@@ -6,9 +6,10 @@ same for a model and data in memory.
 
 - ``evaluate_run``, ``evaluate_encoded``: scores of a run, or of an ``Encoded``.
 - ``encode``: a data set through an encoder, with the ELBO's parts, as an ``Encoded``.
+- ``encode_data``: codes of any data, brought in as the run's own were, as a file.
 - ``decompose_run``: the ELBO in its parts, a ``Decomposition``.
 - ``diagnose``: a ``Diagnosis`` of ``Finding`` objects with their ``Severity``.
-- ``traverse_run``, ``report_run``: a figure, and one HTML page.
+- ``traverse_run``, ``report_run``: a figure, and one HTML page; ``compare_runs``: one page about several.
 - ``drawable``, ``varied_factors``: a decoder's images within [0, 1]; a data set's factors that take several
   values.
 
@@ -21,10 +22,12 @@ from typing import TYPE_CHECKING
 from distaff.foundation.lazy import lazy_getattr
 
 if TYPE_CHECKING:
+    from distaff.analysis.compare import compare_runs
     from distaff.analysis.decompose import Decomposition, decompose_run
     from distaff.analysis.doctor import Diagnosis, Finding, Severity, diagnose
     from distaff.analysis.encoding import Encoded, encode
     from distaff.analysis.evaluate import evaluate_encoded, evaluate_run, varied_factors
+    from distaff.analysis.new_data import encode_data
     from distaff.analysis.report import report_run
     from distaff.analysis.traversals import drawable, traverse_run
 
@@ -34,10 +37,12 @@ __all__ = [
     "Encoded",
     "Finding",
     "Severity",
+    "compare_runs",
     "decompose_run",
     "diagnose",
     "drawable",
     "encode",
+    "encode_data",
     "evaluate_encoded",
     "evaluate_run",
     "report_run",
@@ -53,10 +58,12 @@ __getattr__ = lazy_getattr(
         "Encoded": "distaff.analysis.encoding",
         "Finding": "distaff.analysis.doctor",
         "Severity": "distaff.analysis.doctor",
+        "compare_runs": "distaff.analysis.compare",
         "decompose_run": "distaff.analysis.decompose",
         "diagnose": "distaff.analysis.doctor",
         "drawable": "distaff.analysis.traversals",
         "encode": "distaff.analysis.encoding",
+        "encode_data": "distaff.analysis.new_data",
         "evaluate_encoded": "distaff.analysis.evaluate",
         "evaluate_run": "distaff.analysis.evaluate",
         "report_run": "distaff.analysis.report",

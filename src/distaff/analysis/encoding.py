@@ -211,8 +211,8 @@ def _key(folder: RunFolder, fingerprint: str) -> dict[str, str]:
 
 
 def trained_steps(folder: RunFolder) -> int:
-    """The step of the run's newest good checkpoint."""
-    return find(folder.checkpoints, warn)[1].step
+    """The step of the run's trained model: of its newest good checkpoint, or of the best if one is kept."""
+    return find(folder.trained, warn)[1].step
 
 
 @torch.inference_mode()

@@ -13,8 +13,10 @@ from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sampl
 from distaff.analysis.score_table import write_table
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
+from distaff.data.pictures import Fit
 from distaff.data.splits import some
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller
+from distaff.foundation.text import named_values
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.code_sources import ENDINGS, read_source
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
@@ -24,17 +26,23 @@ from distaff.metrics.selection import Selection, requested
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.folder import RunFolder, warn
-from distaff.runs.load import load, open_data, open_held_out
+from distaff.runs.load import load, open_data, open_left_out
 from distaff.runs.zoo import run_folder
+from distaff.training.validation import parts
 
 AUTOMATIC = "factor_vae_score"
 """What a run is scored by when nothing else is asked for."""
 
 
+@spoken_to_its_caller
 def evaluate_run(
     run: str | Path,
     *,
     metrics: Selection | str = "auto",
+    data: str | Path | None = None,
+    held_out: bool = False,
+    fit: Fit | None = None,
+    data_options: str | None = None,
     factors: str | None = None,
     latents: str | None = None,
     observations: int | str = SAMPLE,
@@ -44,7 +52,6 @@ def evaluate_run(
     baseline: str | None = None,
     seed: Seed = 0,
     ica: bool = False,
-    held_out: bool = False,
     out: str | Path | None = None,
     progress: bool = True,
 ) -> Evaluation:
@@ -56,6 +63,11 @@ def evaluate_run(
             an h5ad file.
         metrics: default, all, or names such as mig,dci and module:function for functions of your own; auto is
             the FactorVAE score of a run and the default table of a file.
+        data: other data for a run's model, brought in as the run's own were: a folder, an archive, a table or
+            a file of arrays; their scores are written only where out says.
+        held_out: score what a run was not trained on; see --hold-out and --leave-out of training.
+        fit: how other images of another size are brought to the model's: crop, pad or squash.
+        data_options: what the reader of other data takes beside, such as labels=new.csv.
         factors: labels for a file of codes: a file (csv, tsv, parquet, npy, npz), or names of columns of the
             codes' own file (of obs in an h5ad file).
         latents: names of the columns of a table that are codes, or of the array in obsm of an h5ad file.
@@ -70,7 +82,6 @@ def evaluate_run(
         seed: of every draw, and of the sample.
         ica: unmix a run's real latents by ICA first, and keep the mixing matrix in its folder, where
             ``distaff.load(RUN, ica=True)`` finds it.
-        held_out: score what the run's ``hold_out`` left out of training, in place of what it was trained on.
         out: where the scores go: JSON, or a table or a page if the name ends in .csv or .html; by default
             scores.json in a run folder, scores-ica.json or scores-held-out.json.
         progress: show what is going on.
@@ -80,8 +91,8 @@ def evaluate_run(
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
     others = {} if baseline is None else {Path(baseline).stem: read_source(baseline)[0]}
     if not folder.path.is_dir() and folder.path.suffix.lower() in ENDINGS:
-        if ica or held_out:
-            raise DistaffError(f"ica and held_out go with a run folder, not with {run}: leave them out.")
+        if ica or held_out or data is not None:
+            raise DistaffError(f"--ica, --held-out and --data go with a run folder, not with {run}.")
         codes, labels = read_source(folder.path, factors, latents)
         chosen = "default" if metrics == "auto" else metrics
         report = _shown if progress and sys.stderr.isatty() else None
@@ -99,27 +110,49 @@ def evaluate_run(
             f"{run} is a run, which has latents and factors of its own: --factors and --latents "
             "are for files of codes."
         )
-    if ica and held_out:
-        raise DistaffError("ica is fitted to what a run was trained on: leave out ica or held_out.")
+    if ica and (held_out or data is not None):
+        raise DistaffError("ICA is fitted to what a run was trained on: --ica goes with no other data.")
     count = sample_size(observations)
-    data = open_held_out(folder) if held_out else open_data(folder)
+    dataset = _scored_data(folder, data, held_out, fit, data_options)
     began = time.monotonic()
-    if held_out:  # what is kept of a run's codes is of the data that it was trained on
-        encoded = encode(load(folder.path), data := some(data, count, seed), progress)
+    if data is not None or held_out:  # what is kept of a run's codes is of the data that it was trained on
+        encoded = encode(load(folder.path), dataset := some(dataset, count, seed), progress)
     else:
-        encoded = encode_run(folder, data, progress, count, seed)
+        encoded = encode_run(folder, dataset, progress, count, seed)
     step = trained_steps(folder)
     unmixing = unmix_run(folder, encoded, step, seed) if ica else None
-    evaluation = evaluate_encoded(encoded, data, metrics, unmixing=unmixing, baselines=others, **how)
+    evaluation = evaluate_encoded(encoded, dataset, metrics, unmixing=unmixing, baselines=others, **how)
+    if data is not None and out is None:
+        return evaluation
     setup = Setup(None if encoded.rows is None else count, seed, factor_bins)
     kept = folder.ica_scores if ica else folder.held_out_scores if held_out else folder.scores
     known = Scores.read(kept).at(step) if out is None else Scores(step)
     known = known.plus(evaluation, setup).spent(time.monotonic() - began)
     path = kept if out is None else Path(out)
-    shown = varied_factors(data) if path.suffix.lower() == ".html" else None
+    shown = varied_factors(dataset) if path.suffix.lower() == ".html" else None
     codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
     _write(path, known, evaluation, folder.path.name, codes, shown)
     return evaluation
+
+
+def _scored_data(
+    folder: RunFolder, data: str | Path | None, held_out: bool, fit: Fit | None, data_options: str | None
+) -> Dataset:
+    """What a run is scored on: its own data, what it was not trained on, or others brought in alike."""
+    if data is not None:
+        told = {} if fit is None else {"fit": fit}
+        return folder.read().data.bring_in(data, **named_values(data_options or ""), **told)
+    if not held_out:
+        return open_data(folder)
+    config = folder.read()
+    if "leave_out" in config.data.options:
+        return open_left_out(folder)
+    kept = parts(open_data(folder), config.data, config.training)[1]
+    if kept is None:
+        raise DistaffError(
+            f"{folder.path} was trained on all its data: only --hold-out 0.1 and --leave-out keep some apart."
+        )
+    return kept
 
 
 def _write(

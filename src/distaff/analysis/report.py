@@ -21,6 +21,7 @@ from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.latent_names import read_names, titled
 from distaff.runs.load import load, open_data
 from distaff.runs.zoo import run_folder
+from distaff.training.validation import PREFIX
 
 
 def report_run(
@@ -82,16 +83,33 @@ def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: 
         drawings["kl"] = (bars, "KL of each latent: near 0 is unused")
     log = read_log(folder.log)
     if len(log) > 1:
-        names = [name for name in log[-1] if name not in ("step", "seconds")]
-        curves = {name: [line.get(name, float("nan")) for line in log] for name in names}
-        steps = [line["step"] for line in log]
-        drawings["curves"] = (figures.training_curves(steps, curves), "Training curves")
+        drawings["curves"] = _curves(log)
     for name, (figure, _) in drawings.items():
         figures.save(figure, folder.figures / f"{name}.png")
     return [
         Picture(figure, alt=caption, title=caption, kind="svg" if name in ("kl", "curves") else "png")
         for name, (figure, caption) in drawings.items()
     ]
+
+
+def _curves(log: Sequence[Mapping[str, float]]) -> tuple[Figure, str]:
+    """Each term through training, and beside it what it was on held-out data, if any were."""
+    names = [name for name in log[0] if name not in ("step", "seconds") and not name.startswith(PREFIX)]
+    steps = [line["step"] for line in log]
+    curves = {name: _values(log, name) for name in names}
+    beside = {
+        name: _values(log, PREFIX + name) for name in (*names, "elbo") if any(PREFIX + name in x for x in log)
+    }
+    if "elbo" in beside and {"nll", "kl"} <= curves.keys():
+        pairs = zip(curves["nll"], curves["kl"], strict=True)
+        curves = {"elbo": [-nll - kl for nll, kl in pairs], **curves}
+    shown = {name: values for name, values in beside.items() if name in curves}
+    caption = "Training curves; dashed, the held-out data" if shown else "Training curves"
+    return figures.training_curves(steps, curves, beside=shown), caption
+
+
+def _values(log: Sequence[Mapping[str, float]], name: str) -> list[float]:
+    return [line.get(name, float("nan")) for line in log]
 
 
 def _images(

@@ -22,7 +22,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Literal, get_origin, get_type_hints
 
-from distaff.data import arrays, correlated_factors, folders, held_out
+from distaff.data import arrays, correlated_factors, folders, left_out, tables
 from distaff.data.about import About
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
@@ -72,14 +72,14 @@ def names() -> tuple[str, ...]:
 
 
 def open_dataset(spec: str | Path, file: str | Path | None = None, **options: Any) -> Dataset:
-    """The data set of a known name, of a file of arrays, or of a folder or archive of images.
+    """The data set of a known name, of a table, a file of arrays, or a folder or archive of images.
 
     Args:
-        spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"photos/"`` or ``"photos.zip"``.
+        spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"my.csv"``, ``"photos/"`` or ``"photos.zip"``.
         file: for a known name, where the official file is, instead of the built-in images or the usual place.
         options: what that data set's ``load`` takes beside, such as ``part="test"``. For any, ``resize=64``
-            scales the images, ``hold_out="composition"`` leaves combinations of factors out (see
-            ``held_out``; ``held_out=True`` gives what was left out instead), and
+            scales the images, ``leave_out="composition"`` leaves combinations of factors out (see
+            ``left_out``; ``left_out=True`` gives what was left out instead), and
             ``correlate="scale,posX:0.4"`` ties two factors to each other.
 
     Returns:
@@ -96,25 +96,30 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
         raise DistaffError(
             f"a file goes with a data set known by name ({', '.join(names())}), not with {spec}."
         )
+    elif path.suffix in tables.SUFFIXES:
+        load, options = tables.load, {"file": path, **options}
     elif path.is_dir() or path.suffix in (".zip", ".tar", ".tgz", ".gz"):
         load, options = folders.load, {"folder": path, **options}
     elif path.suffix in (".npz", ".npy", ".h5", ".hdf5"):
         load, options = arrays.load, {"file": path, **options}
     elif path.exists():
         raise DistaffError(
-            f"{path} is not a kind of file that can be read: give an .npz, .npy, .h5 or a folder of images."
+            f"{path} is not a kind of file that can be read: give an .npz, .npy, .h5,"
+            " .csv, .parquet or a folder of images."
         )
     elif len(path.parts) > 1 or path.suffix:
         raise DistaffError(f"there is no file or folder {path}.")
     else:
         raise unknown("data set", str(spec), names())
     known = signature(load).parameters
-    side = None if "resize" in known else options.pop("resize", None)
-    combinations, wanted = options.pop("hold_out", None), bool(options.pop("held_out", False))
+    side, fit = None, "squash"
+    if "resize" not in known:
+        side, fit = options.pop("resize", None), options.pop("fit", "squash")
+    combinations, wanted = options.pop("leave_out", None), bool(options.pop("left_out", False))
     tie = options.pop("correlate", None)
     for option in options:
         if option not in known:
-            raise unknown(f"option of {spec}", option, known)
+            raise unknown(f"option of {spec}", option, [name for name in known if name != "like"])
     hints = get_type_hints(load, include_extras=True)
     options = {
         name: value
@@ -128,5 +133,5 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     if tie is not None:
         data = correlated_factors.tied(data, str(tie))
     if combinations is not None:
-        data = held_out.hold_out(data, str(combinations))[int(wanted)]
-    return data if side is None else resized(data, read_value(side, int, "resize"))
+        data = left_out.leave_out(data, str(combinations))[int(wanted)]
+    return data if side is None else resized(data, read_value(side, int, "resize"), fit)

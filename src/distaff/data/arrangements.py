@@ -1,109 +1,166 @@
-"""Between a user's array and what a model is trained on: vectors standardised, images brought to 0–1."""
+"""How a run's observations were made of what its user gave, so that other data can be brought in alike."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from distaff.codes import FloatArray
-from distaff.data.arrays import from_array
+from distaff.data.columns import Column
 from distaff.data.dataset import Dataset
+from distaff.data.images import FloatImages
+from distaff.data.pictures import Fit
+from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError
 
 BYTE = 255
-MOST_CHANNELS = 4
 
 
-@dataclass(frozen=True, eq=False)
-class Standardised:
-    """Vectors (N, D), each column brought to mean 0 and variance 1.
+@dataclass(frozen=True)
+class Table:
+    """Rows of a table as vectors: real columns first, then counts, then each column of classes.
 
     Args:
-        mean: (D,) of the columns.
-        scale: (D,) their standard deviations; 1 for a column that never varies.
+        columns: what is known of each, in that order.
+        named: whether rows come with headings; those of arrays have numbers.
+        missing: whether values may be missing.
     """
 
-    mean: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    columns: tuple[Column, ...]
+    named: bool
+    missing: bool = False
 
     @classmethod
-    def of(cls, vectors: NDArray[Any]) -> "Standardised":
-        """Learnt from the columns of ``vectors``."""
-        values = vectors.astype(np.float64)
-        deviation = values.std(0)
-        # A constant column's deviation is rounding, and dividing by it would make noise of it.
-        varies = deviation > 10 * np.finfo(np.float64).eps * np.abs(values).max(0)
-        return cls(values.mean(0), np.where(varies, deviation, 1.0))
+    def of(cls, columns: Sequence[Column], frame: pd.DataFrame) -> "Table":
+        """Columns in the model's order, as they are in ``frame``."""
+        order = sorted(columns, key=lambda column: ("real", "count", "classes").index(column.kind))
+        missing = bool(frame[[column.name for column in order]].isna().to_numpy().any())
+        return cls(tuple(order), not _numbered(frame), missing)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """Of what the model sees of a row."""
+        return (sum(column.width for column in self.columns),)
 
     @property
     def log_density(self) -> float:
         """What log p(x) gains by the change of units: −Σ log scale."""
-        return -float(np.log(self.scale).sum())
+        return -float(sum(np.log(column.scale) for column in self.columns))
 
-    def dataset(self, vectors: NDArray[Any]) -> Dataset:
-        """What the model sees."""
-        return from_array((vectors - self.mean) / self.scale)
+    @property
+    def likelihood(self) -> str:
+        """What suits the columns, as ``distaff.models.likelihoods`` names it."""
+        kinds = [column.kind for column in self.columns]
+        if not self.missing and set(kinds) == {"real"}:
+            return "unit_gaussian"
+        classes = "+".join(str(column.width) for column in self.columns if column.kind == "classes")
+        parts = {"real": kinds.count("real"), "counts": kinds.count("count"), "classes": classes}
+        parts["missing"] = str(self.missing).lower() if self.missing else ""
+        return "by_column:" + ",".join(f"{name}={value}" for name, value in parts.items() if value)
 
-    def back(self, observations: FloatArray) -> FloatArray:
-        """Observations of the model in the user's units."""
-        return np.asarray(observations * self.scale + self.mean)
+    def dataset(self, frame: Any, name: str = "table", where: str = "the table") -> Dataset:
+        """What the model sees of the rows of a data frame, or of an array without headings."""
+        table = pd.DataFrame(frame).rename(columns=str)
+        if not self.named and len(table.columns) == len(self.columns):
+            table.columns = pd.Index([str(number) for number in range(len(table.columns))])
+        lacking = [column.name for column in self.columns if column.name not in table.columns]
+        if lacking:
+            raise DistaffError(f"{where} lacks the column {lacking[0]!r} that the model was trained on.")
+        parts = [column.numbers(table[column.name], where) for column in self.columns]
+        values = np.concatenate(parts, axis=1).astype(np.float32)
+        if not self.missing and np.isnan(values).any():
+            row, place = np.argwhere(np.isnan(values))[0]
+            raise DistaffError(
+                f"row {row} of {where} lacks a value of {self._owner(int(place))!r}, and the model was "
+                "trained on rows that lack none: fill it in first."
+            )
+        return Dataset(FloatImages(values), name=name, arrangement=self)
+
+    def back(self, observations: FloatArray) -> Any:
+        """Observations of the model in the user's columns and units: a data frame, or an array."""
+        ends = np.cumsum([column.width for column in self.columns])
+        parts = np.split(observations, ends[:-1], axis=1)
+        columns = {c.name: c.values(part) for c, part in zip(self.columns, parts, strict=True)}
+        frame = pd.DataFrame(columns)
+        return frame if self.named else frame[sorted(frame.columns, key=int)].to_numpy()
+
+    def plain(self) -> dict[str, Any]:
+        """As ``run.yaml`` holds it: one line per column."""
+        told = {column.name: _told(column) for column in self.columns}
+        return {"columns": told, "named": self.named, "missing": self.missing}
+
+    def _owner(self, place: int) -> str:
+        ends = np.cumsum([column.width for column in self.columns])
+        return self.columns[int(np.searchsorted(ends, place, side="right"))].name
+
+
+def _numbered(frame: pd.DataFrame) -> bool:
+    return list(frame.columns) == [str(number) for number in range(len(frame.columns))]
+
+
+def _told(column: Column) -> str | list[Any]:
+    if column.kind == "classes":
+        return list(column.classes)
+    return "count" if column.kind == "count" else f"real {column.mean!r} {column.scale!r}"
+
+
+def _column(name: str, told: Any) -> Column:
+    if isinstance(told, list):
+        return Column(name, "classes", classes=tuple(told))
+    kind, *numbers = str(told).split()
+    if kind == "count":
+        return Column(name, "count")
+    mean, scale = map(float, numbers)
+    return Column(name, "real", mean, scale)
 
 
 @dataclass(frozen=True)
-class Pictures:
-    """Images (N, H, W), (N, H, W, C) or (N, C, H, W), divided by their white and cut to 0–1.
+class Scaled:
+    """Images of a user's own values and sizes, brought to (C, H, W) in 0–1.
 
     Args:
-        shape: of one image as the user gives it.
-        white: what is 1 to the model.
+        shape: (C, H, W) of what the model sees.
+        low: the user's value that becomes 0.
+        high: the user's value that becomes 1.
+        fit: what is done where proportions differ; None if images were not scaled.
+        mode: the kind of pixels that image files are decoded to.
+        told: whether the range was given; otherwise arrays that lie in 0–1 by themselves stay as they are.
     """
 
     shape: tuple[int, ...]
-    white: float
+    low: float = 0.0
+    high: float = float(BYTE)
+    fit: Fit | None = None
+    mode: str = "RGB"
+    told: bool = False
 
-    @classmethod
-    def of(cls, images: NDArray[Any]) -> "Pictures":
-        """Learnt from ``images``: white is 255 for bytes, and else the largest value if that is above 1."""
-        if images.ndim > 4 or images.min() < 0:
-            raise DistaffError(
-                "X must be vectors (N, D) or images (N, H, W), (N, H, W, C) or (N, C, H, W) of values from 0 "
-                f"up, not {images.shape} from {images.min():g} to {images.max():g}."
-            )
-        white = BYTE if images.dtype == np.uint8 else max(1.0, float(images.max()))
-        return cls(images.shape[1:], white)
-
-    @property
-    def log_density(self) -> float:
-        """Nothing: a Bernoulli likelihood of pixels is no density of their values."""
-        return 0.0
-
-    @property
-    def channels_last(self) -> bool:
-        """Whether the last axis holds the channels, as all but (C, H, W) with C ≤ 4 < W do."""
-        return len(self.shape) == 3 and not self.shape[0] <= MOST_CHANNELS < self.shape[2]
-
-    def dataset(self, images: NDArray[Any]) -> Dataset:
-        """What the model sees."""
-        if images.shape[1:] != self.shape:
-            raise DistaffError(f"X holds images of shape {images.shape[1:]}, but was fitted on {self.shape}.")
-        values = np.clip(np.asarray(images, np.float32) / np.float32(self.white), 0, 1)
-        if self.channels_last:
-            values = np.moveaxis(values, 3, 1)
-        return from_array(values, channels="first")
-
-    def back(self, observations: FloatArray) -> FloatArray:
-        """Observations (N, C, H, W) of the model in the user's shape and units."""
-        values = np.moveaxis(observations, 1, 3) if self.channels_last else observations
-        return np.asarray(values.reshape(-1, *self.shape) * self.white)
+    def plain(self) -> dict[str, Any]:
+        """As ``run.yaml`` holds it."""
+        return {"images": list(self.shape), "range": [self.low, self.high], "fit": self.fit} | {
+            "mode": self.mode,
+            "told": self.told,
+        }
 
 
-Arrangement = Standardised | Pictures
+Arrangement = Table | Scaled | Signals
+"""How a run's observations were made of what its user gave."""
 
 
-def arrange(values: NDArray[Any], standardise: bool = True) -> Arrangement:
-    """The arrangement that fits an array (N, ...); vectors stay as they are if not to be standardised."""
-    if values.ndim > 2:
-        return Pictures.of(values)
-    columns = values.shape[1]
-    return Standardised.of(values) if standardise else Standardised(np.zeros(columns), np.ones(columns))
+def read_arrangement(plain: Any) -> Arrangement | None:
+    """The arrangement that ``plain`` values describe; None if there is none."""
+    if plain is None:
+        return None
+    try:
+        if "columns" in plain:
+            columns = tuple(_column(str(name), told) for name, told in plain["columns"].items())
+            return Table(columns, bool(plain["named"]), bool(plain["missing"]))
+        if "signals" in plain:
+            mean, scale = (tuple(map(float, plain[name])) for name in ("mean", "scale"))
+            return Signals(tuple(map(int, plain["signals"])), mean, scale, bool(plain["flat"]))
+        low, high = map(float, plain["range"])
+        shape = tuple(map(int, plain["images"]))
+        return Scaled(shape, low, high, plain["fit"], str(plain["mode"]), bool(plain["told"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise DistaffError(f"data.arrangement cannot be read ({problem})") from problem

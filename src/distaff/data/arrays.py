@@ -8,19 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import as_array
+from distaff.data.arrangements import Scaled
 from distaff.data.cache import cached
 from distaff.data.dataset import Dataset, checked_pairs
 from distaff.data.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hdf5, texts
-from distaff.data.images import BitImages, ByteImages, FloatImages, Images
+from distaff.data.images import BitImages, ByteImages, FloatImages, Images, ScaledImages
+from distaff.data.labels import labelled
+from distaff.data.pictures import Fit
+from distaff.data.ranges import find_range
 from distaff.data.reading import copy_blocks, rows_of, short_hash
+from distaff.data.signals import from_signals
 from distaff.data.sizes import resized
+from distaff.data.tables import Names, from_vectors
 from distaff.foundation.archives import LARGEST, open_npz
 from distaff.foundation.errors import DistaffError, whole
 
 Channels = Literal["auto", "first", "last"]
 Column = NDArray[Any] | None
-MISSING = -1
-"""What may stand for a class that is not known, beside NaN."""
 BLOCK = 1 << 24
 """Values per block in which a large array is checked."""
 
@@ -32,6 +36,7 @@ def from_array(
     channels: Channels = "auto",
     name: str = "array",
     pairs: Any = None,
+    range: str | None = None,
 ) -> Dataset:
     """A data set of arrays (numpy, torch, pandas, lists).
 
@@ -43,6 +48,8 @@ def from_array(
         channels: which axis holds the channels, where the shape leaves it open.
         name: what messages call it.
         pairs: (P, 2) rows that belong together, for recipes that learn from pairs.
+        range: which values of images are black and white, where they are not 0 and 1, or 0 and 255:
+            ``min-max``, ``percentiles:1:99``, ``signed`` (−1 to 1) or ``0:4095``.
 
     Returns:
         N observations with K factors.
@@ -50,34 +57,16 @@ def from_array(
     >>> from_array(np.zeros((4, 8, 8)), [7, 9, 7, 9], ["digit"], name="mine")
     mine: 4 × (1, 8, 8), digit 2
     """
-    observations = _observations(as_array(images), channels, name)
+    observations, arrangement = _observations(as_array(images), channels, name, range)
     rows = (
         None if pairs is None else checked_pairs(as_array(pairs), len(observations), f"the pairs of {name}")
     )
-    data = Dataset(observations, name=name, pairs=rows)
+    data = Dataset(observations, name=name, pairs=rows, arrangement=arrangement)
     if factors is None:
         if names is not None and len(names):
             raise DistaffError(f"{name} names factors but has no factor array.")
         return data
-    table = as_array(factors)
-    if table.ndim not in (1, 2):
-        raise DistaffError(f"factors of {name} must be of shape (N, K), not {table.shape}.")
-    columns = [table] if table.ndim == 1 else list(table.T)
-    return with_factors(data, columns, names)
-
-
-def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | None = None) -> Dataset:
-    """``data`` with factors from K columns (N,): classes are numbered in order, real numbers stay."""
-    numbered = [_classes(as_array(column), data.name, k) for k, column in enumerate(columns)]
-    if not numbered or any(len(classes) != len(data) for classes, _ in numbered):
-        raise DistaffError(
-            f"{len(numbered)} factors of {sorted({len(classes) for classes, _ in numbered})} rows"
-            f" do not fit {len(data)} observations: they must be (N, K)."
-        )
-    tables = tuple(table for _, table in numbered)
-    labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(tables)))
-    classes = np.stack([classes for classes, _ in numbered], axis=1)
-    return Dataset(data.images, classes, labels, tuple(map(len, tables)), tables, data.name, data.pairs)
+    return labelled(data, factors, names)
 
 
 def load(
@@ -85,6 +74,11 @@ def load(
     key: str = "images",
     channels: Channels = "auto",
     resize: int | None = None,
+    fit: Fit = "squash",
+    range: str | None = None,
+    standardise: bool = False,
+    counts: Names = None,
+    signals: bool = False,
     largest: int = LARGEST,
     seconds: float = SECONDS,
     memory: int = MEMORY,
@@ -97,10 +91,31 @@ def load(
         key: what the array of images is called.
         channels: which axis holds the channels, where the shape leaves it open.
         resize: scale the images to this many pixels per side.
+        fit: what to do then where they are not square: ``squash``, ``crop`` or ``pad``.
+        range: which values are black and white, as of ``from_array``.
+        standardise: bring the columns of vectors to mean 0 and variance 1; NaN is then a missing value.
+        counts: ``"all"`` if vectors are counts.
+        signals: whether the array holds signals over time, (N, T) or (N, C, T).
         largest: bytes that one array of an ``.npz`` may unpack to.
         seconds: processor time that a block of rows of an HDF5 file may take to read.
         memory: bytes that reading an HDF5 file may take beside what comes of it.
     """
+    images, factors, names, pairs = read_arrays(file, key, largest, seconds, memory)
+    name = Path(file).stem
+    if signals:
+        data = from_signals(images, name, standardise)
+        return data if factors is None else labelled(data, factors, names)
+    if images.ndim == 2 and (standardise or counts):
+        data = from_vectors(images, name, counts, standardise)
+        return data if factors is None else labelled(data, factors, names)
+    data = from_array(images, factors, names, channels, name, pairs, range)
+    return data if resize is None else resized(data, resize, fit, levels=range is None)
+
+
+def read_arrays(
+    file: str | Path, key: str, largest: int = LARGEST, seconds: float = SECONDS, memory: int = MEMORY
+) -> tuple[NDArray[Any], Column, list[str] | None, Column]:
+    """The observations in a file as they are; their factors, these factors' names and pairs, if any."""
     path = Path(file)
     names: NDArray[Any] | None = None
     factors: NDArray[Any] | None = None
@@ -112,8 +127,7 @@ def load(
             images, factors, names = _from_hdf5(opened, key)
     else:
         images, factors, names, pairs = _from_npz(path, key, largest)
-    data = from_array(images, factors, _texts(names), channels, path.stem, pairs)
-    return data if resize is None else resized(data, resize)
+    return images, factors, _texts(names), pairs
 
 
 def _from_npz(path: Path, key: str, largest: int) -> tuple[NDArray[Any], Column, Column, Column]:
@@ -159,7 +173,9 @@ def _texts(names: NDArray[Any] | None) -> list[str] | None:
     return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names]
 
 
-def _observations(array: NDArray[Any], channels: Channels, name: str) -> Images:
+def _observations(
+    array: NDArray[Any], channels: Channels, name: str, text: str | None
+) -> tuple[Images, Scaled | None]:
     if array.dtype.kind not in "buif":
         raise DistaffError(f"images of {name} must be numbers or booleans, not {array.dtype}.")
     if array.ndim not in (2, 3, 4) or 0 in array.shape:
@@ -168,21 +184,37 @@ def _observations(array: NDArray[Any], channels: Channels, name: str) -> Images:
             f" not {array.shape}."
         )
     if array.ndim == 2:
+        if text is not None:
+            raise DistaffError(
+                f"--range is for images, and {name} holds vectors of {array.shape[1]} numbers."
+            )
         _extent(array, name)
-        return FloatImages(array.astype(np.float32, copy=False))
+        return FloatImages(array.astype(np.float32, copy=False)), None
     channels_last = array.ndim == 4 and _channels_last(array.shape, channels)
     if array.ndim == 3:
         array = array[:, None]
+    if text is not None:
+        bounds = find_range(text, array, name)
+        scaled = ScaledImages(array, *bounds, channels_last)
+        return scaled, Scaled(scaled.shape, *bounds, mode=_mode(scaled), told=True)
     low, high, whole = _extent(array, name)
     if whole and 0 <= low <= high <= 255:
         if high <= 1:
-            return BitImages.pack(np.moveaxis(array, 3, 1) if channels_last else array)
-        return ByteImages(array.astype(np.uint8, copy=False), channels_last)
+            bits = BitImages.pack(np.moveaxis(array, 3, 1) if channels_last else array)
+            return bits, Scaled(bits.shape, 0, 1, mode=_mode(bits))
+        images = ByteImages(array.astype(np.uint8, copy=False), channels_last)
+        return images, Scaled(images.shape, mode=_mode(images))
     if low < 0 or high > 1:
         raise DistaffError(
-            f"images of {name} run from {low:g} to {high:g}: bring them to 0–1, or to whole numbers 0–255."
+            f"images of {name} run from {low:g} to {high:g}: bring them to 0–1, or to whole numbers 0–255, or"
+            f" say what is black and white: --range min-max, --range percentiles, --range={low:g}:{high:g}."
         )
-    return FloatImages(array.astype(np.float32, copy=False), channels_last)
+    floats = FloatImages(array.astype(np.float32, copy=False), channels_last)
+    return floats, Scaled(floats.shape, 0, 1, mode=_mode(floats))
+
+
+def _mode(images: Images) -> str:
+    return {1: "L", 4: "RGBA"}.get(images.shape[0], "RGB")
 
 
 def _channels_last(shape: tuple[int, ...], channels: Channels) -> bool:
@@ -212,35 +244,3 @@ def _extent(array: NDArray[Any], name: str) -> tuple[float, float, bool]:
             whole = whole and bool((block == np.floor(block)).all())
         low, high = min(low, float(block.min())), max(high, float(block.max()))
     return low, high, whole
-
-
-def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Number the classes of a factor in order, with each one's value; a real-valued one has no table."""
-    if column.ndim != 1 or column.dtype.kind not in "buifUS":
-        raise DistaffError(
-            f"factors of {name} must be numbers or strings in K columns, not {column.dtype} {column.shape}."
-        )
-    numeric = column.dtype.kind not in "US"
-    if numeric and np.isinf(column).any():
-        raise DistaffError(f"factor {k} of {name} holds a value that is not finite: remove such rows first.")
-    known = _known(column) if numeric else np.ones(len(column), bool)
-    if not known.any():
-        raise DistaffError(
-            f"factor {k} of {name} holds a value that is not finite in every row: leave the factor out."
-        )
-    if numeric and (column[known] != np.floor(column[known])).any():
-        return np.where(known, column, np.nan).astype(np.float64), np.empty(0)
-    values, found = np.unique(column[known], return_inverse=True)
-    classes = found
-    if not known.all():
-        classes = np.full(len(column), np.nan)
-        classes[known] = found
-    return classes, values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64)
-
-
-def _known(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """(N,) where a label is: NaN is missing, and so is −1 beside classes of 0 and more, two at least."""
-    known = ~np.isnan(column)
-    others = np.unique(column[known & (column != MISSING)])
-    classes = len(others) > 1 and others[0] >= 0 and bool((others == np.floor(others)).all())
-    return known & (column != MISSING) if classes else known

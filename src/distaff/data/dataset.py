@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from torch import Tensor
 
 from distaff.data.images import Chosen, Images, Indices, IntArray, Shape, as_rows
 from distaff.foundation.errors import DistaffError, unknown
+
+if TYPE_CHECKING:
+    from distaff.data.arrangements import Arrangement
 
 Condition = float | Sequence[float] | Callable[[NDArray[Any]], NDArray[np.bool_]]
 SAMPLE = 256
@@ -36,6 +39,9 @@ class Dataset:
         factor_values: the real value of each class of each factor; ``None``: the classes themselves.
         name: what messages and run folders call it.
         pairs: (P, 2) rows that belong together, for recipes that learn from pairs. ``None``: there are none.
+        arrangement: how the observations were made of what the user gave, so that others can be made alike;
+            ``None``: they are as they were given.
+        row_names: (N,) what each observation is called, such as its file; ``None``: by its number.
     """
 
     images: Images
@@ -45,6 +51,8 @@ class Dataset:
     factor_values: tuple[NDArray[np.float64], ...] | None = None
     name: str = "data"
     pairs: IntArray | None = None
+    arrangement: "Arrangement | None" = None
+    row_names: NDArray[np.str_] | None = None
 
     def __post_init__(self) -> None:
         if len(self.images) == 0:
@@ -186,6 +194,8 @@ class Dataset:
             self.sizes,
             self.factor_values,
             name or self.name,
+            self.arrangement,
+            None if self.row_names is None else self.row_names[rows],
         )
 
     @cached_property

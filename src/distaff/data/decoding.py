@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from distaff.data.cache import cached
 from distaff.data.images import IntArray
-from distaff.data.pictures import Pictures, decode
+from distaff.data.pictures import CHANNELS, Fit, Pictures, decode
 from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import cache_folder, read_json, write_json
@@ -22,32 +22,36 @@ def decoded(
     size: tuple[int, int],
     crop: int | None = None,
     skip_bad: bool = False,
-) -> tuple[NDArray[np.uint8], IntArray]:
+    fit: Fit = "squash",
+) -> tuple[NDArray[Any], IntArray]:
     """The named images as (N, H, W, C) from the cache, and the rows of those that decoded (all, or an error).
 
     Args:
         pictures: where the files are.
         names: which of them, in this order.
-        mode: ``"L"`` or ``"RGB"``.
+        mode: ``"L"``, ``"RGB"``, ``"RGBA"`` or ``"F"``.
         size: the (height, width) to scale to.
         crop: first cut a square of this many pixels per side out of the middle.
         skip_bad: leave files that do not decode black, and out of the rows, instead of stopping.
+        fit: what to do where the proportions differ.
     """
-    key = short_hash(f"{pictures.state} {mode} {size} {crop} {skip_bad}", *names)
+    how = f"{pictures.state} {mode} {size} {crop} {skip_bad}" + ("" if fit == "squash" else f" {fit}")
+    key = short_hash(how, *names)
     memory = cache_folder() / f"pictures-{key}.json"
 
     def build(images: NDArray[Any]) -> None:
         bad = []
         for row, name in enumerate(progress(names, f"decoding {pictures.place.name}")):
             try:
-                images[row] = decode(pictures.read(name), f"{pictures.place}/{name}", mode, size, crop)
+                images[row] = decode(pictures.read(name), f"{pictures.place}/{name}", mode, size, crop, fit)
             except DistaffError as problem:
                 if not skip_bad:
                     raise or_skip(problem) from problem
                 bad.append(row)
         write_json(memory, bad)
 
-    images = cached(f"pictures-{key}", (len(names), *size, 3 if mode == "RGB" else 1), build)
+    dtype = np.float32 if mode == "F" else np.uint8
+    images = cached(f"pictures-{key}", (len(names), *size, CHANNELS[mode]), build, dtype)
     good = np.ones(len(names), bool)
     if skip_bad:
         bad = read_json(memory)

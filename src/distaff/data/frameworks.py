@@ -1,24 +1,64 @@
 """Data sets of other libraries: any ``torch.utils.data.Dataset``, and Hugging Face ``datasets``."""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from distaff.codes import as_array
-from distaff.data.arrays import Channels, from_array, with_factors
+from distaff.data.arrays import Channels, from_array
 from distaff.data.dataset import Dataset
+from distaff.data.labels import with_factors
+from distaff.data.signals import from_signals
+from distaff.data.tables import from_frame, from_vectors
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress
 
 
-def from_object(data: Any) -> Dataset:
-    """The data set that an object of another library is: Hugging Face's, torch's, or an array."""
+def from_object(data: Any, **options: Any) -> Dataset:
+    """The data set that an object of another library is: Hugging Face's, torch's, a table or an array.
+
+    Args:
+        data: the object.
+        **options: for tables what ``distaff.data.tables.from_frame`` takes, for images ``range``.
+    """
+    if is_frame(data):
+        return from_frame(to_frame(data), where=f"the {type(data).__name__}", **options)
+    if isinstance(data, DataLoader):
+        data = data.dataset
+    if isinstance(data, Iterator) or inspect.isgeneratorfunction(data):
+        raise DistaffError(
+            f"the {type(data).__name__} gives its items once and has no length: make a list of them."
+        )
     if hasattr(data, "column_names"):
         return from_hugging_face(data)
-    return from_torch(data) if isinstance(data, TorchDataset) else from_array(data)
+    if isinstance(data, TorchDataset):
+        return from_torch(data)
+    values = as_array(data)
+    if options.pop("signals", False):
+        return from_signals(values, standardise=options.get("standardise", True))
+    if values.ndim == 2 and values.dtype.kind in "buif":
+        return from_vectors(values, **options)
+    return from_array(values, range=options.get("range"))
+
+
+def is_frame(data: Any) -> bool:
+    """Whether an object is a table with headings: of pandas or polars, or an AnnData."""
+    return isinstance(data, pd.DataFrame) or hasattr(data, "var_names") or hasattr(data, "get_column")
+
+
+def to_frame(data: Any) -> pd.DataFrame:
+    """A table of any library as one of pandas; of an AnnData its X, with its obs behind it."""
+    if hasattr(data, "var_names"):
+        values = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
+        frame = pd.DataFrame(values, index=pd.Index(data.obs_names), columns=pd.Index(data.var_names))
+        return frame.join(data.obs[[c for c in data.obs.columns if c not in frame.columns]])
+    return data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
 
 
 def from_torch(dataset: Any, names: Sequence[str] | None = None, channels: Channels = "auto") -> Dataset:

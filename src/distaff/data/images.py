@@ -138,6 +138,27 @@ class FloatImages(_Stored):
         return torch.from_numpy(rows.astype(np.float32, copy=False))
 
 
+class ScaledImages(_Stored):
+    """Images of any numbers, of which ``low`` becomes 0 and ``high`` 1; what lies beyond is cut off.
+
+    Args:
+        values: (N, C, H, W), or (N, H, W, C) with ``channels_last``; 16-bit, float, or anything else.
+        low: what is black.
+        high: what is white.
+        channels_last: which axis holds the channels.
+    """
+
+    def __init__(self, values: NDArray[Any], low: float, high: float, channels_last: bool = False) -> None:
+        super().__init__(values, channels_last=channels_last)
+        self.low, self.high = low, high
+
+    def _floats(self, rows: NDArray[Any]) -> Tensor:
+        values = rows.astype(np.float32)
+        values -= self.low
+        values /= self.high - self.low
+        return torch.from_numpy(values.clip(0, 1, out=values))
+
+
 class Chosen:
     """Some observations of another store, in a given order, without copying them."""
 

@@ -1,68 +1,70 @@
-"""Few labels: which observations of a data set have labels to learn from, and what these are."""
+"""Labels of observations: classes numbered in order, real numbers as they are."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distaff.codes import as_array
 from distaff.data.dataset import Dataset
-from distaff.data.images import IntArray
 from distaff.foundation.errors import DistaffError
 
+MISSING = -1
+"""What may stand for a class that is not known, beside NaN."""
 
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """Labels of some observations.
 
-    Args:
-        rows: (n,) which observations of the data set.
-        values: (n, K) their factors scaled to 0–1; NaN where a label is missing.
-        names: of the factors.
-        size: N, of the data set.
-    """
+def labelled(data: Dataset, factors: Any, names: Sequence[str] | None = None) -> Dataset:
+    """``data`` with factors from an array (N, K) or (N,)."""
+    table = as_array(factors)
+    if table.ndim not in (1, 2):
+        raise DistaffError(f"factors of {data.name} must be of shape (N, K), not {table.shape}.")
+    return with_factors(data, [table] if table.ndim == 1 else list(table.T), names)
 
-    rows: IntArray
-    values: NDArray[np.float32]
-    names: tuple[str, ...]
-    size: int
 
-    @classmethod
-    def of(cls, data: Dataset, count: int | Literal["all"], seed: int = 0) -> "Labels":
-        """The labels of ``count`` observations chosen at random among those that have any, or of all.
+def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | None = None) -> Dataset:
+    """``data`` with factors from K columns (N,): classes are numbered in order, real numbers stay."""
+    numbered = [_classes(as_array(column), data.name, k) for k, column in enumerate(columns)]
+    if not numbered or any(len(classes) != len(data) for classes, _ in numbered):
+        raise DistaffError(
+            f"{len(numbered)} factors of {sorted({len(classes) for classes, _ in numbered})} rows"
+            f" do not fit {len(data)} observations: they must be (N, K)."
+        )
+    tables = tuple(table for _, table in numbered)
+    labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(tables)))
+    classes = np.stack([classes for classes, _ in numbered], axis=1)
+    factors = {"factors": classes, "names": labels, "sizes": tuple(map(len, tables)), "factor_values": tables}
+    return replace(data, **factors)
 
-        Classes 0 … size−1 become 0 … 1, and so do numbers from their smallest to their largest among the
-        labels chosen. A factor that never varies says nothing and counts as missing.
 
-        Args:
-            data: rows with factors, some of which may be missing.
-            count: how many rows.
-            seed: of the choice.
+def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Number the classes of a factor in order, with each one's value; a real-valued one has no table."""
+    if column.ndim != 1 or column.dtype.kind not in "buifUS":
+        raise DistaffError(
+            f"factors of {name} must be numbers or strings in K columns, not {column.dtype} {column.shape}."
+        )
+    numeric = column.dtype.kind not in "US"
+    if numeric and np.isinf(column).any():
+        raise DistaffError(f"factor {k} of {name} holds a value that is not finite: remove such rows first.")
+    known = _known(column) if numeric else np.ones(len(column), bool)
+    if not known.any():
+        raise DistaffError(
+            f"factor {k} of {name} holds a value that is not finite in every row: leave the factor out."
+        )
+    if numeric and (column[known] != np.floor(column[known])).any():
+        return np.where(known, column, np.nan).astype(np.float64), np.empty(0)
+    values, found = np.unique(column[known], return_inverse=True)
+    classes = found
+    if not known.all():
+        classes = np.full(len(column), np.nan)
+        classes[known] = found
+    return classes, values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64)
 
-        >>> from distaff.data import from_array
-        >>> data = from_array(np.zeros((4, 2)), [0, 2, np.nan, 1])
-        >>> Labels.of(data, "all").values.ravel().tolist()
-        [0.0, 1.0, 0.5]
-        """
-        if data.factors is None:
-            raise DistaffError(f"{data.name} has no labels to learn from: leave labels out.")
-        known = data.labelled
-        rows = np.flatnonzero(known.any(1))
-        if count != "all":
-            if count > len(rows):
-                raise DistaffError(
-                    f"{count} labelled observations are asked for, but {data.name} has {len(rows)}: "
-                    "ask for fewer, or for all."
-                )
-            rows = np.sort(np.random.default_rng((seed, len(data))).choice(rows, count, replace=False))
-        table = data.factors[rows].astype(np.float64)
-        classes = np.array(data.sizes) > 0
-        low = np.where(classes, 0.0, np.fmin.reduce(table))
-        high = np.where(classes, np.array(data.sizes) - 1.0, np.fmax.reduce(table))
-        span = np.where(high > low, high - low, np.nan)
-        return cls(rows, ((table - low) / span).astype(np.float32), data.names, len(data))
 
-    def __str__(self) -> str:
-        counts = (~np.isnan(self.values)).sum(0)
-        each = ", ".join(f"{name} {count}" for name, count in zip(self.names, counts, strict=True))
-        return f"labels of {len(self.rows):,} of {self.size:,} observations are learnt from ({each})"
+def _known(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """(N,) where a label is: NaN is missing, and so is −1 beside classes of 0 and more, two at least."""
+    known = ~np.isnan(column)
+    others = np.unique(column[known & (column != MISSING)])
+    classes = len(others) > 1 and others[0] >= 0 and bool((others == np.floor(others)).all())
+    return known & (column != MISSING) if classes else known

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
 from distaff.data.reading import short_hash
 from distaff.foundation.archives import check_packing
@@ -21,6 +22,11 @@ LARGEST_FILE, LARGEST_IMAGE = 200 << 20, 64_000_000
 """Bytes that one image file may have, and pixels that it may unpack to."""
 GREY = frozenset({"1", "L", "LA"})
 COLOUR = frozenset({"RGB", "RGBA", "P", "PA", "CMYK", "YCbCr", "HSV", "LAB"})
+SHORT = frozenset({"I;16", "I;16B", "I;16L", "I;16N"})
+DEEP = frozenset({"I", "F", *SHORT})
+"""Grey with more than 8 bits: whole numbers up to 65,535, or any."""
+Fit = Literal["squash", "crop", "pad"]
+CHANNELS = {"L": 1, "RGB": 3, "RGBA": 4, "F": 1}
 
 
 @dataclass(frozen=True)
@@ -42,10 +48,12 @@ class Pictures:
 
 @contextmanager
 def open_pictures(place: Path) -> Iterator[Pictures]:
-    """The image files in a folder (with its sub-folders), a ``.zip`` or a ``.tar``."""
+    """The image files in a folder (with its sub-folders), a ``.zip`` or a ``.tar``; or one image alone."""
     try:
         if place.is_dir():
             yield _folder(place)
+        elif place.suffix.lower() in SUFFIXES and place.is_file():
+            yield _file(place)
         elif zipfile.is_zipfile(place):
             with zipfile.ZipFile(place) as archive:
                 yield _zip(place, archive)
@@ -65,31 +73,67 @@ def open_pictures(place: Path) -> Iterator[Pictures]:
 
 
 def decode(
-    data: bytes, label: str, mode: str, size: tuple[int, int] | None = None, crop: int | None = None
-) -> NDArray[np.uint8]:
-    """One image as uint8 (H, W, C).
+    data: bytes,
+    label: str,
+    mode: str,
+    size: tuple[int, int] | None = None,
+    crop: int | None = None,
+    fit: Fit = "squash",
+) -> NDArray[Any]:
+    """One image (H, W, C): uint8, or float32 where the mode is ``"F"``.
 
     Args:
         data: the file.
         label: what a message calls it.
-        mode: ``"L"`` (grey) or ``"RGB"``.
+        mode: ``"L"`` (grey), ``"RGB"``, ``"RGBA"`` or ``"F"`` (grey, in the file's own numbers).
         size: scale to this (height, width).
         crop: first cut a square of this many pixels per side out of the middle.
+        fit: what to do where the proportions differ, see ``fitted``.
     """
     with _opened(data, label) as image:
-        picture = image.convert(mode)
+        if (image.mode in DEEP) != (mode == "F"):
+            kind, wanted = ("more than 8 bits", "8") if image.mode in DEEP else ("8 bits", "more")
+            raise DistaffError(
+                f"{label} has {kind} per pixel but the other images have {wanted}: convert it."
+            )
+        picture = _in_floats(image) if mode == "F" else image.convert(mode)
         if crop is not None:
             left, top = (picture.width - crop) // 2, (picture.height - crop) // 2
             picture = picture.crop((left, top, left + crop, top + crop))
-        if size is not None and picture.size != size[::-1]:
-            picture = picture.resize(size[::-1], Image.Resampling.LANCZOS)
+        if size is not None:
+            picture = fitted(picture, size, fit)
         return np.asarray(picture).reshape(picture.height, picture.width, -1)
 
 
+def fitted(picture: Image.Image, size: tuple[int, int], fit: Fit = "squash") -> Image.Image:
+    """A picture scaled to (height, width).
+
+    Where the proportions differ, ``"squash"`` stretches it, ``"crop"`` keeps the middle and cuts off what
+    stands over, ``"pad"`` keeps all of it with black beside it.
+    """
+    target = size[::-1]
+    if picture.size == target:
+        return picture
+    if fit == "squash":
+        return picture.resize(target, Image.Resampling.LANCZOS)
+    how = ImageOps.fit if fit == "crop" else ImageOps.pad
+    return how(picture, target, Image.Resampling.LANCZOS)
+
+
+def _in_floats(image: Image.Image) -> Image.Image:
+    return Image.fromarray(np.asarray(image).astype(np.float32))
+
+
 def kind_of(data: bytes, label: str) -> tuple[str, tuple[int, int]]:
-    """The mode (``"L"`` or ``"RGB"``) and size (height, width) of an image, from its header."""
+    """The kind of pixels and the size (height, width) of an image, from its header.
+
+    The kind is ``"L"`` (grey), ``"RGB"``, ``"RGBA"``, ``"I;16"`` (16 bits), ``"I"`` or ``"F"`` (any
+    whole numbers, any numbers).
+    """
     with _opened(data, label) as image:
-        return "L" if image.mode in GREY else "RGB", (image.height, image.width)
+        kinds = {"RGBA": "RGBA", **dict.fromkeys(GREY, "L"), **dict.fromkeys(SHORT, "I;16")}
+        kinds |= {"I": "I", "F": "F"}
+        return kinds.get(image.mode, "RGB"), (image.height, image.width)
 
 
 @contextmanager
@@ -100,7 +144,7 @@ def _opened(data: bytes, label: str) -> Iterator[Image.Image]:
                 raise DistaffError(
                     f"{label} unpacks to {image.width}×{image.height} pixels, too many to accept."
                 )
-            if image.mode not in GREY | COLOUR:
+            if image.mode not in GREY | COLOUR | DEEP:
                 raise DistaffError(
                     f"{label} has pixels of kind {image.mode}: convert it to 8-bit grey or RGB."
                 )
@@ -119,6 +163,12 @@ def _folder(place: Path) -> Pictures:
     }
     facts = {name: (stat.st_size, f"{stat.st_size} {stat.st_mtime_ns}") for name, stat in files.items()}
     return _pictures(place, facts, lambda name: (place / name).read_bytes())
+
+
+def _file(place: Path) -> Pictures:
+    stat = place.stat()
+    facts = {place.name: (stat.st_size, f"{stat.st_size} {stat.st_mtime_ns}")}
+    return _pictures(place.parent, facts, lambda name: place.read_bytes())
 
 
 def _zip(place: Path, archive: zipfile.ZipFile) -> Pictures:

@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from torch.nn.functional import interpolate
+from torch import Tensor
+from torch.nn.functional import interpolate, pad
 
+from distaff.data.arrangements import Scaled
 from distaff.data.dataset import Dataset
-from distaff.data.images import ByteImages
+from distaff.data.images import ByteImages, FloatImages
+from distaff.data.pictures import Fit
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress
 
@@ -22,28 +25,52 @@ def check_side(side: int) -> None:
         raise DistaffError(f"resize is a number of pixels per side from 1 to {LONGEST:,}, not {side}.")
 
 
-def resized(data: Dataset, side: int) -> Dataset:
+def resized(data: Dataset, side: int | tuple[int, int], fit: Fit = "squash", levels: bool = True) -> Dataset:
     """A data set with its images scaled, in memory; grey levels are kept to 1/255.
 
     Args:
         data: images (C, H, W).
-        side: their height and width in pixels from now on.
+        side: their height and width in pixels from now on, or the two by themselves.
+        fit: what to do where the proportions differ, see ``distaff.data.pictures.fitted``.
+        levels: whether 256 grey levels are enough; otherwise images are kept as floats.
 
     Returns:
         Images (C, side, side) with the same factors.
     """
     if len(data.shape) != 3:
         raise DistaffError(f"{data.name} holds vectors of shape {data.shape}, which cannot be resized.")
-    check_side(side)
-    if data.shape[1:] == (side, side):
-        return data
-    size = len(data) * data.shape[0] * side * side
-    if size > LARGEST:
-        raise DistaffError(f"{data.name} at {side}×{side} pixels would take {size:,} bytes: resize it less.")
-    scaled = np.empty((len(data), data.shape[0], side, side), np.uint8)
-    for start in progress(range(0, len(data), ROWS), f"scaling to {side}×{side}"):
-        batch = data.images[start : start + ROWS]
-        # Bilinear, averaged over the source pixels when images shrink.
-        batch = interpolate(batch, (side, side), mode="bilinear", antialias=True)
-        scaled[start : start + ROWS] = (batch.clamp(0, 1) * 255).round().to(torch.uint8).numpy()
-    return replace(data, images=ByteImages(scaled))
+    size = (side, side) if isinstance(side, int) else side
+    for length in size:
+        check_side(length)
+    if data.shape[1:] == size:
+        how = data.arrangement
+        return replace(data, arrangement=replace(how, fit=fit)) if isinstance(how, Scaled) else data
+    kind = np.dtype(np.uint8 if levels else np.float32)
+    taken = len(data) * data.shape[0] * size[0] * size[1] * kind.itemsize
+    if taken > LARGEST:
+        raise DistaffError(
+            f"{data.name} at {size[0]}×{size[1]} pixels would take {taken:,} bytes: resize it less."
+        )
+    scaled = np.empty((len(data), data.shape[0], *size), kind)
+    for start in progress(range(0, len(data), ROWS), f"scaling to {size[0]}×{size[1]}"):
+        batch = _fitted(data.images[start : start + ROWS], size, fit).clamp(0, 1)
+        kept = (batch * 255).round().to(torch.uint8) if levels else batch
+        scaled[start : start + ROWS] = kept.numpy()
+    how = data.arrangement
+    if isinstance(how, Scaled):
+        how = replace(how, shape=scaled.shape[1:], fit=fit)
+    return replace(data, images=ByteImages(scaled) if levels else FloatImages(scaled), arrangement=how)
+
+
+def _fitted(batch: Tensor, size: tuple[int, int], fit: Fit) -> Tensor:
+    (height, width), (tall, wide) = batch.shape[2:], size
+    inner = size
+    if fit != "squash":
+        choose = max if fit == "crop" else min
+        scale = choose(tall / height, wide / width)
+        inner = (max(1, round(height * scale)), max(1, round(width * scale)))
+    # Bilinear, averaged over the source pixels when images shrink.
+    batch = interpolate(batch, inner, mode="bilinear", antialias=True)
+    top, left = (inner[0] - tall) // 2, (inner[1] - wide) // 2
+    # A negative number of pixels to pad by cuts off as many.
+    return pad(batch, (-left, wide - inner[1] + left, -top, tall - inner[0] + top))

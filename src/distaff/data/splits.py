@@ -9,13 +9,15 @@ from distaff.data.dataset import Condition, Dataset
 from distaff.foundation.errors import DistaffError
 
 
-def split(data: Dataset, test: float = 0.1, seed: int = 0) -> tuple[Dataset, Dataset]:
+def split(data: Dataset, test: float = 0.1, seed: int = 0, by: str | None = None) -> tuple[Dataset, Dataset]:
     """Two parts without common rows: one to train on and a random share to test on.
 
     Args:
         data: N observations.
         test: the share of them to test on, between 0 and 1.
         seed: of the random choice.
+        by: a factor whose groups stay together, such as a subject: random groups are taken until their rows
+            make up the share.
 
     Returns:
         The part to train on and the part to test on, each in the order of ``data``.
@@ -27,9 +29,25 @@ def split(data: Dataset, test: float = 0.1, seed: int = 0) -> tuple[Dataset, Dat
     count = round(len(data) * test)
     if not 0 < count < len(data):
         raise DistaffError(f"a test share of {test} leaves nothing on one side of {len(data)} observations.")
-    order = np.random.default_rng(seed).permutation(len(data))
-    held_out, kept = np.sort(order[:count]), np.sort(order[count:])
+    rng = np.random.default_rng(seed)
+    if by is None:
+        order = rng.permutation(len(data))
+        held_out, kept = np.sort(order[:count]), np.sort(order[count:])
+    else:
+        chosen = _groups(data, by, count, rng)
+        held_out, kept = np.flatnonzero(chosen), np.flatnonzero(~chosen)
     return data.subset(kept, f"{data.name}-train"), data.subset(held_out, f"{data.name}-test")
+
+
+def _groups(data: Dataset, by: str, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """(N,) which rows are of the random groups that first make up ``count`` rows, but never of all groups."""
+    names, numbers, sizes = np.unique(data.column(by), return_inverse=True, return_counts=True)
+    if len(names) < 2:
+        raise DistaffError(f"all rows of {data.name} are of one group of {by!r}, so none can be held out.")
+    order = rng.permutation(len(names))
+    before = np.cumsum(sizes[order]) - sizes[order]
+    taken = order[before < count][: len(names) - 1]
+    return np.isin(numbers, taken)
 
 
 def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:

@@ -12,7 +12,7 @@ from distaff.figures.checked_arrays import Array, filled, mean_interval, numbers
 from distaff.figures.style import count_axis, label, panels, small_multiples
 
 NATS = (
-    *("loss", "nll", "kl", "sampled_kl", "real_kl", "discrete_kl", "class_balance", "capacity_gap"),
+    *("elbo", "loss", "nll", "kl", "sampled_kl", "real_kl", "discrete_kl", "class_balance", "capacity_gap"),
     *("mutual_information", "anchored_information", "total_correlation", "dimension_kl", "marginal_kl"),
     *("tc_between_groups", "tc_within_groups", "inclusive_kl", "exclusive_kl"),
     *("log_evidence", "code_log_likelihood"),
@@ -27,6 +27,7 @@ def training_curves(
     units: Mapping[str, str] | None = None,
     columns: int = 3,
     title: str | None = None,
+    beside: Mapping[str, Any] | None = None,
 ) -> Figure:
     """Small multiples of a run's logged terms, one panel per term (the FactorVAE paper's Fig. 32, 33).
 
@@ -37,6 +38,7 @@ def training_curves(
         units: name → unit; by default the terms of ``NATS`` are in nats and others have none.
         columns: panels in a row.
         title: written above.
+        beside: the same of some terms on other data, such as those held out: dashed lines.
 
     Returns:
         A figure with one panel per term.
@@ -52,6 +54,8 @@ def training_curves(
     for i, (one, (name, values)) in enumerate(zip(axes, terms.items(), strict=True)):
         runs = seeds(name, values, len(steps))
         band(one, steps, runs, style.PALETTE[0])
+        if beside is not None and name in beside:
+            band(one, steps, seeds(name, beside[name], len(steps)), style.PALETTE[1], dashes="--")
         below = "training step" if i + columns >= len(terms) else None
         label(one, x=below, y=units.get(name) or None, title=name.replace("_", " "))
         count_axis(one)

@@ -206,7 +206,11 @@ def parse_flags(
                 parameter = parameter.replace(default=value)
             hint: Any = _readable(hints[parameter.name])
             as_text = hint is str
-            hint = Annotated[hint, tyro.conf.arg(help=helps.get(parameter.name, ""))]
+            words = helps.get(parameter.name, "")
+            if hint is bool and parameter.default is True and not pairs:
+                words = f"do not {words}"
+            metavar = None if hint is bool else _metavar(hint)
+            hint = Annotated[hint, tyro.conf.arg(help=words, metavar=metavar)]
             if parameter.default is inspect.Parameter.empty:
                 hint = Annotated[hint, tyro.conf.Positional]
             if hasattr(parameter.default, "parse") or (as_text and isinstance(parameter.default, int)):
@@ -238,6 +242,16 @@ def _readable(hint: Any) -> Any:
     if str in options or any(hasattr(option, "parse") for option in options):
         return str | None if type(None) in options else str
     return hint
+
+
+def _metavar(hint: Any) -> str | None:
+    """What stands behind a flag in its help: the kind of value, without the word for none."""
+    options = [option for option in options_of(hint) if option is not type(None)]
+    kinds = {int: "INT", float: "NUMBER", str: "TEXT"}
+    if len(options) == 1 and typing.get_origin(options[0]) is Literal:
+        return "{" + ",".join(map(str, typing.get_args(options[0]))) + "}"
+    known = [kinds[option] for option in options if option in kinds]
+    return "|".join(known) if len(known) == len(options) else None
 
 
 def _is_dataclass(option: Any) -> bool:

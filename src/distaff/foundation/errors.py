@@ -1,9 +1,17 @@
 """The one error class a user meets, and the sentences for misspelt names and for damaged files."""
 
 import difflib
-from collections.abc import Iterable, Iterator
+import functools
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+FLAG = re.compile(r"--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+-]*[A-Za-z0-9_]))?")
+PROSE = ("and", "asked", "beside", "is", "keeps", "knows", "leaves", "or", "out", "silences")
+"""Words behind a flag in a message that are not its value."""
 
 
 class DistaffError(ValueError):
@@ -34,3 +42,52 @@ def whole(file: str | Path, kind: str) -> Iterator[None]:
     except Exception as problem:  # readers fed damaged bytes raise whatever they happen to meet
         reason = str(problem).partition("\n")[0]
         raise DistaffError(f"{file} is not a whole {kind} ({reason}): fetch or save it again.") from problem
+
+
+class _Speaker:
+    """Whether messages are read at a command line, where settings are flags."""
+
+    on_command_line = False
+
+
+@contextmanager
+def speaking_in_flags() -> Iterator[None]:
+    """Within this, messages are for someone at a command line."""
+    before, _Speaker.on_command_line = _Speaker.on_command_line, True
+    try:
+        yield
+    finally:
+        _Speaker.on_command_line = before
+
+
+def said(text: str) -> str:
+    """A message, which is written with flags, as its reader would type them: in Python, as arguments.
+
+    >>> said("scale them with --resize 64, or use --network mlp; --skip-bad leaves some out.")
+    "scale them with resize=64, or use network='mlp'; skip_bad leaves some out."
+    """
+    return text if _Speaker.on_command_line else FLAG.sub(_as_argument, text)
+
+
+def _as_argument(flag: re.Match[str]) -> str:
+    name, value = flag[1].replace("-", "_"), flag[2]
+    if value is None or value in PROSE:
+        return name if value is None else f"{name} {value}"
+    number = re.fullmatch(r"[0-9.]+(e-?[0-9]+)?", value)
+    return f"{name}={value if number else repr(value)}"
+
+
+def spoken_to_its_caller(function: Function) -> Function:
+    """Let the errors of a public function name arguments in Python, and flags at a command line."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **settings: Any) -> Any:
+        try:
+            return function(*arguments, **settings)
+        except DistaffError as problem:
+            text = said(str(problem))
+            if text == str(problem):
+                raise
+            raise type(problem)(text) from problem
+
+    return call  # type: ignore[return-value]

@@ -95,7 +95,7 @@ def dense_pair(
 
 def sixteenths(shape: Shape, name: str) -> tuple[int, int]:
     """The sides of an image after four halvings; sides that cannot be halved so are an error."""
-    return divided(shape, 16, name, instead="mlp")
+    return divided(shape, 16, name, instead="resnet, which takes any side, or --network mlp")
 
 
 def divided(shape: Shape, by: int, name: str, instead: str) -> tuple[int, int]:
@@ -103,6 +103,6 @@ def divided(shape: Shape, by: int, name: str, instead: str) -> tuple[int, int]:
     if len(shape) != 3 or shape[1] % by or shape[2] % by:
         raise DistaffError(
             f"{name} networks need images with sides divisible by {by}, not {tuple(shape)}: "
-            f"resize them, or use --network {instead}."
+            f"scale them with --resize 64, or use --network {instead}."
         )
     return shape[1] // by, shape[2] // by

@@ -1,5 +1,6 @@
 """p(x|z): what a decoder's outputs stand for."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
@@ -9,6 +10,13 @@ from torch.nn import functional as F
 
 from distaff.mixtures.pairs import LOG_2PI
 from distaff.models.by_name import classes_of, find
+from distaff.models.column_likelihood import ColumnLikelihood, Front
+
+LOG_2 = math.log(2)
+HALF_A_LEVEL = 0.5 / 255
+SMALLEST_LOG_SCALE = -7.0
+LARGEST_LOG_RATE = 15.0
+"""Beyond this, exp would overflow at the first wild step."""
 
 
 class Likelihood(Protocol):
@@ -95,6 +103,128 @@ class UnitGaussian:
         return -0.5 * (LOG_2PI + (x - self.mean) ** 2).flatten(1).sum(1)
 
 
+@dataclass(frozen=True)
+class Laplace:
+    """Independent Laplace(mean, exp(log_scale)) values: heavier tails than the Gaussian's, sharper images."""
+
+    numbers: ClassVar[int] = 2
+
+    mean: Tensor
+    log_scale: Tensor
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """The first half of the decoder's channels are means, the second logarithms of scales."""
+        mean, log_scale = outputs.chunk(2, dim=1)
+        return cls(mean, log_scale)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """−Σ log 2 + log_scale + |x − mean| / exp(log_scale), (B,)."""
+        terms = LOG_2 + self.log_scale + (x - self.mean).abs() * torch.exp(-self.log_scale)
+        return -terms.flatten(1).sum(1)
+
+
+@dataclass(frozen=True)
+class DiscretisedLogistic:
+    """Independent values of 256 levels 0, 1/255, …, 1 under a logistic distribution cut into their bins.
+
+    A level's probability is that of the logistic distribution between the middles to its neighbours; the
+    first and the last level have all that lies beyond (Salimans et al. 2017, PixelCNN++, Section 2.1).
+    Unlike a Gaussian's, its log-likelihood is one of the pixels as they are stored, and is never positive.
+    """
+
+    numbers: ClassVar[int] = 2
+
+    location: Tensor
+    log_scale: Tensor
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """The first half of the decoder's channels are locations, the second logarithms of scales."""
+        location, log_scale = outputs.chunk(2, dim=1)
+        return cls(location, log_scale.clamp(min=SMALLEST_LOG_SCALE))
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """Σ log(F(x + 1/510) − F(x − 1/510)), F the logistic distribution function, (B,)."""
+        narrow = torch.exp(-self.log_scale)
+        above, below = ((x - self.location + side) * narrow for side in (HALF_A_LEVEL, -HALF_A_LEVEL))
+        # σ(a) − σ(b) = σ(a) σ(−b) (1 − exp(b − a)), each factor of which has an exact logarithm.
+        inside = (
+            F.logsigmoid(above) + F.logsigmoid(-below) + torch.log(-torch.expm1(-2 * HALF_A_LEVEL * narrow))
+        )
+        first, last = x < HALF_A_LEVEL, x > 1 - HALF_A_LEVEL
+        terms = torch.where(first, F.logsigmoid(above), torch.where(last, F.logsigmoid(-below), inside))
+        return terms.flatten(1).sum(1)
+
+    @property
+    def mean(self) -> Tensor:
+        """The location, which is the mean but for what lies beyond black and white; cut to [0, 1]."""
+        return self.location.clamp(0, 1)
+
+
+@dataclass(frozen=True)
+class Poisson:
+    """Independent counts of rate exp(log_rate)."""
+
+    numbers: ClassVar[int] = 1
+    sees_logarithms: ClassVar[bool] = True
+    """Encoders are given log(1 + x): counts span orders of magnitude."""
+
+    log_rate: Tensor
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """Decoder outputs are the logarithms of rates."""
+        return cls(outputs.clamp(max=LARGEST_LOG_RATE))
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """Σ x log λ − λ − log x!, (B,)."""
+        return self.log_probs(x).flatten(1).sum(1)
+
+    def log_probs(self, x: Tensor) -> Tensor:
+        """The same for each value, of x's shape."""
+        return x * self.log_rate - torch.exp(self.log_rate) - torch.lgamma(x + 1)
+
+    @property
+    def mean(self) -> Tensor:
+        """The rates."""
+        return torch.exp(self.log_rate)
+
+
+@dataclass(frozen=True)
+class NegativeBinomial:
+    """Independent counts of mean μ and variance μ + μ²/r: more spread than Poisson's, as most counts are."""
+
+    numbers: ClassVar[int] = 2
+    sees_logarithms: ClassVar[bool] = True
+
+    log_mean: Tensor
+    log_size: Tensor
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """The first half of the decoder's outputs are log μ, the second log r."""
+        log_mean, log_size = outputs.chunk(2, dim=1)
+        return cls(log_mean.clamp(max=LARGEST_LOG_RATE), log_size.clamp(-LARGEST_LOG_RATE, LARGEST_LOG_RATE))
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """Σ log Γ(x+r) − log Γ(r) − log x! + r log(r/(r+μ)) + x log(μ/(r+μ)), (B,)."""
+        return self.log_probs(x).flatten(1).sum(1)
+
+    def log_probs(self, x: Tensor) -> Tensor:
+        """The same for each value, of x's shape."""
+        size, odds = torch.exp(self.log_size), self.log_mean - self.log_size
+        ways = torch.lgamma(x + size) - torch.lgamma(size) - torch.lgamma(x + 1)
+        return ways + size * F.logsigmoid(-odds) + x * F.logsigmoid(odds)
+
+    @property
+    def mean(self) -> Tensor:
+        """μ."""
+        return torch.exp(self.log_mean)
+
+
+COUNTED = ("poisson", "negative_binomial")
+"""The likelihoods of counts."""
 KINDS: dict[str, type[Likelihood]] = classes_of(globals(), "read", "log_prob")
 """All of the above, found by being there."""
 
@@ -104,10 +234,26 @@ def likelihood_for(shape: tuple[int, ...]) -> str:
     return "bernoulli" if len(shape) == 3 else "gaussian"
 
 
-def find_likelihood(name: str) -> type[Likelihood]:
-    """A likelihood by its name, or by ``module:Class``.
+def find_likelihood(name: str) -> type[Likelihood] | ColumnLikelihood:
+    """A likelihood by its name, by ``module:Class``, or by the columns of a table.
 
     >>> find_likelihood("unit_gaussian").__name__
     'UnitGaussian'
     """
-    return find("likelihood", name, KINDS, others=("auto",))
+    if name.startswith(ColumnLikelihood.WORD):
+        return ColumnLikelihood.parse(name, {kind: KINDS[kind] for kind in COUNTED})
+    return find("likelihood", name, KINDS, others=("auto", "by_column:real=3,classes=2+4"))
+
+
+def outputs_of(likelihood: type[Likelihood] | ColumnLikelihood, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of what a decoder gives for observations of a shape."""
+    if isinstance(likelihood, ColumnLikelihood):
+        return likelihood.outputs(shape)
+    return (likelihood.numbers * shape[0], *shape[1:])
+
+
+def front_of(likelihood: type[Likelihood] | ColumnLikelihood) -> Front | None:
+    """What stands before an encoder: logarithms of counts, and missing values filled; None for most."""
+    if isinstance(likelihood, ColumnLikelihood):
+        return likelihood.front
+    return Front() if getattr(likelihood, "sees_logarithms", False) else None

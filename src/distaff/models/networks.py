@@ -10,10 +10,14 @@ What else one takes is written behind its name, as in ``mlp:hidden=512,layers=3`
 told by the data set (``distaff.models.network_calls``).
 """
 
+import itertools
+import math
 from functools import partial
 
 from torch import nn
 
+from distaff.foundation.errors import DistaffError
+from distaff.models.any_side import Broadcast, Residual, Resize, halvings, image_sides
 from distaff.models.layers import (
     Networks,
     Shape,
@@ -155,6 +159,119 @@ def mlp(
 ) -> Networks:
     """``layers`` dense layers of ``hidden`` units, for observations of any shape."""
     return dense_pair(shape, parameters, width, outputs, [hidden] * layers, [hidden] * layers)
+
+
+def resnet(
+    shape: Shape,
+    parameters: int,
+    width: int,
+    outputs: Shape | None = None,
+    channels: int = 32,
+    hidden: int = 256,
+) -> Networks:
+    """Residual networks for images of any sides (He et al. 2016): a block at each half of the side.
+
+    Sides are halved, rounded up, until none is above 4; the channels double up to four times as many. The
+    decoder goes back through the same sides. Without BatchNorm, so that batches of any size will do.
+    """
+    sizes = halvings(image_sides(shape, "resnet"))
+    widths = [channels * min(2**level, 4) for level in range(len(sizes) - 1)]
+    size = widths[-1] * math.prod(sizes[-1])
+    inside: list[nn.Module] = []
+    for before, after in itertools.pairwise([shape[0], *widths]):
+        inside += [nn.Conv2d(before, after, 3, stride=2, padding=1), Residual(after)]
+    outside: list[nn.Module] = []
+    for side, (before, after) in zip(
+        sizes[-2::-1], itertools.pairwise([*widths[::-1], channels]), strict=True
+    ):
+        outside += [Residual(before), Resize(side), nn.Conv2d(before, after, 3, padding=1), nn.ReLU()]
+    return Networks(
+        nn.Sequential(
+            *inside, nn.ReLU(), nn.Flatten(), *dense([size, hidden]), nn.Linear(hidden, parameters)
+        ),
+        nn.Sequential(
+            *dense([width, hidden, size]),
+            nn.Unflatten(1, (widths[-1], *sizes[-1])),
+            *outside,
+            nn.Conv2d(channels, (outputs or shape)[0], 3, padding=1),
+        ),
+    )
+
+
+def broadcast(
+    shape: Shape,
+    parameters: int,
+    width: int,
+    outputs: Shape | None = None,
+    channels: int = 64,
+    layers: int = 4,
+    hidden: int = 256,
+) -> Networks:
+    """The spatial broadcast decoder (Watters et al. 2019), for images of any sides.
+
+    The latents are repeated at every pixel beside the pixel's coordinates, and ``layers`` convolutions of
+    stride 1 do the rest: positions become easy to represent. Kernels are 3×3, padded; the encoder has
+    ``layers`` convolutions that halve the side.
+    """
+    rows, columns = image_sides(shape, "broadcast")
+    rest = halvings((rows, columns), layers)[layers]
+    inside, outside = [shape[0], *[channels] * layers], [width + 2, *[channels] * layers]
+    down_again = [
+        layer
+        for pair in itertools.pairwise(inside)
+        for layer in (nn.Conv2d(*pair, 3, stride=2, padding=1), nn.ReLU())
+    ]
+    flat = [
+        layer for pair in itertools.pairwise(outside) for layer in (nn.Conv2d(*pair, 3, padding=1), nn.ReLU())
+    ]
+    size = channels * math.prod(rest)
+    return Networks(
+        nn.Sequential(*down_again, nn.Flatten(), *dense([size, hidden]), nn.Linear(hidden, parameters)),
+        nn.Sequential(
+            Broadcast(rows, columns), *flat, nn.Conv2d(channels, (outputs or shape)[0], 3, padding=1)
+        ),
+    )
+
+
+def conv1d(
+    shape: Shape,
+    parameters: int,
+    width: int,
+    outputs: Shape | None = None,
+    channels: int = 32,
+    hidden: int = 128,
+) -> Networks:
+    """Convolutions over time, for signals (C, T) or (T,) of any length.
+
+    The length is halved, rounded up, until it is 4 at most; the channels double up to four times as many.
+    """
+    if len(shape) not in (1, 2):
+        raise DistaffError(f"conv1d networks need signals (C, T) or (T,), not {tuple(shape)}.")
+    outputs = outputs or shape
+    alone = len(shape) == 1
+    parts, length = (1, shape[0]) if alone else shape
+    sizes = halvings((length,))
+    widths = [channels * min(2**level, 4) for level in range(len(sizes) - 1)]
+    size = widths[-1] * sizes[-1][0]
+    inside: list[nn.Module] = [nn.Unflatten(1, (1, length))] if alone else []
+    for before, after in itertools.pairwise([parts, *widths]):
+        inside += [nn.Conv1d(before, after, 5, stride=2, padding=2), nn.ReLU()]
+    outside: list[nn.Module] = []
+    for side, (before, after) in zip(
+        sizes[-2::-1], itertools.pairwise([*widths[::-1], channels]), strict=True
+    ):
+        outside += [Resize(side), nn.Conv1d(before, after, 5, padding=2), nn.ReLU()]
+    last = nn.Conv1d(channels, outputs[0] // length if alone else outputs[0], 5, padding=2)
+    return Networks(
+        nn.Sequential(*inside, nn.Flatten(), *dense([size, hidden]), nn.Linear(hidden, parameters)),
+        nn.Sequential(
+            *dense([width, hidden, size]),
+            nn.Unflatten(1, (widths[-1], *sizes[-1])),
+            *outside,
+            last,
+            *([nn.Flatten()] if alone else []),
+        ),
+    )
 
 
 def _halving(

@@ -1,6 +1,6 @@
 """``Representation``: a trained model for people: images in, codes out, and back."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.codes import Codes, as_array
-from distaff.data.arrays import from_array
+from distaff.data.arrangements import Arrangement, Table
+from distaff.data.bringing_in import bring_in, is_given
+from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.memory import keep_freed_memory
 from distaff.foundation.parallel import side_by_side
@@ -29,19 +31,29 @@ class Representation:
     Args:
         model: the VAE, or the GAN whose Q encodes and whose generator decodes.
         shape: (C, H, W) of an image, or (D,) of a vector.
+        arrangement: how the observations of training were made of what was given; others are made alike.
+        titles: names that people gave to latents, by which these can be asked for.
         unmixing: an ICA of the model's real latents (``distaff.ica``), whose components are then what is
             encoded and decoded.
     """
 
-    def __init__(self, model: Model, shape: tuple[int, ...], unmixing: Unmixing | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        shape: tuple[int, ...],
+        arrangement: Arrangement | None = None,
+        titles: Mapping[str, str] | None = None,
+        unmixing: Unmixing | None = None,
+    ) -> None:
         keep_freed_memory()
         self.model: Model = channels_last(model.eval())
         self.shape = tuple(shape)
+        self.arrangement, self.titles = arrangement, dict(titles or {})
         self.unmixing = unmixing
 
     def unmixed(self, unmixing: Unmixing | None) -> "Representation":
         """The same model seen through an ICA of its codes; None takes it off."""
-        return Representation(self.model, self.shape, unmixing)
+        return Representation(self.model, self.shape, self.arrangement, self.titles, unmixing)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,10 +61,12 @@ class Representation:
         return tuple(variable.name for variable in self.model.latents.coded)
 
     def encode(self, images: Any, progress: Callable[[int], None] | None = None) -> Codes:
-        """q(z|x) of images (N, C, H, W): an array, a tensor, or anything sliced like ``Dataset.images``.
+        """q(z|x) of whatever the model could have been trained on, brought in as its own data were.
 
         Args:
-            images: values in [0, 1]; vectors (N, D) for a model of vectors.
+            images: the path of a folder, an archive, a photograph, a table or a file of arrays; a PIL image,
+                a data frame, a ``Dataset``; an array or tensor of one observation or of many, such as
+                (N, C, H, W); or anything sliced like ``Dataset.images``.
             progress: called with the number of images done, now and then.
         """
         images = self._checked(images)
@@ -92,9 +106,71 @@ class Representation:
             ]
         )
 
-    def reconstruct(self, images: Any) -> NDArray[np.float32]:
-        """Decode the means of q(z|x), and the likeliest classes."""
-        return self.decode(self.to_z(self.encode(images)))
+    def reconstruct(self, images: Any) -> Any:
+        """Decode the means of q(z|x), and the likeliest classes: (N, C, H, W), or the rows of a table.
+
+        Rows come back in the user's columns and units, as a data frame if they came with headings. What was
+        missing in them is filled in; whatever was there is the model's guess as well.
+        """
+        return self._given_back(self.decode(self.to_z(self.encode(images))))
+
+    def sample(self, count: int = 10, seed: int = 0) -> Any:
+        """E[x|z] of ``count`` latents drawn from the prior, as ``reconstruct`` gives observations.
+
+        >>> import distaff
+        >>> model = distaff.train("vae", "pinwheel", steps=2, batch_size=8, progress=False)
+        >>> model.sample(3).shape
+        (3, 2)
+        """
+        if count < 1:
+            raise DistaffError(f"at least one observation can be drawn, not {count}.")
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            return self._given_back(self.model.draw(count).cpu().numpy())
+
+    def interpolate(self, first: Any, second: Any, steps: int = 9) -> Any:
+        """Decode the straight way in z from one observation to another, both ends included.
+
+        Args:
+            first: one observation, as ``encode`` takes it.
+            second: another.
+            steps: how many points of the way.
+
+        Returns:
+            (steps, C, H, W), or rows of a table.
+        """
+        start, end = (self._one(observation) for observation in (first, second))
+        share = np.linspace(0, 1, steps, dtype=np.float32)[:, None]
+        return self._given_back(self.decode((1 - share) * start + share * end))
+
+    def set_latents(self, images: Any, values: Mapping[int | str, float]) -> Any:
+        """Decode observations with some latents set to other values, the others as they are.
+
+        Args:
+            images: observations, as ``encode`` takes them.
+            values: a value for each latent to set, by its number, its name (``"z3"``) or the name that people
+                gave it (``"size"``); of a discrete latent, the number of the class.
+
+        Returns:
+            (N, C, H, W), or rows of a table.
+        """
+        z = self.to_z(self.encode(images))
+        for which, value in values.items():
+            variable = self.model.latents.coded[self.latent(which)]
+            if variable.classes and value not in range(variable.classes):
+                raise DistaffError(f"{which!r} has the classes 0 … {variable.classes - 1}, not {value}.")
+            z[:, variable.columns] = variable.corners[int(value)] if variable.classes else value
+        return self._given_back(self.decode(z))
+
+    def _one(self, observation: Any) -> NDArray[np.float32]:
+        codes = self.encode(observation)
+        if len(codes) != 1:
+            raise DistaffError(f"one observation is wanted, and {len(codes)} were given.")
+        return self.to_z(codes)[0]
+
+    def _given_back(self, observations: NDArray[np.float32]) -> Any:
+        how = self.arrangement
+        return how.back(observations) if isinstance(how, Table | Signals) else observations
 
     def vary_noise(self, images: Any, count: int = 10, seed: int = 0) -> NDArray[np.float32]:
         """Keep the codes of each image and draw the noise anew, (N, count, C, H, W) (FactorVAE Fig. 26).
@@ -119,7 +195,8 @@ class Representation:
         A discrete latent walks its classes. A row with fewer steps than the longest ends in NaN.
 
         Args:
-            image: (C, H, W) where to start; None starts from z = 0 and the first class of discrete latents.
+            image: where to start, one observation as ``encode`` takes it; None starts from z = 0 and the
+                first class of discrete latents.
             latents: which ones, by number or name; all by default.
             values: what a real latent is set to; by default nine from −2 to 2, for U[−1, 1] from −1 to 1.
         """
@@ -127,7 +204,7 @@ class Representation:
         values = np.linspace(-space.reach, space.reach, 9).tolist() if values is None else values
         which = range(len(self.names)) if latents is None else latents
         variables = [space.coded[self.latent(one)] for one in which]
-        start = self._centre() if image is None else self.to_z(self.encode(as_array(image)[None]))[0]
+        start = self._centre() if image is None else self._one(image)
         rows = []
         for variable in variables:
             settings = variable.corners if variable.classes else np.asarray(values, np.float32)[:, None]
@@ -142,8 +219,9 @@ class Representation:
         return images
 
     def latent(self, which: int | str) -> int:
-        """The number of a latent given by number or name."""
-        return self.model.latents.number(which)
+        """The number of a latent given by its number, its name or the name that people gave it."""
+        own = {title: name for name, title in self.titles.items()}
+        return self.model.latents.number(own.get(which, which) if isinstance(which, str) else which)
 
     def _centre(self) -> NDArray[np.float32]:
         z = np.zeros(self.model.latents.width, np.float32)
@@ -169,8 +247,8 @@ class Representation:
 
     def _checked(self, images: Any) -> Any:
         """Images that are sliced like ``Dataset.images`` and have the model's shape."""
-        if isinstance(images, np.ndarray | Tensor | list | tuple):
-            images = from_array(as_array(images)).images
+        if not hasattr(images, "shape") or not hasattr(images, "__len__") or is_given(images):
+            images = bring_in(images, self.shape, self.arrangement).images
         if tuple(images.shape) != self.shape:
             raise DistaffError(
                 f"images have shape {tuple(images.shape)} but the model was trained on {self.shape}."

@@ -48,7 +48,7 @@ class Trained(Protocol):
         """What moves them."""
 
 
-def save(folder: Path, learner: Trained, reached: Reached) -> None:
+def save(folder: Path, learner: Trained, reached: Reached, kept: int = KEPT) -> None:
     """Write ``folder/step-…`` with all weights, optimiser states and the step, then drop older ones."""
     own = {name: learner.modules[name].state_dict() for name in IN_FILES if name in learner.modules}
     others = {name: module for name, module in learner.modules.items() if name not in own}
@@ -60,7 +60,8 @@ def save(folder: Path, learner: Trained, reached: Reached) -> None:
             _save_tensors(weights, new / f"{name}.safetensors")
         _save_tensors(training, new / "training.safetensors")
         write_manifest(new / MANIFEST, list(new.iterdir()), **asdict(reached))
-    for old in _folders(folder)[KEPT:]:
+    others = [other for other in _folders(folder) if other.name != f"step-{reached.step:09d}"]
+    for old in others[kept - 1 :]:
         shutil.rmtree(old)
 
 

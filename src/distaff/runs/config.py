@@ -14,15 +14,20 @@ from pydantic import SkipValidation
 from torch.utils.data import Dataset as TorchDataset
 
 from distaff._version import __version__
-from distaff.data import names, open_dataset
+from distaff.data import names, open_dataset, tables
+from distaff.data.arrangements import Arrangement, Table, read_arrangement
+from distaff.data.bringing_in import bring_in
 from distaff.data.dataset import Dataset
+from distaff.data.few_labels import Labels
+from distaff.data.folders import shape_of
 from distaff.data.frameworks import from_object
-from distaff.data.labels import Labels
 from distaff.data.pairs import find_pairs, unchanged
+from distaff.data.signals import Signals
 from distaff.data.sizes import resized
-from distaff.foundation.binding import bind, find_function, public_functions, to_plain
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.binding import ADDED_LATER, bind, find_function, public_functions, to_plain
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import yaml_text
+from distaff.models.likelihoods import COUNTED
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES
@@ -30,7 +35,7 @@ from distaff.objectives.objective import Objective
 from distaff.runs.former_versions import in_todays_words, renamed_data
 from distaff.runs.model_config import ModelConfig, VAEConfig, model_config
 from distaff.runs.named_code import named_code
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.settings import AUTO, TrainingSettings
 
 Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
 """What can be trained on: a name, a file, a folder, or data in Python."""
@@ -101,24 +106,49 @@ class DataCall:
             )
         return cls(spec, given.pop("file", None), given)
 
-    def open(self) -> tuple[Dataset, "DataConfig"]:
-        """The data set, and the call that opens it again: paths are absolute; data in memory have none."""
-        spec = None
+    def open(self, likelihood: str = AUTO, standardise: bool = True) -> tuple[Dataset, "DataConfig"]:
+        """The data set, and the call that opens it again: paths are absolute; data in memory have none.
+
+        Args:
+            likelihood: that the model is asked to have: rows under one of counts or of bits stay as they are.
+            standardise: bring vectors of files and arrays to mean 0 and variance 1; those of data sets known
+                by name, and of a ``Dataset``, stay as they are.
+        """
+        spec, own = None, _ways(likelihood, standardise)
         if isinstance(self.spec, str | Path):
             here = str(self.spec) not in names() and Path(self.spec).exists()
             spec = str(Path(self.spec).resolve()) if here else str(self.spec)
-            dataset = open_dataset(spec, self.file, **self.options)
+            known = own if here and _may_hold_vectors(Path(spec)) else {}
+            dataset = open_dataset(spec, self.file, **{**known, **self.options})
         else:
-            dataset = self._in_memory(self.spec)
+            dataset = self._in_memory(self.spec, own)
         file = None if self.file is None else str(Path(self.file).resolve())
         found = (dataset.name, len(dataset), dataset.shape, dataset.fingerprint)
-        return dataset, DataConfig(spec, file, self.options, *found)
+        how = None if dataset.arrangement is None else dataset.arrangement.plain()
+        return dataset, DataConfig(spec, file, self.options, *found, arrangement=how)
 
-    def _in_memory(self, data: Any) -> Dataset:
-        dataset = data if isinstance(data, Dataset) else from_object(data)
-        if wrong := self.options.keys() - {"resize"}:
-            raise DistaffError(f"{', '.join(wrong)} go with files, not with data in memory.")
-        return resized(dataset, int(self.options["resize"])) if "resize" in self.options else dataset
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape that images will have, if it can be said before they are decoded."""
+        spec = self.spec
+        if not isinstance(spec, str | Path) or str(spec) in names() or not Path(spec).is_dir():
+            return None
+        if "resize" in self.options:
+            return (3, int(self.options["resize"]), int(self.options["resize"]))
+        return shape_of(spec, **self.options)
+
+    def _in_memory(self, data: Any, own: Mapping[str, Any]) -> Dataset:
+        options = dict(self.options)
+        side, fit = options.pop("resize", None), options.pop("fit", "squash")
+        if isinstance(data, Dataset):
+            if options:
+                raise DistaffError(f"{', '.join(options)} go with files, not with a Dataset.")
+            dataset = data
+        else:
+            for name in options:
+                if name not in IN_MEMORY:
+                    raise unknown("option of data in memory", name, IN_MEMORY)
+            dataset = from_object(data, **{**own, **options})
+        return dataset if side is None else resized(dataset, int(side), fit, "range" not in options)
 
 
 @dataclass(frozen=True)
@@ -133,6 +163,8 @@ class DataConfig:
         size: observations.
         shape: of one.
         fingerprint: of its content.
+        arrangement: how its observations were made of what was given, with all that was learnt from them
+            (ranges, means and scales, classes), in plain values; None if they are as they were given.
     """
 
     spec: str | None
@@ -142,16 +174,59 @@ class DataConfig:
     size: int
     shape: tuple[int, ...]
     fingerprint: str
+    arrangement: Mapping[str, Any] | None = field(default=None, metadata=ADDED_LATER, hash=False)
 
     def reopen(self, data: Data | None = None) -> Dataset:
         """The data set again, or ``data`` in its place; its content must be the same as then."""
         if data is None and self.spec is None:
             raise DistaffError("the run was trained on data given in Python: pass the same data again.")
-        call = DataCall(data) if data is not None else DataCall(self.spec or "", self.file, self.options)
-        dataset, _ = call.open()
+        options = self.options if data is None else {}
+        if isinstance(self.made_of, Table | Signals):
+            dataset = self.bring_in(self.spec if data is None else data, **options)
+        else:
+            given = {} if self.spec is not None else self.options
+            call = (
+                DataCall(self.spec or "", self.file, options) if data is None else DataCall(data, None, given)
+            )
+            dataset, _ = call.open(standardise=False)
         if dataset.fingerprint != self.fingerprint:
             raise DistaffError(f"{dataset.name} is not what the run was trained on: its content has changed.")
         return dataset
+
+    @property
+    def made_of(self) -> Arrangement | None:
+        """How the observations were made of what was given."""
+        return read_arrangement(self.arrangement)
+
+    def bring_in(self, data: Any, **options: Any) -> Dataset:
+        """Other data, brought in as those of the run were.
+
+        Args:
+            data: anything that could have been trained on: a folder, a file, an array, a photograph.
+            **options: what its reader takes beside, in place of what the run's was told; labels in a file
+                are those of the run's own data, and must be given anew.
+        """
+        told = {key: value for key, value in self.options.items() if key != "labels" or value == "folders"}
+        found = bring_in(data, self.shape, self.made_of, **{**told, **options})
+        if found.shape != self.shape:
+            raise DistaffError(
+                f"{found.name} holds observations of shape {found.shape}, but the run was trained on "
+                f"{self.shape}."
+            )
+        return found
+
+
+IN_MEMORY = ("categorical", "columns", "counts", "factors", "range", "signals", "standardise")
+"""What data in memory can be told beside ``resize`` and ``fit``."""
+
+
+def _ways(likelihood: str, standardise: bool) -> dict[str, Any]:
+    counted = {"counts": "all"} if likelihood in COUNTED else {}
+    return {"standardise": standardise and likelihood != "bernoulli", **counted}
+
+
+def _may_hold_vectors(path: Path) -> bool:
+    return path.suffix in (*tables.SUFFIXES, ".npz", ".npy", ".h5", ".hdf5")
 
 
 def find_recipe(name: str) -> Callable[..., Goal]:
@@ -240,7 +315,7 @@ class RunConfig:
 
     def to_plain(self) -> dict[str, Any]:
         """As ``run.yaml`` holds it."""
-        plain: dict[str, Any] = {name: to_plain(vars(getattr(self, name))) for name in PARTS}
+        plain: dict[str, Any] = {name: to_plain(getattr(self, name)) for name in PARTS}
         return {**plain, "made_with": dict(self.made_with)}
 
     def goal(self) -> Goal:

@@ -34,6 +34,16 @@ class RunFolder:
         return self.path / "checkpoint"
 
     @property
+    def best(self) -> Path:
+        """Where the checkpoint that did best on held-out data is, for runs that stop early."""
+        return self.path / "best"
+
+    @property
+    def trained(self) -> Path:
+        """Where the trained model is: among the best, if those are kept, or else the last."""
+        return self.best if any(self.best.glob("step-*")) else self.checkpoints
+
+    @property
     def snapshots(self) -> Path:
         """Where the model's weights at some steps are kept, if that was asked for."""
         return self.path / "snapshots"

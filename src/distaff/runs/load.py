@@ -10,6 +10,7 @@ from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
 from distaff.runs.config import Data, DataCall
 from distaff.runs.folder import RunFolder, warn
+from distaff.runs.latent_names import read_names
 from distaff.runs.trained_model import trained_model
 from distaff.runs.zoo import in_zoo, zoo_folder
 
@@ -41,10 +42,11 @@ def _load(folder: Path, device: str, step: int | None, ica: bool) -> Representat
         return hub.load_model(run.path, device)
     config = run.read()
     if step is None:
-        weights, step = checkpoints.newest_weights(run.checkpoints, warn)
+        weights, step = checkpoints.newest_weights(run.trained, warn)
     else:
         weights, step = checkpoints.snapshot_weights(run.snapshots, step)
-    return trained_model(config, step, weights, device).unmixed(_unmixing(run, step) if ica else None)
+    found = trained_model(config, step, weights, device, read_names(run))
+    return found.unmixed(_unmixing(run, step) if ica else None)
 
 
 def _unmixing(run: RunFolder, step: int) -> Unmixing:
@@ -64,9 +66,9 @@ def open_data(run: RunFolder, data: Data | None = None) -> Dataset:
     return run.read().data.reopen(data)
 
 
-def open_held_out(run: RunFolder) -> Dataset:
-    """The combinations of factors that a run's ``hold_out`` left out of its data set."""
+def open_left_out(run: RunFolder) -> Dataset:
+    """The combinations of factors that a run's ``leave_out`` kept from its data set."""
     data = run.read().data
-    if "hold_out" not in data.options or data.spec is None:
-        raise DistaffError(f"{run.path} was trained on all combinations of factors: nothing was held out.")
-    return DataCall(data.spec, data.file, {**data.options, "held_out": True}).open()[0]
+    if "leave_out" not in data.options or data.spec is None:
+        raise DistaffError(f"{run.path} was trained on all combinations of factors: nothing was left out.")
+    return DataCall(data.spec, data.file, {**data.options, "left_out": True}).open()[0]

@@ -4,12 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import torch
+from torch import nn
+
+from distaff.data.arrangements import Table
 from distaff.data.dataset import Dataset
+from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.models import infogan_networks
+from distaff.models.column_likelihood import ColumnLikelihood
 from distaff.models.infogan import InfoGAN
 from distaff.models.latents import Discrete, LatentSpace, Quantized, Uniform
-from distaff.models.likelihoods import find_likelihood, likelihood_for
+from distaff.models.layers import Networks
+from distaff.models.likelihoods import COUNTED, find_likelihood, front_of, likelihood_for, outputs_of
 from distaff.models.network_calls import find_network, told_of
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
@@ -23,6 +30,8 @@ NOISE = 62
 """Noise variables by default: those of Chen et al. 2016 on MNIST."""
 LOOKED_AT = 1024
 """Observations that are checked to lie in [0, 1]."""
+SMALL = 32
+"""The side from which images get a residual network where the papers' do not fit."""
 LATE = 10**12
 """A step at which every schedule has ended."""
 
@@ -56,7 +65,7 @@ class VAEConfig:
             if not weight_at(asked.temperature, index) > 0:
                 raise DistaffError(f"the temperature must stay positive, not {asked.temperature}.")
         network = told_of(network_for(data.shape) if asked.network == AUTO else asked.network, data)
-        likelihood = likelihood_for(data.shape) if asked.likelihood == AUTO else asked.likelihood
+        likelihood = _likelihood(asked.likelihood, data)
         find_likelihood(likelihood)
         if likelihood == "bernoulli" and len(data.shape) == 1:
             some = data.images[: min(LOOKED_AT, len(data))]
@@ -65,17 +74,30 @@ class VAEConfig:
                     f"{data.name} runs from {some.min():g} to {some.max():g}, outside [0, 1], where a "
                     "bernoulli likelihood has no meaning: use --likelihood gaussian."
                 )
+        if likelihood in COUNTED and len(data.shape) == 1:
+            some = data.images[: min(LOOKED_AT, len(data))]
+            if some.min() < 0 or (some != some.floor()).any():
+                raise DistaffError(
+                    f"{data.name} holds other numbers than counts 0, 1, 2 …, which a {likelihood} likelihood "
+                    "is for: leave --likelihood out, or name the columns that are counts."
+                )
         return cls(space, asked.prior, asked.temperature, network, likelihood)
 
     def build(self, shape: tuple[int, ...], steps: int = 0) -> VAE:
         """A new model for observations of a shape, at the temperature it has after so many steps."""
         likelihood = find_likelihood(self.likelihood)
-        make = find_network(self.network)
-        outputs = (likelihood.numbers * shape[0], *shape[1:])
-        pair = make(shape, self.latents.parameters, self.latents.width, outputs=outputs)
+        pair = self._networks(shape)
         model = VAE(pair, self.latents, parse_prior(self.prior, self.latents), likelihood.read)
         model.temperature = weight_at(self.temperature, max(steps - 1, 0))
         return model
+
+    def _networks(self, shape: tuple[int, ...]) -> Networks:
+        likelihood = find_likelihood(self.likelihood)
+        front, outputs = front_of(likelihood), outputs_of(likelihood, shape)
+        inputs = likelihood.inputs(shape) if isinstance(likelihood, ColumnLikelihood) else shape
+        make = find_network(self.network)
+        pair: Networks = make(inputs, self.latents.parameters, self.latents.width, outputs=outputs)
+        return pair if front is None else Networks(nn.Sequential(front, pair.encoder), pair.decoder)
 
 
 @dataclass(frozen=True)
@@ -142,11 +164,45 @@ def model_config(section: Mapping[str, Any]) -> type[ModelConfig]:
     return kinds[kind]
 
 
+def _likelihood(asked: str, data: Dataset) -> str:
+    """What is asked for; by default what suits the columns of a table, or the shape."""
+    table = data.arrangement.likelihood if isinstance(data.arrangement, Table) else ""
+    if isinstance(data.arrangement, Signals) and asked == AUTO:
+        return "unit_gaussian"
+    by_column = table.startswith(ColumnLikelihood.WORD)
+    if asked == AUTO:
+        return table or likelihood_for(data.shape)
+    if not by_column or asked.startswith(ColumnLikelihood.WORD) or ":" in asked:
+        return asked
+    if asked in COUNTED:
+        alone = table == f"{ColumnLikelihood.WORD}counts={data.shape[0]}"
+        return asked if alone else f"{table},counted={asked}"
+    raise DistaffError(
+        f"{data.name} has columns of classes or counts, or missing values, which --likelihood {asked} knows "
+        "nothing of: leave it out."
+    )
+
+
 def network_for(shape: tuple[int, ...]) -> str:
     """A sensible network for observations of a shape."""
     if len(shape) == 1:
         return "pinwheel" if shape[0] == 2 else "mlp"
-    return "hfvae_mlp" if shape[1:] == (28, 28) else "kim_mnih"
+    if len(shape) == 2:
+        return "conv1d"
+    if shape[1:] == (28, 28):
+        return "hfvae_mlp"
+    odd = len(shape) == 3 and any(side % 16 for side in shape[1:])
+    return "resnet" if odd and min(shape[1:]) >= SMALL else "kim_mnih"
+
+
+def check_fit(asked: ModelSettings, shape: tuple[int, ...], goal: Objective | Game) -> None:
+    """Refuse a network that does not fit the shape, before the data are decoded."""
+    with torch.random.fork_rng(devices=[]):
+        if isinstance(goal, Game):
+            network = generator_for(shape) if asked.network == AUTO else asked.network
+            find_network(network, infogan_networks)(shape, 2, 2, norm=goal.norm)
+        else:
+            find_network(network_for(shape) if asked.network == AUTO else asked.network)(shape, 2, 2)
 
 
 def generator_for(shape: tuple[int, ...]) -> str:

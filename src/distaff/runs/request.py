@@ -59,6 +59,10 @@ class RunRequest:
             if argument not in own and argument not in SETTINGS:
                 raise unknown(f"argument of {name}, or of distaff.train,", argument, [*own, *SETTINGS])
             _refuse_grid(argument, value, own[argument].annotation if argument in own else None)
+        if given.get("patience") is not None:
+            raise DistaffError(
+                "patience stops each run at a step of its own, and a study compares runs at one: omit it."
+            )
         arguments = bind(recipe, {key: value for key, value in given.items() if key in own})
         model, asked = chosen(ModelSettings, given), chosen(TrainingSettings, given)
         steps = in_proportion(asked.steps, scale)

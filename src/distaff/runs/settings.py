@@ -7,7 +7,8 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import docstring_parser
@@ -36,7 +37,9 @@ class ModelSettings:
         prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes.
         temperature: of discrete latents, a number or a schedule such as linear:1:0.5:10000.
         network: a name from distaff.models.networks (for GANs infogan_networks) or module:function.
-        likelihood: bernoulli, gaussian or unit_gaussian; auto is bernoulli for images, gaussian for vectors.
+        likelihood: bernoulli, gaussian, unit_gaussian, laplace, discretised_logistic, poisson or
+            negative_binomial; auto is bernoulli for images, gaussian for vectors, and for a table what suits
+            each of its columns.
     """
 
     latents: int | str = 10
@@ -79,6 +82,12 @@ class TrainingSettings:
         label_weight: of the label loss, which is a mean over labelled observations and a sum over factors.
         label_loss: bce is the cross-entropy of the latent's sigmoid against the factor scaled to 0-1, l2 the
             squared distance.
+        hold_out: the share of the data set that is not trained on, such as 0.1, drawn by the seed; or a file
+            or folder of other data, brought in alike. Its ELBO and terms are logged beside those of training.
+        hold_out_by: a factor, such as a subject, whose groups are held out whole or not at all.
+        validate_every: steps between looks at the held-out data.
+        patience: stop when the ELBO of the held-out data has not risen for so many looks; the best
+            checkpoint is then the trained model.
     """
 
     steps: AtLeastOne = 300_000
@@ -100,12 +109,40 @@ class TrainingSettings:
     labels: AtLeastOne | Literal["all"] | None = dataclasses.field(default=None, metadata=ADDED_LATER)
     label_weight: Weight = dataclasses.field(default=4.0, metadata=ADDED_LATER)
     label_loss: Literal["bce", "l2"] = dataclasses.field(default="bce", metadata=ADDED_LATER)
+    hold_out: float | str | None = field(default=None, metadata=ADDED_LATER)
+    hold_out_by: str | None = field(default=None, metadata=ADDED_LATER)
+    validate_every: AtLeastOne = field(default=500, metadata=ADDED_LATER)
+    patience: AtLeastOne | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         if self.learning_rate is not None:
             lowest, highest = weight_range(self.learning_rate)
             if lowest < 0 or not highest > 0:
                 raise DistaffError(f"learning_rate must be positive, not {self.learning_rate}.")
+        share = held_out_share(self.hold_out)
+        if share is not None and not 0 < share < 1:
+            raise DistaffError(f"hold_out is a share between 0 and 1, or a file or folder, not {share:g}.")
+        if share is not None:
+            object.__setattr__(self, "hold_out", share)
+        elif self.hold_out is not None and Path(self.hold_out).exists():
+            object.__setattr__(self, "hold_out", str(Path(self.hold_out).resolve()))
+        for name in ("patience", "hold_out_by"):
+            if getattr(self, name) is not None and self.hold_out is None:
+                raise DistaffError(f"{name} needs data to look at: give --hold-out 0.1 beside it.")
+        if self.hold_out_by is not None and share is None:
+            raise DistaffError("hold_out_by goes with a share to hold out, such as --hold-out 0.1.")
+
+
+def held_out_share(hold_out: float | str | None) -> float | None:
+    """The share to hold out, if it is one and not a file or folder.
+
+    >>> held_out_share("0.1"), held_out_share("photos/test")
+    (0.1, None)
+    """
+    try:
+        return None if hold_out is None else float(hold_out)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,6 @@
 """From a config and a file of weights to a trained model, whoever wrote the two."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +17,9 @@ SMALL = 1 << 24
 """Bytes up to which a model is built without asking."""
 
 
-def trained_model(config: RunConfig, step: int, weights: Path, device: str = "cpu") -> Representation:
+def trained_model(
+    config: RunConfig, step: int, weights: Path, device: str = "cpu", titles: Mapping[str, str] | None = None
+) -> Representation:
     """The model that a config describes, with its weights.
 
     Args:
@@ -24,6 +27,7 @@ def trained_model(config: RunConfig, step: int, weights: Path, device: str = "cp
         step: how many steps it was trained for.
         weights: the file that holds them.
         device: where it goes.
+        titles: names that people gave to latents.
     """
     _refuse_larger(config, weights)
     try:
@@ -33,7 +37,7 @@ def trained_model(config: RunConfig, step: int, weights: Path, device: str = "cp
     except Exception as problem:  # networks of sizes that cannot be raise whatever they happen to meet
         raise _cannot_be(config, weights, " ".join(str(problem).split())) from problem
     load_weights(model, weights)
-    return Representation(model.to(device), config.data.shape)
+    return Representation(model.to(device), config.data.shape, config.data.made_of, titles)
 
 
 def _refuse_larger(config: RunConfig, weights: Path) -> None:

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.data.dataset import Dataset
-from distaff.data.labels import Labels
+from distaff.data.few_labels import Labels
 from distaff.data.pairs import PairSource, unchanged
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, said
 from distaff.models.layout import images_channels_last
 from distaff.objectives.step import Labelled
 
@@ -60,7 +60,9 @@ class Batches:
         labels: Labels | None = None,
     ) -> None:
         if size > len(data):
-            raise DistaffError(f"a batch of {size} does not fit a data set of {len(data)}: lower batch_size.")
+            raise DistaffError(
+                said(f"a batch of {size} does not fit a data set of {len(data)}: lower --batch-size.")
+            )
         if size % world_size:
             raise DistaffError(f"a batch of {size} cannot be shared evenly by {world_size} processes.")
         self.data, self.size, self.seed, self.device = data, size, seed, device

@@ -8,6 +8,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from distaff.foundation.errors import DistaffError
 from distaff.models.infogan import InfoGAN
 from distaff.objectives.adversarial import code_log_likelihood, gradient_penalty
 from distaff.objectives.games import Game
@@ -58,6 +59,10 @@ class InfoGANLearner:
             values = self._teach(real, fake.detach(), c)
         values |= self._deceive(fake, c, index)
         return {name: value.detach() for name, value in values.items()}
+
+    def measure(self, batches: Batches, number: int, index: int) -> dict[str, Tensor]:
+        """Nothing: a GAN has no likelihood, and its scores mean something only between its two players."""
+        raise DistaffError("a GAN has no ELBO to look at: leave --hold-out out.")
 
     def _teach(self, real: Tensor, fake: Tensor, c: Tensor) -> dict[str, Tensor]:
         """One step of the discriminator."""

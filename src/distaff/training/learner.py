@@ -35,6 +35,9 @@ class Learner(Trained, Protocol):
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
         """Take step ``index`` and return its values, detached scalars on the device."""
 
+    def measure(self, batches: Batches, number: int, index: int) -> dict[str, Tensor]:
+        """The values of a batch that nothing is learnt from, by the trained model after step ``index``."""
+
 
 class VAELearner:
     """A VAE under any objective, with the critics of the terms that own one.
@@ -98,20 +101,41 @@ class VAELearner:
             values |= self._teach(ratio, step.z.detach(), batches(index, stream=1))
         return {name: value.detach() for name, value in (values | rate).items()}
 
-    def _step(self, batches: Batches, index: int) -> Step:
+    @torch.no_grad()
+    def measure(self, batches: Batches, number: int, index: int) -> dict[str, Tensor]:
+        """The loss, its terms and the ELBO of batch ``number``, by the model whose weights are kept."""
+        model = self.course.average.module if self.course.average else self.model
+        assert isinstance(model, VAE)
+        model.temperature = self.model.temperature
+        model.eval()
+        try:
+            with self.fabric.autocast():
+                step = self._step(batches, number, index, model)
+                values = self.objective(step)
+            output = step.output
+            kl = output.prior.kl(output.posterior, output.u)
+            return {**values, "elbo": (output.likelihood.log_prob(output.x) - kl).mean()}
+        finally:
+            model.train()
+
+    def _step(
+        self, batches: Batches, number: int, index: int | None = None, model: VAE | None = None
+    ) -> Step:
+        """Batch ``number`` through the model, or through another one, as the objective sees it at a step."""
+        model, index = model or self.model, number if index is None else index
         sharing = self.objective.sharing
-        x, same = (batches(index), None) if sharing is None else batches.pairs(index, sharing.known)
+        x, same = (batches(number), None) if sharing is None else batches.pairs(number, sharing.known)
         return Step(
-            self.model,
-            self.objective.output(self.model, x, same),
+            model,
+            self.objective.output(model, x, same),
             index,
             self.data_size,
             self.critics,
             self.objective.density,
             self.processes,
-            partial(more_images, batches, index),
+            partial(more_images, batches, number),
             self.memory,
-            partial(batches.labelled, index),
+            partial(batches.labelled, number),
         )
 
     def _teach(self, ratio: DensityRatio, z: Tensor, second_batch: Tensor) -> dict[str, Tensor]:

@@ -12,12 +12,16 @@ def fit(learner: Learner, batches: Batches, start: int, steps: int, recorder: Re
     anywhere and resumed from its checkpoint ends with the very weights of a run never interrupted.
     """
     for index in range(start, steps):
+        if recorder.patience_is_over():
+            return recorder.checkpoint(learner, index)
         seed_step(batches.seed, index, batches.share.start)
-        recorder.add(index, learner.update(batches, index))
+        values = learner.update(batches, index)
+        recorder.validate(learner, index + 1)
+        recorder.add(index, values)
         recorder.snapshot(learner, index + 1)
         stop = recorder.asked_to_stop(index + 1)
         if stop or recorder.checkpoint_due(index + 1):
             recorder.checkpoint(learner, index + 1)
         if stop:
-            return
-    recorder.checkpoint(learner, max(start, steps))
+            return None
+    return recorder.checkpoint(learner, max(start, steps))

@@ -25,6 +25,7 @@ from distaff.runs.folder import RunFolder, read_log, truncate_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.collapse import CollapseWatch
 from distaff.training.learner import Learner
+from distaff.training.validation import HeldOut
 
 HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has no SIGHUP
 STOPPING = (signal.SIGINT, signal.SIGTERM, HANGUP)
@@ -77,6 +78,7 @@ class Recorder:
         resumed: how far the run was before.
         goal: what the run is trained for: values that take part in its loss stop the run if they are not
             finite, and a GAN is watched for collapse; without a goal, every value takes part.
+        held_out: data to look at now and then, if any are held out.
     """
 
     def __init__(
@@ -87,9 +89,12 @@ class Recorder:
         progress: Progress,
         resumed: Reached = Reached(),
         goal: Goal | None = None,
+        held_out: HeldOut | None = None,
     ) -> None:
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.training, self.progress, self.goal = fabric, training, progress, goal
+        self.held_out = held_out
+        self._looked: dict[str, float] = {}
         self.snapshots = frozenset(snapshot_steps(training.steps, training.snapshots or 0))
         self.stop = StopSignal()
         self.saved = resumed.step
@@ -110,7 +115,7 @@ class Recorder:
         """Take in the values of a step."""
         self._names = tuple(values)
         self._pending.append((index, torch.stack([value.float() for value in values.values()])))
-        if (index + 1) % self.training.log_every == 0:
+        if self._looked or (index + 1) % self.training.log_every == 0:
             self.flush()
 
     def asked_to_stop(self, steps: int) -> bool:
@@ -145,6 +150,19 @@ class Recorder:
         if self.folder is not None and step in self.snapshots:
             checkpoints.keep(self.folder.snapshots, learner, step)
 
+    def validate(self, learner: Learner, step: int) -> None:
+        """Look at the held-out data, if that is due; the step's log line will say what was found."""
+        if self.held_out is None or not self.held_out.due(step):
+            return
+        self._looked = self.held_out.look(learner, step)
+        if self.folder is not None and self.held_out.is_best(step):
+            reached = Reached(step, round(time.monotonic() - self._started, 1))
+            checkpoints.save(self.folder.best, learner, reached, kept=1)
+
+    def patience_is_over(self) -> bool:
+        """Whether the held-out data have got worse for as long as the run was to wait."""
+        return self.held_out is not None and self.held_out.exhausted
+
     def flush(self) -> None:
         """Write the mean of the pending steps; stop the run if a part of their losses is not finite."""
         if not self._pending:
@@ -161,11 +179,13 @@ class Recorder:
             raise self._diverged(f"the term {first[-1] if first[0] == 'loss' else first[0]!r}", bad[0][0])
         line: dict[str, Any] = {"step": indices[-1] + 1}
         line |= {name: float(f"{v:.6g}") for name, v in zip(self._names, table.mean(0).tolist(), strict=True)}
+        line |= self._looked
+        self._looked = {}
         line["seconds"] = round(time.monotonic() - self._started, 2)
         self.progress.update(line)
         if self.folder is not None and self._board is not None:
             append_json_line(self.folder.log, line)
-            for name in self._names:
+            for name in line.keys() - {"step", "seconds"}:
                 if math.isfinite(line[name]):
                     self._board.add_scalar(name, line[name], line["step"])
         if self._watch is not None:

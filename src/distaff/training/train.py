@@ -1,5 +1,6 @@
 """``train`` and ``resume``: from a call to a trained model in a run folder."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -10,10 +11,11 @@ import torch
 from lightning_fabric import Fabric
 
 from distaff.data.dataset import Dataset
-from distaff.data.labels import Labels
+from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs
+from distaff.data.pictures import Fit
 from distaff.foundation.binding import bind
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller, unknown
 from distaff.foundation.progress import Progress
 from distaff.foundation.text import named_values
 from distaff.foundation.trust import trusting
@@ -25,9 +27,18 @@ from distaff.objectives.densities import Source
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
-from distaff.runs.config import Data, DataCall, Goal, RecipeCall, RunConfig, labelled_goal, resolved
-from distaff.runs.folder import RunFolder, warn
-from distaff.runs.model_config import VAEConfig, describe
+from distaff.runs.config import (
+    Data,
+    DataCall,
+    Goal,
+    RecipeCall,
+    RunConfig,
+    find_recipe,
+    labelled_goal,
+    resolved,
+)
+from distaff.runs.folder import RunFolder, read_log, warn
+from distaff.runs.model_config import VAEConfig, check_fit, describe
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import (
@@ -38,6 +49,7 @@ from distaff.runs.settings import (
     ModelSettings,
     TrainingSettings,
     chosen,
+    held_out_share,
     takes_settings,
 )
 from distaff.runs.zoo import copy_model, in_zoo, model_config, zoo_folder
@@ -48,6 +60,22 @@ from distaff.training.leftovers import remove_leftovers
 from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.recorder import Recorder
+from distaff.training.validation import HeldOut, parts
+
+ELSEWHERE = {
+    **dict.fromkeys(("lr", "learning_rate_init", "step_size"), "learning_rate"),
+    **dict.fromkeys(("latent_dim", "latent_dims", "n_latents", "z_dim", "n_components"), "latents"),
+    **dict.fromkeys(("max_steps", "iterations", "max_iter", "num_steps"), "steps"),
+    **dict.fromkeys(("epochs", "max_epochs", "num_epochs"), "steps, which counts batches,"),
+    **dict.fromkeys(("batch", "bs"), "batch_size"),
+    **dict.fromkeys(("random_state", "random_seed"), "seed"),
+    **dict.fromkeys(("optimiser", "optim"), "optimizer"),
+    **dict.fromkeys(("wd", "l2"), "weight_decay"),
+    **dict.fromkeys(("device", "gpu"), "accelerator"),
+    **dict.fromkeys(("verbose", "progress_bar"), "progress"),
+    **dict.fromkeys(("validation_split", "val_split", "test_size"), "hold_out"),
+}
+"""What settings are called in other libraries."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -59,6 +87,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @takes_settings(*GROUPS)
+@spoken_to_its_caller
 def train(
     recipe: str | Callable[..., Goal],
     data: Data = "dsprites",
@@ -67,9 +96,11 @@ def train(
     out: str | Path | None = None,
     file: str | Path | None = None,
     resize: AtLeastOne | None = None,
+    fit: Fit | None = None,
+    range: str | None = None,
     skip_bad: bool = False,
     correlate: str | None = None,
-    hold_out: str | None = None,
+    leave_out: str | None = None,
     data_options: str | Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Representation:
@@ -77,14 +108,19 @@ def train(
 
     Args:
         recipe: a name from ``distaff recipes``, ``module:function``, or the function itself.
-        data: a data set's name, an npz file, a folder of images, an array or a Dataset.
+        data: a data set's name, a folder or archive of images, a table (csv, parquet or a data frame), a file
+            of arrays (npz, npy, h5), an array or a Dataset.
         preset: settings that go well together, a name from ``distaff presets``; all others given here win.
         out: the run folder; without one, nothing is written and nothing can be resumed.
         file: the official file of a named data set, instead of the built-in one.
         resize: the side that images are brought to, where the data set can.
+        fit: how images that are not square are brought there: crop keeps their middle, pad keeps all of them
+            with black beside it, squash stretches them, as is done by default.
+        range: which values of images are black and white, for 16-bit and float images: min-max,
+            percentiles:1:99, signed (−1 to 1) or two numbers such as 0:4095.
         skip_bad: leave out images that do not decode, instead of stopping at the first.
         correlate: tie two factors to each other, such as scale,posX:0.4: p(a, b) ∝ exp(−(a − b)²/2·0.4²).
-        hold_out: leave combinations of factors out of training: recombination_to_element,
+        leave_out: combinations of factors to leave out of training: recombination_to_element,
             recombination_to_range, composition, interpolation or extrapolation, the last three of any factors
             as in extrapolation:posX,posY.
         data_options: what the data set's load takes beside, such as part=test.
@@ -99,14 +135,28 @@ def train(
     own = {name: value for name, value in settings.items() if name not in SETTINGS}
     model, training = chosen(ModelSettings, settings), chosen(TrainingSettings, settings)
     machine = chosen(Machine, settings)
+    _refuse_unknown(recipe, own)
     call, goal = RecipeCall.of(recipe, own)
     options = named_values(data_options) if isinstance(data_options, str) else dict(data_options or {})
-    options |= {} if resize is None else {"resize": resize}
+    given = {"resize": resize, "fit": fit, "range": range}
+    options |= {name: value for name, value in given.items() if value is not None}
     options |= {"skip_bad": True} if skip_bad else {}
     options |= {} if correlate is None else {"correlate": correlate}
-    options |= {} if hold_out is None else {"hold_out": hold_out}
+    options |= {} if leave_out is None else {"leave_out": leave_out}
     source = DataCall(data, None if file is None else str(file), options)
     return begin(RunRequest(call, source, model, training, machine), goal, out)
+
+
+def _refuse_unknown(recipe: str | Callable[..., Goal], own: Mapping[str, Any]) -> None:
+    """A setting that neither the recipe nor training has; other libraries' words for one are understood."""
+    function = find_recipe(recipe) if isinstance(recipe, str) else recipe
+    known = [*inspect.signature(function).parameters, *SETTINGS]
+    for name in own:
+        if name not in known:
+            meant = ELSEWHERE.get(name)
+            if meant is not None:
+                raise DistaffError(f"unknown setting {name!r}: it is called {meant} here.")
+            raise unknown(f"argument of {getattr(function, '__name__', recipe)}", name, known)
 
 
 def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Representation:
@@ -117,15 +167,26 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
         goal: what its recipe returns.
         out: the run folder; without one, nothing is written.
     """
-    data, found = request.data.open()
     goal = labelled_goal(goal, request.training)
-    model, training = describe(request.model, data, goal), resolved(request.training, goal, data)
-    config = RunConfig(request.recipe, found, model, training)
     folder = None if out is None else RunFolder(Path(out))
+    shape = request.data.shape()
+    if shape is not None:
+        check_fit(request.model, shape, goal)
+    before = folder.read().data if folder is not None and folder.config.exists() else None
+    # A run of an earlier version did not standardise: its data are brought in as they were then.
+    raw = before is not None and before.arrangement is None
+    data, found = request.data.open(request.model.likelihood, standardise=not raw)
+    if raw:
+        found = replace(found, arrangement=None)
+        data = replace(data, arrangement=None)
+    model, training = describe(request.model, data, goal), resolved(request.training, goal, data)
+    training = fitting(training, len(data))
+    config = RunConfig(request.recipe, found, model, training)
     return _launch(Job(config, goal, data, folder, request.machine))
 
 
 @takes_settings(Machine)
+@spoken_to_its_caller
 def resume(
     folder: str | Path,
     data: Data | None = None,
@@ -185,6 +246,16 @@ def _begun_from_zoo(place: str | Path, out: str | Path | None, steps: int | None
     return target
 
 
+def fitting(training: TrainingSettings, size: int) -> TrainingSettings:
+    """The settings with a batch that fits a small data set, if the usual one was asked for."""
+    usual = TrainingSettings().batch_size
+    left = size - round(size * (held_out_share(training.hold_out) or 0))
+    if not training.batch_size == usual > left >= 2:
+        return training
+    warn(f"there are {left} observations to train on, so batches hold {left} instead of {usual}.")
+    return replace(training, batch_size=left)
+
+
 @dataclass(frozen=True)
 class Job:
     """All that the processes of a run need to know.
@@ -217,7 +288,7 @@ def _launch(job: Job) -> Representation:
     work: Callable[..., Model] = _work_in_folder
     with torch.random.fork_rng():
         model: Model = fabric.launch(work, job)
-    return Representation(model, job.data.shape)
+    return Representation(model, job.data.shape, job.data.arrangement)
 
 
 def _work_in_folder(fabric: Fabric, job: Job) -> Model:
@@ -227,6 +298,8 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     are made first, then the folder is locked, then it is written to.
     """
     training = job.config.training
+    kept, held_out = parts(job.data, job.config.data, training)
+    job = replace(job, data=kept)
     order = training.batch_size, training.seed
     source = None if training.pairs is None else find_pairs(training.pairs, job.data)
     labels = None if training.labels is None else Labels.of(job.data, training.labels, training.seed)
@@ -246,7 +319,7 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
         fabric.barrier()
         if labels is not None and fabric.is_global_zero:
             warn(str(labels))
-        return _work(fabric, job, learner, batches)
+        return _work(fabric, job, learner, batches, held_out)
 
 
 def _made(fabric: Fabric, job: Job) -> Learner:
@@ -267,14 +340,16 @@ def _one_line(problem: Exception) -> str:
     return f"{type(problem).__name__}: {words.removesuffix('.')}."
 
 
-def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches) -> Model:
+def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out: Dataset | None) -> Model:
     training, folder = job.config.training, job.folder
     before = checkpoints.restore(folder.checkpoints, learner, warn) if folder else checkpoints.Reached()
     if folder and before.step and fabric.is_global_zero:
         _compare_threads(folder)
     visible = job.machine.progress and fabric.is_global_zero
     with Progress(job.config.recipe.name, training.steps, before.step, visible) as bar:
-        recorder = Recorder(folder, fabric, training, bar, before, job.goal)
+        log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
+        looks = None if held_out is None else HeldOut(held_out, training, fabric, log)
+        recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks)
         with recorder.stop.listening():
             fit(learner, batches, before.step, training.steps, recorder)
         recorder.close()
@@ -282,6 +357,9 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches) -> Model
         where = f"; resume with: distaff resume {folder.path}" if folder else ""
         message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
         raise Interrupted(message, recorder.stop.heard)
+    if looks is not None and training.patience is not None and folder is not None:
+        _say_stopped(looks, recorder.saved, training)
+        return _best(folder, _trained(learner), fabric)
     return _trained(learner)
 
 
@@ -295,6 +373,19 @@ def _compare_threads(folder: RunFolder) -> None:
         )
 
 
+def _say_stopped(looks: HeldOut, step: int, training: TrainingSettings) -> None:
+    if looks.exhausted and step < training.steps:
+        warn(f"stopped after step {step:,}: held-out data were best at step {looks.best_step:,}, now kept.")
+
+
+def _best(folder: RunFolder, model: Model, fabric: Fabric) -> Model:
+    """The model of the best checkpoint, as ``load`` gives it."""
+    fabric.barrier()
+    weights, _ = checkpoints.newest_weights(folder.trained, warn)
+    checkpoints.load_weights(model, weights)
+    return model
+
+
 def _learner(fabric: Fabric, job: Job) -> Learner:
     config, training = job.config, job.config.training
     seed_weights(training.seed)
@@ -303,7 +394,7 @@ def _learner(fabric: Fabric, job: Job) -> Learner:
         assert isinstance(model, InfoGAN)
         if training.batch_size // fabric.world_size < 2:
             raise DistaffError(
-                "a GAN normalises over its batch, which needs 2 images per process: raise batch_size."
+                said("a GAN normalises over its batch, which needs 2 images per process: raise --batch-size.")
             )
         if training.revive is not None:
             raise DistaffError("revive opens the latents of a VAE; a GAN has none that close.")

@@ -1,4 +1,4 @@
-"""Held-out combinations by name: what is left out of training, to see what a model makes of it.
+"""Combinations of factors left out by name: what is left out of training, to see what a model makes of it.
 
 Montero et al. 2021 leave out one combination of all factors (``recombination_to_element``) or one factor's
 class with a range of another (``recombination_to_range``), by the conditions of their code. Schott et al.
@@ -69,7 +69,7 @@ def extrapolation(data: Dataset, factors: tuple[str, ...]) -> NDArray[np.bool_]:
 NAMES = (recombination_to_element, recombination_to_range, composition, interpolation, extrapolation)
 
 
-def hold_out(data: Dataset, which: str) -> tuple[Dataset, Dataset]:
+def leave_out(data: Dataset, which: str) -> tuple[Dataset, Dataset]:
     """What is trained on, and what is held out.
 
     Args:
@@ -83,7 +83,7 @@ def hold_out(data: Dataset, which: str) -> tuple[Dataset, Dataset]:
 
     >>> from distaff.data import from_array
     >>> square = from_array(np.zeros((36, 2)), np.indices((6, 6)).reshape(2, -1).T, ["row", "column"])
-    >>> [len(part) for part in hold_out(square, "composition")]
+    >>> [len(part) for part in leave_out(square, "composition")]
     [27, 9]
     """
     name, _, listed = which.partition(":")

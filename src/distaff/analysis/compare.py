@@ -1,0 +1,170 @@
+"""Finished runs beside each other: one table, curves overlaid, traversals in matching order."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from distaff import figures
+from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
+from distaff.analysis.evaluate import evaluate_encoded
+from distaff.analysis.traversals import drawable
+from distaff.codes import FloatArray
+from distaff.data.dataset import Dataset
+from distaff.figures.html import Block, Cell, Picture, Table, Text, page
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import write_text
+from distaff.models.representation import Representation
+from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.load import load, open_data
+from distaff.training.validation import PREFIX
+
+TOP = 10
+"""Latents that are drawn."""
+
+
+def compare_runs(
+    runs: Sequence[str | Path],
+    *,
+    out: str | Path = "compare.html",
+    metrics: str = "auto",
+    observations: int | str = SAMPLE,
+    progress: bool = True,
+) -> Path:
+    """Write a page that compares runs: settings and scores in one table, curves overlaid, latents matched.
+
+    Args:
+        runs: two run folders or more.
+        out: the page.
+        metrics: default, all, or names such as mig,dci; auto is the FactorVAE score.
+        observations: how many of each data set to score, chosen at random, or all.
+        progress: show a progress bar while data sets are encoded.
+
+    Returns:
+        The page.
+    """
+    names = run_names(runs)
+    if len(names) < 2:
+        raise DistaffError("a comparison needs two runs or more: distaff compare A B.")
+    found = {name: _Run(folder, sample_size(observations), progress) for name, folder in names.items()}
+    table = comparison_table(runs, metrics=metrics, observations=observations, progress=progress)
+    blocks: list[Block] = [_block(table), *_differences(names)]
+    curves = _curves({name: read_log(folder.log) for name, folder in names.items()})
+    if curves is not None:
+        blocks.append(Picture(curves, alt="Training curves", title="Training curves", kind="svg"))
+    blocks += _matched(found)
+    path = Path(out)
+    write_text(path, page(" · ".join(names), blocks))
+    return path
+
+
+def comparison_table(
+    runs: Sequence[str | Path],
+    *,
+    metrics: str = "auto",
+    observations: int | str = SAMPLE,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """The scores of runs, one row per run; arguments as of ``compare_runs``."""
+    rows = {}
+    for name, folder in run_names(runs).items():
+        run = _Run(folder, sample_size(observations), progress)
+        scores = evaluate_encoded(run.encoded, run.data, metrics).scores
+        config = folder.read()
+        told = {"recipe": config.recipe.name, "data": config.data.name, "steps": trained_steps(folder)}
+        rows[name] = {**told, **{score.name: score.value for score in scores}}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run")
+
+
+def run_names(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
+    """The runs by the ends of their paths, as long as it takes to tell them apart."""
+    paths = list(dict.fromkeys(Path(run).resolve() for run in runs))
+    for length in range(1, max((len(path.parts) for path in paths), default=1) + 1):
+        names = ["/".join(path.parts[-length:]) for path in paths]
+        if len(set(names)) == len(names):
+            break
+    return {name: RunFolder(path) for name, path in zip(names, paths, strict=True)} if paths else {}
+
+
+class _Run:
+    """A run with its data, its model and the codes of a sample."""
+
+    def __init__(self, folder: RunFolder, observations: int | None, progress: bool) -> None:
+        self.data: Dataset = open_data(folder)
+        self.encoded: Encoded = encode_run(folder, self.data, progress, observations)
+        self.model: Representation = load(folder.path)
+
+
+def _block(table: pd.DataFrame) -> Table:
+    rows: list[list[Cell]] = [
+        [str(name), *row] for name, row in zip(table.index, table.to_numpy(), strict=True)
+    ]
+    return Table(["run", *table.columns], rows, title="Scores")
+
+
+def _differences(names: Mapping[str, RunFolder]) -> list[Block]:
+    """What the other runs have otherwise than the first."""
+    (first, start), *others = names.items()
+    config = start.read()
+    rows = [(name, text) for name, other in others for text in other.read().differences(config)]
+    if not rows:
+        return [Text("All were asked for alike.", title="Settings")]
+    return [Table(("run", f"otherwise than {first}"), rows, title="Settings")]
+
+
+def _curves(logs: Mapping[str, Sequence[Mapping[str, float]]]) -> Figure | None:
+    """Every term that all runs logged, a line per run."""
+    filled = {name: log for name, log in logs.items() if len(log) > 1}
+    if len(filled) < 2:
+        return None
+    shared = [
+        term for term in next(iter(filled.values()))[0] if all(term in log[0] for log in filled.values())
+    ]
+    shared = [term for term in shared if term not in ("step", "seconds") and not term.startswith(PREFIX)]
+    steps = sorted({int(line["step"]) for log in filled.values() for line in log})
+    curves = {}
+    for term in shared:
+        by_run = {}
+        for name, log in filled.items():
+            known = {int(line["step"]): line.get(term, np.nan) for line in log}
+            by_run[name] = [[known.get(step, np.nan) for step in steps]]
+        curves[term.replace("_", " ")] = {"": by_run}
+    return figures.curves_by_setting(steps, curves, setting="run") if curves else None
+
+
+def _matched(found: Mapping[str, _Run]) -> list[Block]:
+    """The first run's latents, most informative first, and those of the others that correlate with them."""
+    (first, start), *others = found.items()
+    alike = {start.data.fingerprint} == {run.data.fingerprint for _, run in others}
+    if not alike or len(start.data.shape) != 3 or not start.encoded.codes.means.shape[1]:
+        return [Text("Latents are matched and drawn where runs share one set of images.", title="Latents")]
+    kl = start.encoded.kl_per_latent
+    count = start.encoded.codes.means.shape[1]
+    spread = start.encoded.codes.means.std(0) if kl is None else kl[:count]
+    order = np.argsort(-np.nan_to_num(spread, posinf=0.0), kind="stable")[:TOP].tolist()
+    rows, labels = {first: order}, {first: [f"z{latent}" for latent in order]}
+    blocks: list[Block] = []
+    for name, run in others:
+        similarity = _correlations(start.encoded.codes.means, run.encoded.codes.means)
+        matrix = figures.matched_latents(similarity, runs=(first, name))
+        caption = f"Correlations of the latents of {first} and {name}"
+        blocks.append(Picture(matrix, alt=caption, title=caption, kind="svg"))
+        partner = dict(figures.match_latents(similarity))
+        rows[name] = [partner[latent] for latent in order if latent in partner]
+        labels[name] = [f"z{partner[z]} · {similarity[z, partner[z]]:.2f}" for z in order if z in partner]
+    values = np.linspace(-2, 2, 7).tolist()
+    image = start.data.images[start.encoded.typical].numpy()
+    drawn = {
+        name: drawable(found[name].model.traverse(image, latents, values)) for name, latents in rows.items()
+    }
+    picture = figures.side_by_side(drawn, labels, values)
+    caption = "Traversals, each row of a run beside the latent it correlates with most"
+    return [Picture(picture, alt=caption, title=caption, kind="png"), *blocks]
+
+
+def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:
+    """(D, E) Pearson correlations of two runs' means; a constant latent correlates with none."""
+    a, b = ((z - z.mean(0)) / np.where(z.std(0) > 0, z.std(0), 1) for z in (first, second))
+    return np.asarray(a.T @ b / len(a), dtype=np.float64)

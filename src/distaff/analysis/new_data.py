@@ -1,0 +1,129 @@
+"""A trained model on data that it has not seen: codes into a file that other programs read."""
+
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+
+from distaff.analysis.evaluate import varied_factors
+from distaff.codes import Codes
+from distaff.data.dataset import Dataset
+from distaff.data.pictures import Fit
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller
+from distaff.foundation.files import atomic_file
+from distaff.foundation.progress import Progress
+from distaff.foundation.text import named_values
+from distaff.metrics.codes_file import write_codes
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load, open_data
+
+FORMATS = (".npz", ".csv", ".parquet", ".h5ad")
+
+
+@spoken_to_its_caller
+def encode_data(
+    run: str | Path,
+    *,
+    data: str | Path | None = None,
+    out: str | Path = "codes.npz",
+    fit: Fit | None = None,
+    skip_bad: bool = False,
+    data_options: str | None = None,
+    progress: bool = True,
+) -> Path:
+    """Encode data with a trained model, brought in as the run's own were, and write the codes to a file.
+
+    Args:
+        run: the run folder.
+        data: a folder, an archive, a photograph, a table or a file of arrays; the run's own by default.
+        out: where the codes go: .npz holds means, log-variances, classes and factors, as distaff evaluate
+            reads them; .csv and .parquet hold a row per observation; .h5ad is for scanpy.
+        fit: how images of another size are brought to the model's: crop, pad or squash; as in training by
+            default.
+        skip_bad: leave out images that do not decode, instead of stopping at the first.
+        data_options: what the reader of the data takes beside, such as labels=new.csv.
+        progress: show a progress bar.
+
+    Returns:
+        The file.
+    """
+    path = Path(out)
+    if path.suffix not in FORMATS:
+        raise DistaffError(f"codes go to a file that ends in {', '.join(FORMATS)}, not to {path}.")
+    dataset = new_data(RunFolder(Path(run)), data, fit, skip_bad, data_options)
+    model = load(run)
+    with Progress("encoding", len(dataset), visible=progress) as bar:
+        codes = model.encode(dataset.images, lambda done: bar.update({"step": done}))
+    if path.suffix == ".npz":
+        write_codes(path, codes, varied_factors(dataset))
+        return path
+    titles = [model.titles.get(name, name) for name in codes.names]
+    table = codes_table(codes, dataset, titles)
+    with atomic_file(path) as temporary:
+        if path.suffix == ".csv":
+            table.to_csv(temporary)
+        elif path.suffix == ".parquet":
+            table.to_parquet(temporary)
+        else:
+            _write_h5ad(temporary, codes, table, titles)
+    return path
+
+
+def new_data(
+    folder: RunFolder,
+    data: str | Path | None,
+    fit: Fit | None = None,
+    skip_bad: bool = False,
+    data_options: str | None = None,
+) -> Dataset:
+    """Data for a run's model, brought in as its own were; those themselves if none are given."""
+    if data is None:
+        return open_data(folder)
+    options: dict[str, Any] = named_values(data_options or "")
+    options |= {} if fit is None else {"fit": fit}
+    options |= {"skip_bad": True} if skip_bad else {}
+    return folder.read().data.bring_in(data, **options)
+
+
+def codes_table(codes: Codes, data: Dataset, titles: list[str] | None = None) -> pd.DataFrame:
+    """One row per observation: its latents, the probabilities of its classes, then its factors.
+
+    Args:
+        codes: N of them.
+        data: the observations, for their names and factors.
+        titles: what to call the latents, in the order of ``codes.names``.
+    """
+    names = titles or list(codes.names)
+    columns = dict(zip(names, codes.means.T, strict=False))
+    for name, probabilities in zip(names[codes.means.shape[1] :], codes.categories.values(), strict=True):
+        columns |= {f"{name}_{place}": column for place, column in enumerate(probabilities.T)}
+    if data.values is not None:
+        factors = zip(data.names, data.values.T, strict=True)
+        columns |= {name if name not in columns else f"factor {name}": values for name, values in factors}
+    index = data.row_names if data.row_names is not None else np.arange(len(data))
+    return pd.DataFrame(columns, index=pd.Index(index, name="observation"))
+
+
+def _write_h5ad(path: Path, codes: Codes, table: pd.DataFrame, titles: list[str]) -> None:
+    """AnnData's on-disk format, version 0.1.0: X the means, obs all else that the table has."""
+    latents = titles[: codes.means.shape[1]]
+    with h5py.File(path, "w") as file:
+        file.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
+        matrix = file.create_dataset("X", data=np.ascontiguousarray(codes.means))
+        matrix.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+        _write_frame(file, "obs", table.drop(columns=latents))
+        _write_frame(file, "var", pd.DataFrame(index=pd.Index(latents)))
+
+
+def _write_frame(file: h5py.File, name: str, frame: pd.DataFrame) -> None:
+    group = file.create_group(name)
+    told = {"encoding-type": "dataframe", "encoding-version": "0.2.0", "_index": "_index"}
+    group.attrs.update(told)
+    group.attrs.create("column-order", list(frame.columns), dtype=h5py.string_dtype())
+    rows = group.create_dataset("_index", data=list(map(str, frame.index)), dtype=h5py.string_dtype())
+    rows.attrs.update({"encoding-type": "string-array", "encoding-version": "0.2.0"})
+    for heading in frame.columns:
+        column = group.create_dataset(str(heading), data=frame[heading].to_numpy())
+        column.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})

@@ -1,0 +1,160 @@
+"""Other data than a model was trained on, brought in as its own were: files, frames, arrays, a photograph."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from PIL import Image
+
+from distaff.codes import as_array
+from distaff.data import arrays, folders, names, open_dataset, tables
+from distaff.data.arrangements import BYTE, Arrangement, Scaled, Table
+from distaff.data.arrays import from_array
+from distaff.data.dataset import Dataset
+from distaff.data.frameworks import from_object, is_frame, to_frame
+from distaff.data.images import ByteImages, ScaledImages
+from distaff.data.labels import labelled
+from distaff.data.pictures import SUFFIXES, decode
+from distaff.data.signals import Signals
+from distaff.data.sizes import resized
+from distaff.foundation.errors import DistaffError
+
+Shape = tuple[int, ...]
+
+
+def bring_in(data: Any, shape: Shape, like: Arrangement | None = None, **options: Any) -> Dataset:
+    """Observations for a model, made of whatever its training would have taken.
+
+    Args:
+        data: a path (a folder, an archive, a photograph, a table, a file of arrays), the name of a data set,
+            a PIL image, a data frame, an array of one observation or of many, or a data set.
+        shape: what the model takes.
+        like: how the observations that it was trained on were made.
+        **options: what the reader of a file takes beside, such as ``labels="folders"``.
+    """
+    if isinstance(data, str | Path):
+        found = _opened(Path(data), str(data), shape, like, options)
+    elif isinstance(data, Dataset):
+        found = data
+    elif isinstance(data, Image.Image):
+        found = _photograph(data, shape, like)
+    elif is_frame(data):
+        found = _frame(data, shape, like)
+    elif isinstance(data, np.ndarray | list | tuple) or hasattr(data, "detach"):
+        found = _array(as_array(data), shape, like)
+    else:
+        found = from_object(data)
+    return found
+
+
+def is_given(data: Any) -> bool:
+    """Whether data are a user's own, which have to be brought in, and no store of a model's observations."""
+    return isinstance(data, np.ndarray | Dataset | Image.Image) or hasattr(data, "detach") or is_frame(data)
+
+
+def _opened(
+    path: Path, text: str, shape: Shape, like: Arrangement | None, options: dict[str, Any]
+) -> Dataset:
+    suffix = path.suffix.lower()
+    if text in names():
+        return open_dataset(text, **options)
+    images = like if isinstance(like, Scaled) else _usual(shape)
+    if path.is_dir() or suffix in (".zip", ".tar", ".tgz", ".gz", *SUFFIXES):
+        if images is None:
+            raise DistaffError(
+                f"{path} holds images, but the model was trained on rows of {shape[0]} numbers."
+            )
+        known = ("labels", "skip_bad", "fit")
+        return folders.load(path, **{key: options[key] for key in known if key in options}, like=images)
+    if suffix in tables.SUFFIXES and isinstance(like, Table):
+        return tables.load(path, factors=options.get("factors"), like=like)
+    if suffix in (".npz", ".npy", ".h5", ".hdf5"):
+        values, factors, titles = arrays.read_arrays(path, options.get("key", "images"))
+        found = _array(values, shape, like, options.get("channels", "auto"), path.stem)
+        return found if factors is None else labelled(found, factors, titles)
+    return open_dataset(path, **options)
+
+
+def _usual(shape: Shape) -> Scaled | None:
+    return Scaled(shape) if len(shape) == 3 else None
+
+
+def _photograph(picture: Image.Image, shape: Shape, like: Arrangement | None) -> Dataset:
+    how = like if isinstance(like, Scaled) else _usual(shape)
+    if how is None:
+        raise DistaffError("a photograph was given, but the model was trained on rows of numbers.")
+    with io.BytesIO() as file:
+        picture.save(file, "TIFF")
+        if how.fit is None and picture.size != shape[:0:-1]:
+            raise DistaffError(
+                f"the photograph is {picture.width}×{picture.height}, but the model was trained on images of "
+                f"{shape[2]}×{shape[1]} that were not scaled: scale it first."
+            )
+        mode = {1: "L", 4: "RGBA"}.get(shape[0], "RGB")
+        mode = "F" if picture.mode[0] in "IF" and mode == "L" else mode
+        size = (shape[1], shape[2])
+        pixels = decode(file.getvalue(), "the photograph", mode, size, fit=how.fit or "squash")
+    low, high = (how.low, how.high) if how.told or mode == "F" else (0.0, float(BYTE))
+    return Dataset(ScaledImages(pixels[None], low, high, channels_last=True), name="photograph")
+
+
+def _frame(data: Any, shape: Shape, like: Arrangement | None) -> Dataset:
+    if isinstance(like, Table):
+        return tables.from_frame(to_frame(data), like=like, where=f"the {type(data).__name__}")
+    return _array(to_frame(data).to_numpy(), shape, like)
+
+
+def _array(
+    values: NDArray[Any],
+    shape: Shape,
+    like: Arrangement | None,
+    channels: arrays.Channels = "auto",
+    name: str = "array",
+) -> Dataset:
+    if isinstance(like, Table):
+        rows = values[None] if values.ndim == 1 else values
+        if rows.ndim != 2 or rows.shape[1] != len(like.columns):
+            raise DistaffError(
+                f"rows of shape {rows.shape[1:]} do not fit a model of {len(like.columns)} columns."
+            )
+        headings = [c.name for c in like.columns] if like.named else range(rows.shape[1])
+        return like.dataset(pd.DataFrame(rows, columns=list(headings)), name, "the array")
+    if isinstance(like, Signals):
+        return like.dataset(values, name)
+    if len(shape) == 3:
+        values = _many(values, shape)
+        channels = channels if channels != "auto" else _channels(values.shape, shape)
+    elif values.ndim == len(shape):
+        values = values[None]
+    if not isinstance(like, Scaled) or len(shape) != 3:
+        return from_array(values, channels=channels, name=name)
+    found = _in_range(values, like, channels, name)
+    return resized(found, (shape[1], shape[2]), like.fit, not like.told) if like.fit else found
+
+
+def _many(values: NDArray[Any], shape: Shape) -> NDArray[Any]:
+    """One image as many: (H, W) of a grey one, (H, W, C) or (C, H, W) of one in colour."""
+    if shape[0] == 1:
+        alone = values.ndim == 2 or (values.ndim == 3 and values.shape[2] == 1)
+        return values.reshape(1, *values.shape[:2]) if alone else values
+    return values[None] if values.ndim == 3 and shape[0] in (values.shape[0], values.shape[2]) else values
+
+
+def _channels(given: Shape, shape: Shape) -> arrays.Channels:
+    """Which axis holds the channels, by how many the model takes."""
+    if len(given) != 4:
+        return "auto"
+    first, last = given[1] == shape[0], given[3] == shape[0]
+    return "first" if first else "last" if last else "auto"
+
+
+def _in_range(values: NDArray[Any], like: Scaled, channels: arrays.Channels, name: str) -> Dataset:
+    if like.told:
+        return from_array(values, channels=channels, name=name, range=f"{like.low!r}:{like.high!r}")
+    if values.dtype == np.uint8 and like.high == BYTE:
+        grey = values[:, None] if values.ndim == 3 else values
+        return Dataset(ByteImages(grey, channels == "last"), name=name)
+    return from_array(values, channels=channels, name=name)

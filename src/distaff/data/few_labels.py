@@ -1,0 +1,68 @@
+"""Few labels: which observations of a data set have labels to learn from, and what these are."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distaff.data.dataset import Dataset
+from distaff.data.images import IntArray
+from distaff.foundation.errors import DistaffError
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labels of some observations.
+
+    Args:
+        rows: (n,) which observations of the data set.
+        values: (n, K) their factors scaled to 0–1; NaN where a label is missing.
+        names: of the factors.
+        size: N, of the data set.
+    """
+
+    rows: IntArray
+    values: NDArray[np.float32]
+    names: tuple[str, ...]
+    size: int
+
+    @classmethod
+    def of(cls, data: Dataset, count: int | Literal["all"], seed: int = 0) -> "Labels":
+        """The labels of ``count`` observations chosen at random among those that have any, or of all.
+
+        Classes 0 … size−1 become 0 … 1, and so do numbers from their smallest to their largest among the
+        labels chosen. A factor that never varies says nothing and counts as missing.
+
+        Args:
+            data: rows with factors, some of which may be missing.
+            count: how many rows.
+            seed: of the choice.
+
+        >>> from distaff.data import from_array
+        >>> data = from_array(np.zeros((4, 2)), [0, 2, np.nan, 1])
+        >>> Labels.of(data, "all").values.ravel().tolist()
+        [0.0, 1.0, 0.5]
+        """
+        if data.factors is None:
+            raise DistaffError(f"{data.name} has no labels to learn from: leave labels out.")
+        known = data.labelled
+        rows = np.flatnonzero(known.any(1))
+        if count != "all":
+            if count > len(rows):
+                raise DistaffError(
+                    f"{count} labelled observations are asked for, but {data.name} has {len(rows)}: "
+                    "ask for fewer, or for all."
+                )
+            rows = np.sort(np.random.default_rng((seed, len(data))).choice(rows, count, replace=False))
+        table = data.factors[rows].astype(np.float64)
+        classes = np.array(data.sizes) > 0
+        low = np.where(classes, 0.0, np.fmin.reduce(table))
+        high = np.where(classes, np.array(data.sizes) - 1.0, np.fmax.reduce(table))
+        span = np.where(high > low, high - low, np.nan)
+        return cls(rows, ((table - low) / span).astype(np.float32), data.names, len(data))
+
+    def __str__(self) -> str:
+        counts = (~np.isnan(self.values)).sum(0)
+        each = ", ".join(f"{name} {count}" for name, count in zip(self.names, counts, strict=True))
+        return f"labels of {len(self.rows):,} of {self.size:,} observations are learnt from ({each})"

@@ -1,0 +1,161 @@
+"""Tables: data frames, CSV, parquet, and vectors in arrays, with their columns standardised."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from distaff.data.arrangements import Table
+from distaff.data.columns import Kind, learn_column, listed
+from distaff.data.dataset import Dataset
+from distaff.data.labels import with_factors
+from distaff.data.reading import whole
+from distaff.foundation.errors import DistaffError, unknown
+
+SUFFIXES = (".csv", ".tsv", ".parquet")
+Names = str | Sequence[str] | None
+
+
+def load(
+    file: str | Path,
+    columns: Names = None,
+    factors: Names = None,
+    categorical: Names = None,
+    counts: Names = None,
+    standardise: bool = True,
+    like: Table | None = None,
+) -> Dataset:
+    """The rows of a table in a file.
+
+    Args:
+        file: a ``.csv`` or ``.tsv`` with a heading, or a ``.parquet``.
+        columns: which columns to train on; all but the factors by default.
+        factors: columns of labels, which the model does not see.
+        categorical: columns of numbers that are classes; columns of texts are classes without being named.
+        counts: columns of counts, or ``"all"`` for every column of numbers.
+        standardise: bring columns of real numbers to mean 0 and variance 1.
+        like: how the rows of a trained model were read, to read these alike.
+    """
+    path = Path(file)
+    with whole(path, f"{path.suffix} table"):
+        if path.suffix == ".parquet":
+            frame = pd.read_parquet(path)
+        else:
+            frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
+    return from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, str(path))
+
+
+def from_frame(
+    frame: Any,
+    columns: Names = None,
+    factors: Names = None,
+    categorical: Names = None,
+    counts: Names = None,
+    standardise: bool = True,
+    like: Table | None = None,
+    name: str = "table",
+    where: str = "the DataFrame",
+) -> Dataset:
+    """A data set of the rows of a data frame; arguments as of ``load``.
+
+    >>> frame = pd.DataFrame({"size": [1.0, 2.0, None], "colour": ["red", "blue", "red"]})
+    >>> from_frame(frame)
+    table: 3 × (3,), no factors
+    """
+    frame = frame.to_pandas() if hasattr(frame, "to_pandas") else pd.DataFrame(frame)
+    frame = frame.rename(columns=str)
+    if not len(frame) or not len(frame.columns):
+        raise DistaffError(f"{where} has no rows or no columns.")
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise DistaffError(f"{where} has two columns {twice[0]!r}: give each a name of its own.")
+    labels = [label for label in _known(factors, frame, where) if like is None or label in frame]
+    if like is None:
+        kinds = _kinds(frame, columns, labels, categorical, counts, where)
+        learnt = [learn_column(c, frame[c], kind, standardise, where) for c, kind in kinds.items()]
+        like = Table.of(learnt, frame)
+    data = like.dataset(frame, name, where)
+    names = None if isinstance(frame.index, pd.RangeIndex) else frame.index.astype(str).to_numpy(np.str_)
+    data = replace(data, row_names=names)
+    return (
+        with_factors(data, [_label(frame[label], label, where) for label in labels], labels)
+        if labels
+        else data
+    )
+
+
+def from_vectors(
+    vectors: Any, name: str = "array", counts: Names = None, standardise: bool = True
+) -> Dataset:
+    """A data set of vectors (N, D), standardised; NaN is a value that is missing."""
+    return from_frame(
+        pd.DataFrame(np.asarray(vectors)),
+        counts=counts,
+        standardise=standardise,
+        name=name,
+        where=f"the {name}",
+    )
+
+
+def _kinds(
+    frame: pd.DataFrame, columns: Names, labels: list[str], categorical: Names, counts: Names, where: str
+) -> dict[str, Kind]:
+    """How each column to train on is read; columns that can only be names of rows are left out, and named."""
+    wanted = _known(columns, frame, where) or [c for c in frame.columns if c not in labels]
+    classes = _known(categorical, frame, where)
+    counted = [] if counts == "all" else _known(counts, frame, where)
+    kinds: dict[str, Kind] = {}
+    for name in wanted:
+        values = frame[name]
+        numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+        if name in classes:
+            kinds[name] = "classes"
+        elif name in counted or (counts == "all" and numeric):
+            kinds[name] = "count"
+        elif numeric or _holds_numbers(values):
+            kinds[name] = "real"
+        elif columns is None and _names_rows(values):
+            warnings.warn(
+                f"column {name!r} of {where} is left out: its values are dates or all different.",
+                stacklevel=2,
+            )
+        else:
+            kinds[name] = "classes"
+    if not kinds:
+        raise DistaffError(f"{where} has no column to train on.")
+    return kinds
+
+
+def _known(names: Names, frame: pd.DataFrame, where: str) -> list[str]:
+    for name in listed(names):
+        if name not in frame.columns:
+            raise unknown(f"column of {where}", name, frame.columns)
+    return listed(names)
+
+
+def _holds_numbers(values: "pd.Series[Any]") -> bool:
+    """Whether a column of texts is one of numbers, but for a few that a message should name."""
+    if pd.api.types.is_bool_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
+        return False
+    seen = values.dropna()
+    numbers = pd.to_numeric(seen, errors="coerce")
+    return len(seen) > 0 and float(numbers.notna().mean()) > 0.9
+
+
+def _names_rows(values: "pd.Series[Any]") -> bool:
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return True
+    seen = values.dropna()
+    return len(seen) > 2 and seen.nunique() == len(seen)
+
+
+def _label(values: "pd.Series[Any]", name: str, where: str) -> Any:
+    if values.isna().any():
+        raise DistaffError(f"factor {name!r} of {where} has rows without a value: remove those rows first.")
+    return (
+        values.to_numpy() if pd.api.types.is_numeric_dtype(values) else values.astype(str).to_numpy(np.str_)
+    )

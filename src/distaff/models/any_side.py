@@ -1,0 +1,81 @@
+"""Layers of networks that take images and signals of any side, not only of multiples of 16."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from distaff.foundation.errors import DistaffError
+
+SMALLEST = 4
+"""The longest side at which halving ends."""
+GROUPS = 8
+
+
+def halvings(sides: Sequence[int], least: int = 1) -> list[tuple[int, ...]]:
+    """The sides after each halving, rounded up, until none is above ``SMALLEST``, ``least`` times at least.
+
+    >>> halvings((50, 20))
+    [(50, 20), (25, 10), (13, 5), (7, 3), (4, 2)]
+    """
+    sizes = [tuple(sides)]
+    while max(sizes[-1]) > SMALLEST or len(sizes) <= least:
+        sizes.append(tuple(-(-side // 2) for side in sizes[-1]))
+    return sizes
+
+
+def image_sides(shape: Sequence[int], name: str) -> tuple[int, int]:
+    """The sides of images; anything else is an error that names a way out."""
+    if len(shape) != 3:
+        raise DistaffError(f"{name} networks need images (C, H, W), not {tuple(shape)}: use --network mlp.")
+    return shape[1], shape[2]
+
+
+class Resize(nn.Module):
+    """Images or signals scaled to fixed sides, each pixel copied from the nearest one."""
+
+    def __init__(self, sides: Sequence[int]) -> None:
+        super().__init__()
+        self.sides = tuple(sides)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (B, C, *any) → (B, C, *sides)."""
+        return F.interpolate(x, self.sides, mode="nearest")
+
+
+class Residual(nn.Module):
+    """x + conv(ReLU(norm(conv(ReLU(norm(x)))))), with 3×3 convolutions (He et al. 2016, pre-activation)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            *(nn.GroupNorm(math.gcd(GROUPS, channels), channels), nn.ReLU()),
+            nn.Conv2d(channels, channels, 3, padding=1),
+            *(nn.GroupNorm(math.gcd(GROUPS, channels), channels), nn.ReLU()),
+            nn.Conv2d(channels, channels, 3, padding=1),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (B, channels, H, W), the same shape."""
+        changed: Tensor = self.layers(x)
+        return x + changed
+
+
+class Broadcast(nn.Module):
+    """A vector repeated at every pixel, with the pixel's two coordinates from −1 to 1 beside it."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__()
+        self.rows, self.columns = rows, columns
+        sides = (torch.linspace(-1, 1, count) for count in (rows, columns))
+        self.register_buffer(
+            "places", torch.stack(torch.meshgrid(*sides, indexing="ij"))[None], persistent=False
+        )
+
+    def forward(self, z: Tensor) -> Tensor:
+        """z (B, width) → (B, width + 2, rows, columns)."""
+        places: Tensor = self.get_buffer("places")
+        tiled = z[:, :, None, None].expand(-1, -1, self.rows, self.columns)
+        return torch.cat([tiled, places.to(z.dtype).expand(len(z), -1, -1, -1)], dim=1)

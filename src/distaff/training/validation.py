@@ -1,0 +1,105 @@
+"""Data that a run does not train on: what its model makes of them now and then, and when that gets worse."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from lightning_fabric import Fabric
+from torch import Tensor
+
+from distaff.data.dataset import Dataset
+from distaff.data.few_labels import Labels
+from distaff.data.pairs import find_pairs
+from distaff.data.splits import some, split
+from distaff.foundation.errors import DistaffError
+from distaff.runs.config import DataConfig
+from distaff.runs.settings import TrainingSettings, held_out_share
+from distaff.training.batches import Batches, seed_step
+from distaff.training.learner import Learner
+
+LOOKED_AT = 4096
+"""Observations of the held-out part that are looked at during training, always the same ones."""
+PREFIX = "held_out."
+ELBO = f"{PREFIX}elbo"
+
+
+def parts(data: Dataset, config: DataConfig, training: TrainingSettings) -> tuple[Dataset, Dataset | None]:
+    """What a run trains on, and what it holds out, if anything.
+
+    Args:
+        data: the run's whole data set.
+        config: how that was brought in: another file or folder is brought in alike.
+        training: what to hold out, and the seed of the choice.
+    """
+    share = held_out_share(training.hold_out)
+    if training.hold_out is None:
+        return data, None
+    if share is None:
+        return data, config.bring_in(training.hold_out)
+    return split(data, share, training.seed, training.hold_out_by)
+
+
+class HeldOut:
+    """Looks at held-out data every so many steps.
+
+    What it makes of them depends on the step and the weights alone, and when to stop on the lines of the log,
+    so that a run that is interrupted and resumed stops where it would have.
+
+    Args:
+        data: what is held out.
+        training: how often to look, and with how much patience.
+        fabric: devices and processes.
+        log: the lines of the run so far.
+    """
+
+    def __init__(
+        self, data: Dataset, training: TrainingSettings, fabric: Fabric, log: Sequence[dict[str, Any]] = ()
+    ) -> None:
+        looked_at = some(data, LOOKED_AT, training.seed)
+        size = min(training.batch_size, len(looked_at) // fabric.world_size * fabric.world_size)
+        if size < 1:
+            raise DistaffError("fewer observations are held out than there are processes: hold out more.")
+        order = (size, training.seed, fabric.device, fabric.global_rank, fabric.world_size)
+        source = None if training.pairs is None else find_pairs(training.pairs, looked_at)
+        labels = None if training.labels is None else Labels.of(looked_at, "all")
+        self.batches = Batches(looked_at, *order, source, labels)
+        self.count = len(looked_at) // size
+        self.fabric, self.training = fabric, training
+        self.best, self.best_step, self.worse = -math.inf, 0, 0
+        for line in log:
+            if ELBO in line:
+                self._see(line[ELBO], line["step"])
+
+    def due(self, steps: int) -> bool:
+        """Whether to look after so many steps: every so often, and at the end."""
+        return steps % self.training.validate_every == 0 or steps == self.training.steps
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether patience is at its end."""
+        return self.training.patience is not None and self.worse >= self.training.patience
+
+    def look(self, learner: Learner, steps: int) -> dict[str, float]:
+        """The means over the held-out data, by the names of the log; whether they are the best is noted."""
+        seed_step(self.training.seed, steps, self.batches.share.start)
+        found = [learner.measure(self.batches, number, steps - 1) for number in range(self.count)]
+        means = {name: torch.stack([values[name] for values in found]).mean() for name in found[0]}
+        values = {f"{PREFIX}{name}": self._everywhere(value) for name, value in means.items()}
+        self._see(values[ELBO], steps)
+        return values
+
+    def is_best(self, steps: int) -> bool:
+        """Whether the look after so many steps was the best so far, and the best is to be kept."""
+        return self.training.patience is not None and self.best_step == steps
+
+    def _everywhere(self, value: Tensor) -> float:
+        mean = self.fabric.all_reduce(value.float(), reduce_op="mean")
+        # As the log has it: resumed from there, the run must compare the same numbers.
+        return float(f"{float(mean):.6g}")
+
+    def _see(self, elbo: float, steps: int) -> None:
+        if elbo > self.best:
+            self.best, self.best_step, self.worse = elbo, steps, 0
+        else:
+            self.worse += 1

@@ -1,0 +1,107 @@
+"""A trained model on data that it has not seen, from the command line and from Python."""
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import distaff
+from distaff import cli
+from distaff.metrics.codes_file import read_codes
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import save_name
+
+TINY = {"latents": 3, "network": "mlp:hidden=8,layers=1", "batch_size": 8, "steps": 3, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A run on photographs, with new ones in two sub-folders."""
+    place = tmp_path_factory.mktemp("photographs")
+    rng = np.random.default_rng(0)
+    for folder, count in {"photos": 12, "new/a": 4, "new/b": 3}.items():
+        (place / folder).mkdir(parents=True)
+        for number in range(count):
+            pixels = rng.integers(0, 256, (*rng.integers(20, 40, 2), 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(place / folder / f"{number}.png")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DISTAFF_CACHE", str(place / "cache"))
+        photos = str(place / "photos")
+        distaff.train("vae", photos, resize=16, fit="crop", accelerator="cpu", out=place / "run", **TINY)
+        save_name(RunFolder(place / "run"), ["z0", "z1", "z2"], "z1", "size")
+        yield place
+
+
+def test_codes_go_to_any_format(place):
+    run, new = str(place / "run"), str(place / "new")
+    for suffix in ("npz", "csv", "parquet", "h5ad"):
+        out = str(place / f"codes.{suffix}")
+        cli.main(
+            ["encode", run, "--data", new, "--data-options", "labels=folders", "--out", out, "--no-progress"]
+        )
+    codes, factors = read_codes(place / "codes.npz")
+    assert codes.means.shape == codes.logvars.shape == (7, 3)
+    assert factors.names == ("folder",)
+    tables = [pd.read_csv(place / "codes.csv", index_col=0), pd.read_parquet(place / "codes.parquet")]
+    for table in tables:
+        assert table.index.tolist()[:2] == ["a/0.png", "a/1.png"]
+        assert table.columns.tolist() == ["z0", "size", "z2", "folder"]
+        np.testing.assert_allclose(table["size"], codes.means[:, 1], rtol=1e-6)
+        assert table["folder"].tolist() == [0] * 4 + [1] * 3
+    with h5py.File(place / "codes.h5ad") as file:
+        np.testing.assert_array_equal(file["X"], codes.means)
+        assert file["var/_index"].asstr()[:].tolist() == ["z0", "size", "z2"]
+        assert file["obs/_index"].asstr()[0] == "a/0.png"
+        assert file["obs/folder"][:].tolist() == [0] * 4 + [1] * 3
+
+
+def test_new_data_are_scored(place, capsys):
+    cli.main(["evaluate", str(place / "run"), "--data", str(place / "new"), "--no-progress"])
+    assert "reconstruction_error" in capsys.readouterr().out
+    assert not (place / "run" / "scores.json").exists()
+    with pytest.raises(SystemExit):
+        cli.main(["evaluate", str(place / "run"), "--held-out", "--no-progress"])
+    assert "--hold-out 0.1" in capsys.readouterr().err
+
+
+def test_a_model_takes_folders_photographs_and_names_that_people_gave(place):
+    model = distaff.load(place / "run")
+    whole = model.encode(str(place / "new"))
+    photo = place / "new" / "a" / "2.png"
+    for one in (photo, Image.open(photo)):
+        np.testing.assert_allclose(model.encode(one).means[0], whole.means[2], rtol=1e-5, atol=1e-6)
+    assert model.reconstruct(photo).shape == (1, 3, 16, 16)
+    assert model.sample(4, seed=1).shape == (4, 3, 16, 16)
+    np.testing.assert_array_equal(model.sample(4, seed=1), model.sample(4, seed=1))
+    way = model.interpolate(place / "new" / "a" / "1.png", photo, 5)
+    np.testing.assert_allclose(way[-1], model.reconstruct(photo)[0], atol=1e-5)
+    z = model.to_z(whole)
+    z[:, 1] = 1.5
+    for name in ("size", "z1", 1):
+        np.testing.assert_allclose(model.set_latents(place / "new", {name: 1.5}), model.decode(z), atol=1e-5)
+    assert model.traverse(photo, latents=["size"]).shape == (1, 9, 3, 16, 16)
+    with pytest.raises(distaff.DistaffError, match="one observation is wanted, and 7 were given"):
+        model.interpolate(place / "new", photo)
+    with pytest.raises(distaff.DistaffError, match="sise"):
+        model.set_latents(photo, {"sise": 1.0})
+
+
+def test_a_table_comes_back_in_its_own_units_with_missing_values_filled_in(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"price": rng.normal(9000, 300, 60), "kind": rng.choice(["new", "used"], 60)})
+    frame["seats"] = rng.poisson(4, 60)
+    frame.loc[3, "price"] = np.nan
+    frame.to_csv(tmp_path / "cars.csv", index=False)
+    out = tmp_path / "run"
+    options = {"counts": "seats"}
+    distaff.train("vae", str(tmp_path / "cars.csv"), data_options=options, out=out, accelerator="cpu", **TINY)
+    model = distaff.load(out)
+    back = model.reconstruct(frame)
+    assert sorted(back.columns) == sorted(frame.columns)
+    assert back["price"].between(8000, 10000).all()
+    assert set(back["kind"]) <= {"new", "used"}
+    np.testing.assert_array_equal(model.encode(frame).means, model.encode(tmp_path / "cars.csv").means)
+    distaff.resume(out, steps=4, progress=False)
+    in_python = distaff.train("vae", frame, data_options=options, accelerator="cpu", **TINY)
+    np.testing.assert_array_equal(in_python.encode(frame).means, model.encode(frame).means)

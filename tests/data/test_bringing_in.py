@@ -1,0 +1,136 @@
+"""What training accepts, a model accepts later, brought in alike."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from distaff.data import folders, from_array, open_dataset
+from distaff.data.arrangements import Scaled, read_arrangement
+from distaff.data.bringing_in import bring_in
+from distaff.data.pictures import fitted
+from distaff.data.ranges import find_range
+from distaff.data.sizes import resized
+from distaff.foundation.errors import DistaffError
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """Photographs of different sizes: red on the left, blue on the right."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number, (width, height) in enumerate([(40, 20), (20, 40), (30, 30)]):
+        picture = np.zeros((height, width, 3), np.uint8)
+        picture[:, : width // 2, 0] = 255
+        picture[:, width // 2 :, 2] = 255
+        Image.fromarray(picture).save(folder / f"{number}.png")
+    return folder
+
+
+def test_crop_keeps_the_middle_and_pad_keeps_everything():
+    wide = Image.fromarray(np.tile(np.arange(40, dtype=np.uint8), (20, 1)))
+    cropped, padded = (np.asarray(fitted(wide, (20, 20), fit)) for fit in ("crop", "pad"))
+    np.testing.assert_array_equal(cropped[0], np.arange(10, 30))  # unscaled: the middle half
+    assert not padded[:5].any()  # half as tall as it is wide, so a quarter of the side above and below
+    assert not padded[15:].any()
+    assert padded[10].any()
+
+
+@pytest.mark.parametrize("fit", ["squash", "crop", "pad"])
+def test_arrays_are_fitted_as_photographs_are(fit):
+    ramp = np.linspace(0, 1, 48 * 32, dtype=np.float32).reshape(1, 48, 32)
+    by_array = resized(from_array(ramp), 16, fit, levels=False).images[0][0].numpy()
+    by_photo = np.asarray(fitted(Image.fromarray(ramp[0]), (16, 16), fit))
+    assert by_array.shape == by_photo.shape == (16, 16)
+    np.testing.assert_allclose(by_array[2:-2, 6:10], by_photo[2:-2, 6:10], atol=0.05)
+
+
+def test_squashing_is_said_and_a_choice_silences_it(photos):
+    with pytest.warns(UserWarning, match=r"squashed to 16×16: fit='crop' keeps their middle"):
+        folders.load(photos, resize=16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        folders.load(photos, resize=16, fit="squash")
+
+
+def test_a_photograph_is_the_same_observation_however_it_comes(photos):
+    data = folders.load(photos, resize=16, fit="crop")
+    like = read_arrangement(data.arrangement.plain())
+    assert like == data.arrangement == Scaled((3, 16, 16), fit="crop")
+    path = photos / "1.png"
+    ways = [path, str(path), Image.open(path), photos]
+    for way in ways:
+        found = bring_in(way, data.shape, like).images
+        np.testing.assert_array_equal(found[1 if way == photos else 0], data.images[1])
+    pixels = np.asarray(Image.open(path))
+    by_array = bring_in(pixels, data.shape, like).images[0]
+    assert float((by_array - data.images[1]).abs().mean()) < 0.02  # another filter scales arrays
+    assert data.row_names.tolist() == ["0.png", "1.png", "2.png"]
+
+
+def test_images_that_were_not_scaled_in_training_are_not_scaled_silently(photos, tmp_path):
+    same = tmp_path / "same"
+    same.mkdir()
+    (same / "2.png").write_bytes((photos / "2.png").read_bytes())
+    like = folders.load(same).arrangement
+    with pytest.raises(DistaffError, match=r"0\.png is 40×20, but the model was trained on images of 30×30"):
+        bring_in(photos, (3, 30, 30), like)
+    assert bring_in(photos, (3, 30, 30), like, fit="pad").shape == (3, 30, 30)
+    with pytest.raises(DistaffError, match="the photograph is 40×20"):
+        bring_in(Image.open(photos / "0.png"), (3, 30, 30), like)
+
+
+def test_dark_bytes_stay_bytes():
+    """Alone, an array of zeros and ones would be taken for black and white."""
+    like = from_array(np.full((2, 8, 8), 255, np.uint8)).arrangement
+    assert bring_in(np.ones((2, 8, 8), np.uint8), (1, 8, 8), like).images[0].max() == pytest.approx(1 / 255)
+
+
+def test_ranges():
+    values = np.array([[-3.0, 1.0], [5.0, 9.0]])
+    assert find_range("min-max", values, "x") == (-3, 9)
+    assert find_range("signed", values, "x") == (-1, 1)
+    assert find_range("percentiles:0:50", values, "x") == (-3, 3)
+    assert find_range("-2:6.5", values, "x") == (-2, 6.5)
+    for wrong in ("wide", "3", "1:2:3", "nan:1", "percentiles:9:1"):
+        with pytest.raises(DistaffError, match=r"range|percentiles"):
+            find_range(wrong, values, "x")
+    with pytest.raises(DistaffError, match="nothing varies"):
+        find_range("min-max", np.zeros(3), "x")
+
+
+def test_deep_images_are_scaled_by_their_range(tmp_path):
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 4096, (3, 8, 6)).astype(np.uint16)
+    np.save(tmp_path / "scans.npy", pixels)
+    with pytest.raises(DistaffError, match="--range min-max"):
+        open_dataset(tmp_path / "scans.npy")
+    data = open_dataset(tmp_path / "scans.npy", range="0:4095")
+    np.testing.assert_allclose(data.images[:][:, 0], pixels / 4095, rtol=1e-6)
+    other = bring_in(pixels[:1] // 2, data.shape, data.arrangement)
+    np.testing.assert_allclose(other.images[0][0], pixels[0] // 2 / 4095, rtol=1e-6)
+    folder = tmp_path / "deep"
+    folder.mkdir()
+    for number, image in enumerate(pixels):
+        Image.fromarray(image).save(folder / f"{number}.png")
+    sixteen = folders.load(folder)
+    np.testing.assert_allclose(sixteen.images[:][:, 0], pixels / 65535, rtol=1e-5)
+    narrow = folders.load(folder, range="0:4095")
+    np.testing.assert_allclose(narrow.images[:][:, 0], pixels / 4095, rtol=1e-5)
+    again = bring_in(folder / "1.png", narrow.shape, read_arrangement(narrow.arrangement.plain()))
+    np.testing.assert_array_equal(again.images[0], narrow.images[1])
+
+
+def test_transparency_is_kept_on_request(tmp_path):
+    Image.fromarray(np.full((8, 8, 4), 100, np.uint8)).save(tmp_path / "a.png")
+    assert folders.load(tmp_path).shape == (3, 8, 8)
+    assert folders.load(tmp_path, colours="rgba").shape == (4, 8, 8)
+    assert folders.load(tmp_path, colours="grey").shape == (1, 8, 8)
+
+
+def test_the_shape_is_known_before_anything_is_decoded(photos):
+    assert folders.shape_of(photos, resize=16) == (3, 16, 16)
+    with pytest.raises(DistaffError, match="--resize 64"):
+        folders.shape_of(photos)

@@ -1,0 +1,116 @@
+"""Tables: columns learnt once, applied to other rows, and given back in the user's units."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from distaff.data import open_dataset
+from distaff.data.arrangements import read_arrangement
+from distaff.data.bringing_in import bring_in
+from distaff.data.tables import from_frame, from_vectors
+from distaff.foundation.errors import DistaffError
+
+FRAME = pd.DataFrame(
+    {
+        "colour": ["red", "blue", None, "red"],
+        "size": [1.0, 3.0, 5.0, 7.0],
+        "visits": [0, 2, 1, 40],
+        "weight": [2.0, None, 4.0, 6.0],
+        "kind": ["a", "b", "a", "b"],
+    }
+)
+HOW = {"factors": "kind", "counts": "visits"}
+
+
+def test_columns_are_standardised_counted_and_split_into_classes():
+    data = from_frame(FRAME, **HOW)
+    assert data.names == ("kind",)
+    assert data.shape == (5,)  # size, weight; visits; blue, red
+    values = data.images[:].numpy()
+    np.testing.assert_allclose(values[:, 0], (FRAME["size"] - 4) / np.sqrt(5), rtol=1e-6)
+    weights = np.array([2.0, 4.0, 6.0])
+    np.testing.assert_allclose(values[[0, 2, 3], 1], (weights - 4) / weights.std(), rtol=1e-6)
+    assert np.isnan(values[1, 1])
+    np.testing.assert_array_equal(values[:, 2], FRAME["visits"])
+    np.testing.assert_array_equal(values[[0, 1, 3], 3:], [[0, 1], [1, 0], [0, 1]])
+    assert np.isnan(values[2, 3:]).all()
+    assert data.arrangement.likelihood == "by_column:real=2,counts=1,classes=2,missing=true"
+
+
+def test_what_was_learnt_survives_being_written_down_and_leads_back():
+    data = from_frame(FRAME, **HOW)
+    like = read_arrangement(data.arrangement.plain())
+    assert like == data.arrangement
+    other = bring_in(FRAME[::-1], data.shape, like)
+    np.testing.assert_array_equal(other.images[:], data.images[:].flip(0))
+    back = like.back(np.nan_to_num(data.images[:].numpy()))
+    np.testing.assert_allclose(back["size"], FRAME["size"])
+    assert back["colour"][[0, 1, 3]].tolist() == ["red", "blue", "red"]
+    assert back["weight"][1] == pytest.approx(4)  # filled in: the mean stands for nothing known
+
+
+def test_vectors_are_standardised_and_lead_back():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(5, [1, 100, 0.001], (50, 3))
+    data = from_vectors(vectors)
+    values = data.images[:].numpy()
+    np.testing.assert_allclose(values.mean(0), 0, atol=1e-4)
+    np.testing.assert_allclose(values.std(0), 1, rtol=1e-4)
+    np.testing.assert_allclose(data.arrangement.back(values), vectors, rtol=1e-4)
+    assert data.arrangement.likelihood == "unit_gaussian"
+    one = bring_in(vectors[3], data.shape, data.arrangement)
+    np.testing.assert_array_equal(one.images[0], data.images[3])
+
+
+def test_twelve_columns_of_an_array_stay_in_order():
+    """As texts, column 10 would come before column 2."""
+    vectors = np.arange(36.0).reshape(3, 12) ** 2
+    data = from_vectors(vectors)
+    np.testing.assert_allclose(data.arrangement.back(data.images[:].numpy()), vectors, atol=1e-3)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet"])
+def test_files_of_tables(tmp_path, suffix):
+    path = tmp_path / f"mine.{suffix}"
+    if suffix == "parquet":
+        FRAME.to_parquet(path)
+    else:
+        FRAME.to_csv(path, index=False, sep="\t" if suffix == "tsv" else ",")
+    data = open_dataset(path, **HOW)
+    np.testing.assert_array_equal(data.images[:], from_frame(FRAME, **HOW).images[:])
+
+
+def test_names_of_rows_are_left_out_and_said():
+    ids = [f"w{n}" for n in range(4)]
+    with pytest.warns(UserWarning, match="column 'id' of the DataFrame is left out"):
+        assert from_frame(FRAME[["size"]].assign(id=ids)).shape == (1,)
+
+
+@pytest.mark.parametrize(
+    ("change", "how", "message"),
+    [
+        ({"size": ["1", "2", "x", "4"] * 8}, {"columns": "size", "categorical": "colour"}, None),
+        ({"size": [*map(str, range(31)), "oops"]}, {}, r"column 'size' .* holds 'oops' in row 31"),
+        ({"size": [np.inf] + [1.0] * 31}, {}, "column 'size' .* is infinite in row 0"),
+        ({"size": [None] * 32}, {}, "column 'size' .* is empty"),
+        ({"visits": [-1] * 32}, {"counts": "visits"}, "column 'visits' .* holds -1, which is no count"),
+        ({}, {"columns": "sise"}, "did you mean 'size'"),
+    ],
+)
+def test_a_column_that_cannot_be_read_is_named(change, how, message):
+    frame = pd.concat([FRAME] * 8, ignore_index=True).assign(**change)
+    if message is None:
+        assert from_frame(frame, **how).shape == (4,)  # texts become classes
+        return
+    with pytest.raises(DistaffError, match=message):
+        from_frame(frame, **how)
+
+
+def test_rows_that_do_not_fit_the_model_are_named():
+    data = from_frame(FRAME[["size", "visits", "kind"]])
+    with pytest.raises(DistaffError, match="lacks the column 'size'"):
+        bring_in(FRAME[["visits", "kind"]], data.shape, data.arrangement)
+    with pytest.raises(DistaffError, match="holds 'c' in row 3, which training never saw: it knows a, b"):
+        bring_in(FRAME.assign(kind=["a", "b", "a", "c"]), data.shape, data.arrangement)
+    with pytest.raises(DistaffError, match=r"row 1 .* lacks a value of 'size'"):
+        bring_in(FRAME.assign(size=[1, None, 2, 3]), data.shape, data.arrangement)

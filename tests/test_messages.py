@@ -1,0 +1,60 @@
+"""Messages name what the user gave, and what she would type."""
+
+import numpy as np
+import pytest
+
+import distaff
+from distaff import DistaffError
+from distaff.foundation import errors
+from distaff.foundation.binding import parse_flags
+from distaff.foundation.errors import said
+
+TINY = {"latents": 2, "network": "mlp:hidden=8,layers=1", "steps": 2, "progress": False, "accelerator": "cpu"}
+
+
+def test_flags_become_arguments_in_python_and_stay_at_a_command_line(monkeypatch):
+    text = "scale them with --resize 64, or use --network mlp; --skip-bad leaves some out; --range=0:4095."
+    assert said(text) == (
+        "scale them with resize=64, or use network='mlp'; skip_bad leaves some out; range='0:4095'."
+    )
+    monkeypatch.setattr(errors._Speaker, "on_command_line", True)
+    assert said(text) == text
+
+
+def test_other_libraries_words_are_understood():
+    with pytest.raises(DistaffError, match="'lr': it is called learning_rate here"):
+        distaff.train("vae", np.zeros((20, 4)), lr=3)
+    with pytest.raises(DistaffError, match="did you mean 'learning_rate'"):
+        distaff.train("vae", np.zeros((20, 4)), learning_rte=3)
+
+
+def test_twenty_images_train_with_a_batch_that_fits():
+    images = np.random.default_rng(0).random((20, 16, 16))
+    with pytest.warns(UserWarning, match="20 observations to train on, so batches hold 20"):
+        distaff.train("vae", images, **TINY)
+    with pytest.raises(DistaffError, match="a batch of 32 does not fit a data set of 20: lower batch_size"):
+        distaff.train("vae", images, batch_size=32, **TINY)
+
+
+def test_what_was_given_is_named():
+    with pytest.raises(DistaffError, match="the generator gives its items once"):
+        distaff.train("vae", (row for row in np.zeros((3, 4))), **TINY)
+
+
+def test_help_says_what_a_switch_does_and_which_kind_of_value_a_flag_takes(capsys):
+    def function(*, out: str | None = None, count: int | None = 3, progress: bool = True) -> None:
+        """Do it.
+
+        Args:
+            out: where.
+            count: how many.
+            progress: show a progress bar.
+        """
+
+    with pytest.raises(SystemExit):
+        parse_flags("distaff it", ["--help"], function)
+    text = capsys.readouterr().out
+    assert "None}" not in text
+    assert "--out TEXT" in text
+    assert "--count INT" in text
+    assert "do not show a progress bar" in " ".join(text.replace("│", " ").split())

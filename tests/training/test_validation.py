@@ -1,0 +1,126 @@
+"""Held-out data: the split, what is logged of them, stopping early, and resuming exactly."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from distaff.analysis.evaluate import evaluate_run
+from distaff.data import split
+from distaff.foundation.errors import DistaffError
+from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.load import load
+from distaff.training.train import resume, train
+from distaff.training.validation import parts
+from tests import toys
+
+TINY = {"latents": 2, "network": "mlp:hidden=8,layers=1", "batch_size": 8, "accelerator": "cpu"}
+QUICK = {**TINY, "progress": False, "log_every": 4, "checkpoint_every": 3}
+
+
+@pytest.fixture
+def images(tmp_path):
+    path = tmp_path / "tiny.npz"
+    subject = np.repeat(np.arange(8), 8)
+    np.savez(path, images=toys.tiny_images(64).images[:].numpy(), factors=subject, factor_names=["subject"])
+    return str(path)
+
+
+def test_groups_are_held_out_whole_and_the_seed_decides():
+    data = toys.tiny_images(64)
+    from distaff.data.labels import with_factors
+
+    labelled = with_factors(data, [np.repeat(np.arange(8), [1, 2, 3, 4, 10, 14, 20, 10])], ["subject"])
+    kept, held = split(labelled, 0.25, seed=3, by="subject")
+    assert not set(kept.column("subject")) & set(held.column("subject"))
+    assert len(kept) + len(held) == 64
+    assert len(held) >= 16
+    again = split(labelled, 0.25, seed=3, by="subject")[1]
+    np.testing.assert_array_equal(held.factors, again.factors)
+    with pytest.raises(DistaffError, match="one group of 'subject'"):
+        split(with_factors(data, [np.zeros(64, int)], ["subject"]), 0.25, by="subject")
+
+
+def test_held_out_rows_are_not_trained_on_and_are_logged(images, tmp_path):
+    run = tmp_path / "run"
+    how = {"hold_out": 0.25, "validate_every": 5, "steps": 10, **QUICK}
+    train("beta_tcvae", images, out=run, **how)
+    config = RunFolder(run).read()
+    whole = config.data.reopen()
+    kept, held = parts(whole, config.data, config.training)
+    assert (len(kept), len(held)) == (48, 16)
+    lines = read_log(run / "log.jsonl")
+    looked = {line["step"]: line for line in lines if "held_out.elbo" in line}
+    assert sorted(looked) == [5, 10]
+    assert {"held_out.loss", "held_out.nll", "held_out.total_correlation"} <= looked[10].keys()
+    # One z per observation is drawn, so the two estimates of the same ELBO differ by their noise alone.
+    found = evaluate_run(run, held_out=True, progress=False).scores
+    scores = {score.name: score.value for score in found}
+    assert -looked[10]["held_out.elbo"] == pytest.approx(
+        scores["reconstruction_error"] + scores["kl"], rel=0.02
+    )
+    assert (run / "scores-held-out.json").exists()
+    assert not (run / "scores.json").exists()
+
+
+def test_another_file_is_held_out_as_it_is(images, tmp_path):
+    other = tmp_path / "other.npz"
+    np.savez(other, images=toys.tiny_images(20, seed=1).images[:].numpy())
+    train("vae", images, out=tmp_path / "run", hold_out=str(other), validate_every=2, steps=2, **QUICK)
+    config = RunFolder(tmp_path / "run").read()
+    kept, held = parts(config.data.reopen(), config.data, config.training)
+    assert (len(kept), len(held)) == (64, 20)
+    assert "held_out.elbo" in read_log(tmp_path / "run" / "log.jsonl")[-1]
+
+
+def test_patience_keeps_the_best_and_resuming_stops_at_the_same_step(images, tmp_path):
+    """A learning rate of 0.3 makes things worse soon."""
+    how = {"hold_out": 0.25, "validate_every": 2, "patience": 2, "learning_rate": 0.3, "steps": 60, **QUICK}
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    with pytest.warns(UserWarning, match="held-out data were best at step"):
+        trained = train("vae", images, out=whole, **how)
+    looks = [(x["held_out.elbo"], x["step"]) for x in read_log(whole / "log.jsonl") if "held_out.elbo" in x]
+    best, last = max(looks)[1], looks[-1][1]
+    assert best == last - 4 < 60
+    assert [path.name for path in (whole / "best").iterdir()] == [f"step-{best:09d}"]
+    kept = load_file(whole / "best" / f"step-{best:09d}" / "model.safetensors")
+    for model in (trained, load(whole)):
+        for name, weight in model.model.state_dict().items():
+            np.testing.assert_array_equal(weight, kept[name])
+    assert (
+        json.loads((whole / "checkpoint" / f"step-{last:09d}" / "checkpoint.json").read_text())["step"]
+        == last
+    )
+    train("vae", images, out=part, **{**how, "steps": 3})  # interrupted, so to say, between two looks
+    with pytest.warns(UserWarning, match="held-out data were best at step"):
+        resume(part, steps=60, progress=False)
+    again = load_file(part / "checkpoint" / f"step-{last:09d}" / "model.safetensors")
+    for name, weight in load_file(whole / "checkpoint" / f"step-{last:09d}" / "model.safetensors").items():
+        np.testing.assert_array_equal(weight, again[name])
+    with pytest.warns(UserWarning, match="held-out data were best at step"):
+        resume(whole, progress=False)  # nothing more is trained
+    assert read_log(whole / "log.jsonl")[-1]["step"] == last
+
+
+def test_looking_changes_nothing(images, tmp_path):
+    weights = []
+    for every in (1, 50):
+        model = train("factor_vae", images, hold_out=0.25, validate_every=every, steps=6, **QUICK)
+        weights.append(model.model.state_dict())
+    for name, weight in weights[0].items():
+        np.testing.assert_array_equal(weight, weights[1][name])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hold_out": 1.5}, "hold_out is a share between 0 and 1"),
+        ({"patience": 3}, r"patience needs data to look at: give hold_out=0\.1"),
+        ({"hold_out": 0.1, "hold_out_by": "person"}, "unknown factor 'person'"),
+        ({"hold_out": "absent/"}, "no data|unknown|there is no"),
+    ],
+)
+def test_bad_settings_are_one_sentence(images, changes, message):
+    with pytest.raises(DistaffError, match=message):
+        train("vae", images, steps=2, **{**QUICK, **changes})
