@@ -72,7 +72,7 @@ def _opened(
     if suffix in tables.SUFFIXES and isinstance(like, Table):
         return tables.load(path, factors=options.get("factors"), like=like)
     if suffix in (".npz", ".npy", ".h5", ".hdf5"):
-        values, factors, titles = arrays.read_arrays(path, options.get("key", "images"))
+        values, factors, titles, _ = arrays.read_arrays(path, options.get("key", "images"))
         found = _array(values, shape, like, options.get("channels", "auto"), path.stem)
         return found if factors is None else labelled(found, factors, titles)
     return open_dataset(path, **options)

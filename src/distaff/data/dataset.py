@@ -194,8 +194,8 @@ class Dataset:
             self.sizes,
             self.factor_values,
             name or self.name,
-            self.arrangement,
-            None if self.row_names is None else self.row_names[rows],
+            arrangement=self.arrangement,
+            row_names=None if self.row_names is None else self.row_names[rows],
         )
 
     @cached_property

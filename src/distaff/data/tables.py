@@ -13,8 +13,7 @@ from distaff.data.arrangements import Table
 from distaff.data.columns import Kind, learn_column, listed
 from distaff.data.dataset import Dataset
 from distaff.data.labels import with_factors
-from distaff.data.reading import whole
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown, whole
 
 SUFFIXES = (".csv", ".tsv", ".parquet")
 Names = str | Sequence[str] | None
