@@ -112,7 +112,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     else:
         raise unknown("data set", str(spec), names())
     known = signature(load).parameters
-    side, fit = None, cast(Fit, "squash")
+    side: Any = None
+    fit: Any = "squash"
     if "resize" not in known:
         side, fit = options.pop("resize", None), options.pop("fit", "squash")
     combinations, wanted = options.pop("leave_out", None), bool(options.pop("left_out", False))
