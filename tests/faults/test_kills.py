@@ -81,17 +81,18 @@ def campaign(family: str, kills: int, images: Path, folder: Path, rng: random.Ra
     while kills:
         runs += 1
         out = folder / f"killed-{runs}"
+        killed_before = False
         while True:
+            began = time.monotonic()
             process = distaff(*command(family, images, out))
-            if kills:
-                process.process.join(rng.uniform(0, lasts))
-            else:
-                process.process.join(600)
+            process.process.join(rng.uniform(0, lasts) if kills else 600)
             if not process.running:
                 break
             process.send(signal.SIGKILL)
-            process.end()
-            kills -= 1
+            process.process.join()
+            kills, killed_before = kills - 1, True
+        if not killed_before:
+            lasts = min(lasts, time.monotonic() - began)  # the first run waits for the server of forks
         assert process.end().returncode == 0, process.end().stderr
         killed = outcome(out)
         assert killed.keys() == whole.keys()
