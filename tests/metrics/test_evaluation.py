@@ -136,6 +136,15 @@ def test_all_means_every_protocol_under_its_own_name():
     assert {("mig", "chen18"), ("dci_completeness", "locatello19"), ("z_diff", "kim18")} <= set(labels)
 
 
+def test_what_takes_too_long_for_wide_codes_says_so_before_it_starts():
+    wide = np.random.default_rng(0).normal(size=(40, 300))
+    told = []
+    found = evaluate_scores(wide, CLASSES[:40], metrics=["dci", "mig"], strict=False, report=told.append)
+    assert told == ["mig"]
+    assert found.skipped["dci"].startswith("it grows trees over all latents, which takes too long for 300")
+    assert "up to 256; name it" in found.skipped["dci"]
+
+
 def test_names_in_one_string_are_split_at_commas():
     assert evaluate(CODES, CLASSES, metrics="mig, hoyer")["metric"].tolist() == ["mig", "hoyer"]
     with pytest.raises(DistaffError, match="needs factors"):

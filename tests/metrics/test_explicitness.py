@@ -4,7 +4,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from distaff import Codes
-from distaff.metrics import explicitness
+from distaff.metrics import explicitness, logistic
 from distaff.metrics.explicitness import area_under_roc
 from distaff.metrics.logistic import one_versus_rest
 from tests.metrics.toys import grid, noise_codes, perfect_codes
@@ -52,3 +52,27 @@ def test_separable_classes_score_one_and_noise_one_half():
     assert explicitness(noise_codes(CLASSES, 2), CLASSES, normalize=True).value == pytest.approx(
         2 * noise.value - 1
     )
+
+
+@pytest.mark.parametrize("columns", [3, 70])
+def test_wide_codes_are_solved_by_gradients_to_the_same_optimum(columns, monkeypatch):
+    rng = np.random.default_rng(0)
+    classes = np.stack([rng.integers(0, 3, 400), rng.integers(0, 2, 400)], axis=1)
+    x = rng.normal(size=(400, columns))
+    x[:, 0] += classes[:, 0]
+    sizes = (3, 2)
+
+    def losses(weights):
+        logits = x @ weights[:-1] + weights[-1]
+        member = np.concatenate([np.eye(size)[y] for y, size in zip(classes.T, sizes, strict=True)], axis=1)
+        data = np.logaddexp(0, logits) - member * logits
+        return data.sum(axis=0) + 0.5 * (weights[:-1] ** 2).sum(axis=0)
+
+    found = {}
+    for width in (0, 1000):
+        monkeypatch.setattr(logistic, "_WIDE", width)
+        found[width] = losses(logistic.one_versus_rest(x, classes, sizes))
+    assert found[0] == pytest.approx(found[1000], abs=0.01)
+    model = LogisticRegression(C=1.0, tol=1e-8, max_iter=2000).fit(x, classes[:, 1])
+    best = losses(np.tile(np.append(model.coef_[0], model.intercept_)[:, None], 5))[4]
+    assert found[0][4] == pytest.approx(best, abs=0.01)

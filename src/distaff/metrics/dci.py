@@ -38,6 +38,7 @@ class DCI(NamedTuple):
     bounds=(0, 1),
     returns=DCI,
     idle=lambda settings, _: _IDLE[settings.predictor],
+    widest=(256, "grows trees over all latents"),
     says={
         "dci_disentanglement": "modularity",
         "dci_completeness": "compactness",

@@ -133,10 +133,10 @@ def evaluate_scores(
     check_index(codes, factors)
     inputs = Inputs.read(as_codes(codes, logvar), factors, factor_bins)
     others = {name: as_codes(other) for name, other in (baselines or {}).items()}
-    for name, other in others.items():
+    for baseline, other in others.items():
         if len(other) != len(inputs.codes):
             raise DistaffError(
-                f"the baseline {name!r} has {len(other)} rows and the codes {len(inputs.codes)}: "
+                f"the baseline {baseline!r} has {len(other)} rows and the codes {len(inputs.codes)}: "
                 "both must describe the same rows."
             )
     compared = {name: replace(inputs, codes=other) for name, other in others.items()}

@@ -50,6 +50,7 @@ class InfoMEC(NamedTuple):
     protocols={"hsu23": Information(neighbours=10, inactive=0.05, rows=10_000)},
     bounds=(0, 1),
     returns=InfoMEC,
+    widest=(1024, "keeps a term for every row, factor and latent"),
     says={"infom": "modularity", "infoe": "explicitness", "infoc": "compactness"},
 )
 def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) -> dict[str, Result]:

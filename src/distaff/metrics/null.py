@@ -52,9 +52,9 @@ def with_null(
         drawn = []
         notes.append(f"no null: shuffled factors give no score ({failure})")
     others: dict[str, list[float]] = {}
-    for name, score in baselines.items():
+    for name, scored in baselines.items():
         try:
-            others[name] = [found.value for found in score()]
+            others[name] = [score.value for score in scored()]
         except DistaffError as failure:
             notes.append(f"no score of the baseline {name!r} ({failure})")
     told = []

@@ -1,0 +1,69 @@
+"""Scores for people: on a terminal, as CSV, as a page."""
+
+import io
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from distaff import DistaffError
+from distaff.analysis import evaluate_run
+from distaff.analysis.score_table import print_scores
+from distaff.metrics import evaluate_scores
+from tests.metrics.toys import grid, perfect_codes
+
+CLASSES = grid((3, 4), repeats=10)
+MEANS = perfect_codes(CLASSES, 3)
+QUICK = ["mig", "mig_sup", "modularity", "med", "hoyer"]
+
+
+def files(folder):
+    pd.DataFrame(MEANS, columns=["one", "two", "three"]).to_csv(folder / "codes.csv", index=False)
+    pd.DataFrame(CLASSES, columns=["shape", "size"]).to_csv(folder / "labels.csv", index=False)
+    return {"run": folder / "codes.csv", "factors": str(folder / "labels.csv")}
+
+
+def test_a_terminal_shows_groups_nulls_and_reasons():
+    evaluation = evaluate_scores(
+        MEANS, CLASSES, metrics=QUICK, null=2, bootstrap=10, baselines={"untrained": MEANS[:, ::-1]}
+    )
+    screen = Console(file=io.StringIO(), force_terminal=True, width=140, color_system=None)
+    print_scores(evaluation, screen)
+    text = screen.file.getvalue()
+    rows = [line.split() for line in text.splitlines()]
+    for heading in ("95% interval", "shuffled", "untrained", "of the gap", "better", "protocol"):
+        assert heading in text
+    assert text.index("one latent for each factor") < text.index("one factor for each latent")
+    (mig,) = (row for row in rows if row[:1] == ["mig"])
+    assert mig[1] == f"{evaluation.scores[0].value:.3f}"
+    assert f"{evaluation.scores[0].gap:.0%}" in mig
+
+
+def test_a_csv_file_has_a_row_per_score_and_part(tmp_path):
+    found = evaluate_run(**files(tmp_path), metrics="mig,modularity", null=2, out=tmp_path / "scores.csv")
+    table = pd.read_csv(tmp_path / "scores.csv", keep_default_na=False).set_index(["metric", "part"])
+    assert float(table.loc[("mig", ""), "value"]) == found.scores[0].value
+    assert float(table.loc[("mig", ""), "gap"]) == found.scores[0].gap
+    assert float(table.loc[("mig", "size"), "value"]) == found.scores[0].per_factor["size"]
+    assert float(table.loc[("modularity", "two"), "value"]) == found.scores[1].per_latent["two"]
+
+
+def test_unknown_metrics_are_refused_before_anything_is_opened(tmp_path):
+    with pytest.raises(DistaffError, match="did you mean 'mig'"):
+        evaluate_run(tmp_path / "no_such_run", metrics="migg")
+
+
+def test_a_page_has_tables_matrices_and_bars(tmp_path):
+    evaluate_run(**files(tmp_path), metrics=",".join(QUICK), null=2, out=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    for title in (
+        "Scores of codes.csv",
+        "One latent for each factor",
+        "Mutual information of latents and factors",
+        "Importance of latents for predicting factors",
+        "Scores and nulls",
+        "Scores by factor",
+    ):
+        assert title in page
+    assert "share of the gap" in page
+    assert page.count("<img") == 4

@@ -1,0 +1,137 @@
+"""Codes and labels from tables and h5ad files."""
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from distaff import Codes, DistaffError
+from distaff.metrics import evaluate, mig, write_codes
+from distaff.metrics.code_sources import read_source
+
+RNG = np.random.default_rng(0)
+CLASSES = RNG.integers(0, 3, (90, 2))
+MEANS = CLASSES + 0.1 * RNG.normal(size=CLASSES.shape)
+CELLS = [f"cell{n}" for n in range(len(MEANS))]
+CODES = pd.DataFrame({"cell": CELLS, "wide": MEANS[:, 0], "tall": MEANS[:, 1]})
+LABELS = pd.DataFrame({"cell": CELLS, "shape": np.array(list("abc"))[CLASSES[:, 0]], "size": CLASSES[:, 1]})
+
+
+def written(frame, path):
+    frame.to_parquet(path, index=False) if path.suffix == ".parquet" else frame.to_csv(
+        path, index=False, sep="\t" if path.suffix == ".tsv" else ","
+    )
+    return path
+
+
+@pytest.mark.parametrize("kind", [".csv", ".tsv", ".parquet"])
+@pytest.mark.filterwarnings("ignore:.*no numbers")
+def test_tables_that_share_a_column_of_names_are_paired_by_it(tmp_path, kind):
+    codes = written(CODES, tmp_path / f"codes{kind}")
+    labels = written(LABELS.sample(frac=1, random_state=0), tmp_path / f"labels{kind}")
+    read, factors = read_source(codes, str(labels))
+    assert read.names == ("wide", "tall")
+    assert read.means == pytest.approx(MEANS)
+    assert factors.names == ("shape", "size")
+    assert np.array_equal(factors.indices, CLASSES)
+
+
+def test_others_are_paired_by_the_order_of_rows(tmp_path):
+    codes = written(CODES[["wide", "tall"]], tmp_path / "codes.csv")
+    _, factors = read_source(codes, str(written(LABELS[["size"]], tmp_path / "labels.csv")))
+    assert np.array_equal(factors.indices[:, 0], CLASSES[:, 1])
+    short = written(LABELS[["size"]][:50], tmp_path / "short.csv")
+    with pytest.raises(DistaffError, match="90 rows of codes but 50 of factors"):
+        evaluate(*read_source(codes, str(short)))
+
+
+def test_columns_of_one_table_are_labels_and_latents(tmp_path):
+    both = written(CODES.merge(LABELS), tmp_path / "both.csv")
+    read, factors = read_source(both, "shape,size", "tall")
+    assert read.names == ("tall",)
+    assert factors.names == ("shape", "size")
+    with pytest.warns(UserWarning, match="no numbers are not read as codes: cell, shape"):
+        assert read_source(both, "size")[0].names == ("wide", "tall")
+    with pytest.raises(DistaffError, match="did you mean 'size'"):
+        read_source(both, "sise")
+
+
+def test_labels_may_stand_beside_arrays(tmp_path):
+    np.save(tmp_path / "codes.npy", MEANS)
+    labels = written(LABELS[["shape"]], tmp_path / "labels.csv")
+    codes, factors = read_source(tmp_path / "codes.npy", str(labels))
+    assert mig(codes, factors).value > 0.8
+    np.save(tmp_path / "labels.npy", CLASSES)
+    assert np.array_equal(
+        read_source(tmp_path / "codes.npy", str(tmp_path / "labels.npy"))[1].indices, CLASSES
+    )
+    write_codes(tmp_path / "own.npz", codes, factors)
+    assert read_source(tmp_path / "own.npz")[1].names == ("shape",)
+
+
+def h5ad(path, obsm):
+    """A file as anndata 0.8 and later write it."""
+    with h5py.File(path, "w") as file:
+        obs = file.create_group("obs")
+        obs.attrs.update({"encoding-type": "dataframe", "_index": "_index"})
+        obs.attrs["column-order"] = np.array(["kind", "batch", "depth"], dtype=h5py.string_dtype())
+        obs.create_dataset("_index", data=CELLS, dtype=h5py.string_dtype())
+        kind = obs.create_group("kind")
+        kind.attrs.update({"encoding-type": "categorical", "ordered": False})
+        kind.create_dataset("categories", data=["B", "NK", "T"], dtype=h5py.string_dtype())
+        kind.create_dataset("codes", data=np.where(np.arange(90) == 4, -1, CLASSES[:, 0]).astype(np.int8))
+        obs.create_dataset("batch", data=CLASSES[:, 1])
+        obs.create_dataset("depth", data=RNG.uniform(size=90))
+        for name, array in obsm.items():
+            if sparse.issparse(array):
+                group = file.create_group(f"obsm/{name}")
+                group.attrs.update({"encoding-type": "csr_matrix", "shape": array.shape})
+                for part in ("data", "indices", "indptr"):
+                    group.create_dataset(part, data=getattr(array, part))
+            else:
+                file.create_dataset(f"obsm/{name}", data=array)
+    return path
+
+
+def test_h5ad_files_have_codes_in_obsm_and_labels_in_obs(tmp_path):
+    one = h5ad(tmp_path / "one.h5ad", {"X_scVI": MEANS})
+    codes, factors = read_source(one)
+    assert np.array_equal(codes.means, MEANS)
+    assert factors.names == ("kind", "batch"), "what is real-valued is asked for by name"
+    assert factors.indices[4, 0] == -1
+    assert np.array_equal(np.delete(factors.indices, 4, 0), np.delete(CLASSES, 4, 0))
+    assert read_source(one, "depth")[1].sizes == (0,)
+    two = h5ad(tmp_path / "two.h5ad", {"X_pca": MEANS, "X_sae": sparse.csr_matrix(CLASSES * 1.0)})
+    with pytest.raises(DistaffError, match="say which are the codes with --latents: X_pca, X_sae"):
+        read_source(two)
+    assert np.array_equal(read_source(two, None, "X_sae")[0].means, CLASSES)
+    with pytest.raises(DistaffError, match="unknown column in obs"):
+        read_source(two, "knid", "X_pca")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("absent.csv", "absent.csv does not exist"),
+        ("absent.h5ad", "absent.h5ad does not exist"),
+        ("codes.xlsx", "is no file of codes"),
+        ("text.h5ad", "not a readable h5ad file"),
+        ("words.csv", "has no column of numbers"),
+    ],
+)
+def test_files_that_cannot_be_read_are_named(tmp_path, name, said):
+    (tmp_path / "text.h5ad").write_text("hello")
+    (tmp_path / "words.csv").write_text("a,b\nx,y\n")
+    with pytest.raises(DistaffError, match=said):
+        read_source(tmp_path / name)
+
+
+def test_latents_have_the_names_of_columns_and_sparse_codes_are_read():
+    frame = pd.DataFrame(MEANS, columns=["wide", "tall"])
+    assert set(evaluate(frame, CLASSES, metrics=["mig"])["metric"]) == {"mig"}
+    assert mig(frame, CLASSES).details["best_latent"] == {"factor0": "wide", "factor1": "tall"}
+    assert mig(sparse.csr_matrix(MEANS), CLASSES).value == mig(MEANS, CLASSES).value
+    with pytest.raises(DistaffError, match="1 names for 2 latents"):
+        Codes(MEANS, latents=("wide",))
+    assert Codes(MEANS, latents=("wide", "tall"))[:5].names == ("wide", "tall")
