@@ -2,9 +2,10 @@
 
 A step over pairs holds 2B observations: the B first members, then their partners in the same order. Before
 anything is sampled, the posteriors of both are replaced, in the latents that they share, by one and the same;
-all terms then read as ever. Which latents are shared is found by a threshold (Locatello et al. 2020a), or
-known from the factors, of which number k belongs to latent k, the real ones first (Bouchacourt et al. 2018;
-Hosoya 2019).
+all terms then read as ever. Which latents are shared is found by a threshold (Locatello et al. 2020a,
+"Weakly-supervised disentanglement without compromises", and methods/weak of disentanglement_lib), or known
+from the factors, of which number k belongs to latent k, the real ones first (Bouchacourt et al. 2018; Hosoya
+2019).
 """
 
 import math

@@ -24,6 +24,8 @@ def load(
     """
     run = RunFolder(Path(folder))
     if not run.config.exists() and (run.path / hub.CONFIG).is_file():
+        if ica:
+            raise DistaffError(f"{run.path} is a hub folder, which holds no ICA: load the run folder itself.")
         return hub.load_model(run.path, device)
     config = run.read()
     if step is None:
