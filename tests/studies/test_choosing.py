@@ -5,12 +5,16 @@ import pytest
 import torch
 from torch import nn
 
+from distaff import studies
+from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
+from distaff.metrics import mig
 from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
 from distaff.models.likelihoods import UnitGaussian
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
+from distaff.runs.load import load
 from distaff.studies.centrality import majority, model_centrality
 
 
@@ -54,3 +58,44 @@ def test_votes_that_tell_nothing_are_at_chance():
 def test_one_model_has_nothing_to_agree_with():
     with pytest.raises(DistaffError, match="two or more"):
         model_centrality({"alone": linear(np.eye(3))})
+
+
+@pytest.mark.parametrize(("metric", "column"), [("mig", "mig"), ("udr", "udr"), ("centrality", "centrality")])
+def test_runs_are_ranked_and_say_how_far_behind_they_are(done, metric, column):
+    table = studies.select(done, metric, labels=60)
+    assert len(table) == 6
+    assert (np.diff(table[column]) <= 0).all()
+    np.testing.assert_allclose(table["behind"], table[column][0] - table[column])
+    assert {"run", "recipe", "beta", "seed"} <= set(table.columns)
+
+
+def test_few_labels_are_the_same_rows_for_all_runs(done):
+    rows = some_rows(256, 60)
+    run = done.all_runs[0]
+    table = studies.select(done.folder, "mig", labels=60).set_index("run")
+    expected = mig(run.codes[rows], run.data.factors[rows]).value
+    assert table.loc[run.key, "mig"] == pytest.approx(expected)
+    with pytest.raises(DistaffError, match="labels must be 2 to 256"):
+        studies.select(done, "mig", labels=1000)
+
+
+def test_a_study_scores_what_ica_unmixes(tiny, tmp_path, here):
+    text = f"""
+name: unmixed
+data: {tiny}
+steps: 3
+seeds: 1
+ica: true
+common: {{batch_size: 16, network: mlp, latents: 3, accelerator: cpu}}
+runs: [ae]
+metrics: [mig]
+"""
+    (tmp_path / "unmixed.yaml").write_text(text)
+    table = studies.run(tmp_path / "unmixed.yaml", out=tmp_path / "out", progress=False)
+    results = studies.Results.read(tmp_path / "out")
+    (run,) = results.all_runs
+    components = load(run.folder.path, ica=True).encode(run.data.images)
+    assert table["mig"][0] == pytest.approx(mig(components, run.data.factors).value, abs=1e-3)
+    assert run.state == "finished"
+    with pytest.raises(DistaffError, match="ica must be true or false"):
+        studies.Study.parse(text.replace("ica: true", "ica: 3"))

@@ -113,7 +113,7 @@ class Dataset:
         """(N, K) which factors of which observations are known."""
         if self.factors is None:
             return np.zeros((len(self), 0), bool)
-        return ~np.isnan(self.factors)
+        return np.asarray(~np.isnan(self.factors))
 
     @cached_property
     def is_grid(self) -> bool:

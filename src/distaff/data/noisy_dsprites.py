@@ -39,4 +39,4 @@ def load(file: str | Path | None = None, seed: int = 0) -> Dataset:
 
 def on_noise(mask: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
     """A white shape on noise."""
-    return np.minimum(mask + rng.random((3, *mask.shape[1:]), np.float32), 1)
+    return np.asarray(np.minimum(mask + rng.random((3, *mask.shape[1:]), np.float32), 1), np.float32)

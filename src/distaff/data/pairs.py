@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distaff.data.dataset import Dataset, checked_pairs
 from distaff.data.images import IntArray
@@ -89,7 +90,7 @@ def find_pairs(text: str, data: Dataset) -> PairSource:
     return source
 
 
-def unchanged(data: Dataset, pairs: IntArray) -> np.ndarray:
+def unchanged(data: Dataset, pairs: IntArray) -> NDArray[np.bool_]:
     """(count, K) which factors both rows of a pair have the same, where labels say so.
 
     Args:

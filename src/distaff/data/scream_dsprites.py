@@ -52,8 +52,8 @@ def on_patch(
     side = mask.shape[-1]
     top, left = (rng.integers(0, size - side + 1) for size in picture.shape[1:])
     patch = picture[:, top : top + side, left : left + side]
-    patch = (patch + rng.random((3, 1, 1), np.float32)) / 2
-    return np.where(mask == 1, 1 - patch, patch)
+    tinted = ((patch + rng.random((3, 1, 1), np.float32)) / 2).astype(np.float32)
+    return np.where(mask == 1, 1 - tinted, tinted)
 
 
 def _picture(path: Path) -> NDArray[np.float32]:
@@ -73,4 +73,4 @@ def _picture(path: Path) -> NDArray[np.float32]:
             f"{path} is {image.width}×{image.height} pixels once it fits into {LARGEST[0]}×{LARGEST[1]}: "
             f"a picture needs {dsprites.SIDE} each way."
         )
-    return np.asarray(image, np.float32).transpose(2, 0, 1) / 255
+    return (np.asarray(image, np.float32).transpose(2, 0, 1) / 255).astype(np.float32)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
 from distaff.models.by_name import classes_of
-from distaff.models.posteriors import GaussianPosterior
+from distaff.models.posteriors import GaussianPosterior, GroupPosterior
 from distaff.models.quantized import QuantizedPosterior
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, one_hot, to_simplex, to_unit
 
@@ -43,7 +43,7 @@ class Real(Kind):
         """Encoder outputs that the group takes."""
         return 2 * self.dims
 
-    def posterior(self, parameters: Tensor, temperature: float) -> GaussianPosterior:
+    def posterior(self, parameters: Tensor, temperature: float) -> GroupPosterior:
         """The posterior that encoder outputs (B, 2·dims) stand for: means, then log-variances."""
         mu, logvar = parameters.chunk(2, dim=1)
         return GaussianPosterior(mu, logvar)

@@ -1,4 +1,8 @@
-"""Few labels: latent k is drawn to factor k on the observations whose label is known."""
+"""Few labels: latent k is drawn to factor k on the observations whose label is known.
+
+Locatello et al. 2020b, "Disentangling factors of variation using few labels", and methods/semi_supervised of
+disentanglement_lib, which scales a class by 1/size where here the last class is 1.
+"""
 
 from collections.abc import Callable
 

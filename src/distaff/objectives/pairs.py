@@ -2,9 +2,10 @@
 
 A step over pairs holds 2B observations: the B first members, then their partners in the same order. Before
 anything is sampled, the posteriors of both are replaced, in the latents that they share, by one and the same;
-all terms then read as ever. Which latents are shared is found by a threshold (Locatello et al. 2020a), or
-known from the factors, of which number k belongs to latent k, the real ones first (Bouchacourt et al. 2018;
-Hosoya 2019).
+all terms then read as ever. Which latents are shared is found by a threshold (Locatello et al. 2020a,
+"Weakly-supervised disentanglement without compromises", and methods/weak of disentanglement_lib), or known
+from the factors, of which number k belongs to latent k, the real ones first (Bouchacourt et al. 2018; Hosoya
+2019).
 """
 
 import math
@@ -78,16 +79,12 @@ class Sharing:
             latents: whose posterior it is.
             same: (B, K) which factors a pair shares, where they are known.
         """
-        first, second = (posterior.map(lambda p, half=half: p.chunk(2)[half]) for half in (0, 1))
+        first, second = _members(posterior, 0), _members(posterior, 1)
         shared = self.shared(first, second, latents, same)
         parts: dict[str, GroupPosterior] = {}
         for name, own in posterior.parts.items():
             joined = self.join(first.parts[name], second.parts[name])
-            alike = shared[:, latents.group_dims[name]].repeat(2, 1)
-            both = iter(Posterior({name: joined}).parameters())
-            parts[name] = own.map(
-                lambda p, alike=alike, both=both: torch.where(alike, next(both).repeat(2, 1), p)
-            )
+            parts[name] = _for_both(joined, own, shared[:, latents.group_dims[name]])
         return Posterior(parts)
 
     @torch.no_grad()
@@ -140,6 +137,17 @@ def kl_between(first: GroupPosterior, second: GroupPosterior) -> Tensor:
         gaps = [F.logsigmoid(sign * first.logits) - F.logsigmoid(sign * second.logits) for sign in (1, -1)]
         return first.probabilities * gaps[0] + (1 - first.probabilities) * gaps[1]
     raise _unfit(first)
+
+
+def _members(posterior: Posterior, which: int) -> Posterior:
+    return posterior.map(lambda parameter: parameter.chunk(2)[which])
+
+
+def _for_both(joined: GroupPosterior, own: GroupPosterior, shared: Tensor) -> GroupPosterior:
+    """The joined parameters for first members and partners where latents are shared, their own elsewhere."""
+    of_pairs = iter(Posterior({"joined": joined}).parameters())
+    alike = shared.repeat(2, 1)
+    return own.map(lambda parameter: torch.where(alike, next(of_pairs).repeat(2, 1), parameter))
 
 
 def _unfit(posterior: GroupPosterior) -> DistaffError:

@@ -391,7 +391,7 @@ def max_entropy_vae(beta: float = 4.0) -> Objective:
 
 
 def ada_gvae(beta: Weight = 1.0) -> Objective:
-    """Ada-GVAE (Locatello et al. 2020a, Eq. 5): β-VAE of pairs; latents found to be shared are averaged.
+    """Ada-GVAE (Locatello et al. 2020a): β-VAE of pairs; latents found to be shared are averaged.
 
     Latent d of a pair is shared if δ_d = KL(q(z_d|x₁) ‖ q(z_d|x₂)) is below ½ (min δ + max δ). Both members
     then have N(½ (μ₁ + μ₂), ½ (σ₁² + σ₂²)) there, and each its own posterior elsewhere.
@@ -452,7 +452,7 @@ def ml_vae(beta: Weight = 1.0) -> Objective:
 
 
 def qlae(quantize: Weight = 10.0, commit: Weight = 10.0) -> Objective:
-    """QLAE (Hsu et al. 2023, Eq. 5): an auto-encoder of quantised latents under strong weight decay.
+    """QLAE (Hsu et al. 2023): an auto-encoder of quantised latents under strong weight decay.
 
     Each latent is rounded to the nearest of its own few learned values: 10 by default, while --latents
     quantized:12:5 asks for 12 latents of 5. Trained by AdamW at 1e-3 with a weight decay of 0.1, as in the

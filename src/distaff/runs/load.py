@@ -39,6 +39,8 @@ def load(
 def _load(folder: Path, device: str, step: int | None, ica: bool) -> Representation:
     run = RunFolder(folder)
     if not run.config.exists() and (run.path / hub.CONFIG).is_file():
+        if ica:
+            raise DistaffError(f"{run.path} is a hub folder, which holds no ICA: load the run folder itself.")
         return hub.load_model(run.path, device)
     config = run.read()
     if step is None:

@@ -1,6 +1,7 @@
 """ModelCentrality: the model that the others agree with most, found without labels (Lin et al. 2020)."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ def model_centrality(
     A_ij is the FactorVAE score of model j's codes where model i makes the images and its latents are the
     factors: in each vote one latent of i is held and the others are drawn from its prior; the latent of j
     that varies least, for its spread, votes for it. Disentangled models agree with each other, others do not
-    (Lin et al. 2020, "InfoGAN-CR and ModelCentrality", Algorithm 1).
+    (Lin et al. 2020, "InfoGAN-CR and ModelCentrality"; for VAEs the decoder makes the images).
 
     Args:
         models: two or more models of one data set, with real latents, by name.
@@ -45,7 +46,7 @@ def model_centrality(
     return {name: float(both[i].sum() / (len(names) - 1)) for i, name in enumerate(names)}
 
 
-def majority(codes: NDArray[np.floating], held: NDArray[np.int64]) -> float:
+def majority(codes: NDArray[np.floating[Any]], held: NDArray[np.int64]) -> float:
     """The FactorVAE score of votes: the share that the majority of each latent's votes has.
 
     Args:
