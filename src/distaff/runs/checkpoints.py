@@ -59,8 +59,8 @@ def save(folder: Path, learner: Trained, reached: Reached, kept: int = KEPT) -> 
         _save_tensors(training, new / "training.safetensors")
         hashes = {file.name: sha256(file) for file in new.iterdir()}
         write_json(new / "checkpoint.json", {**asdict(reached), "sha256": hashes})
-    others = [other for other in _folders(folder) if other.name != f"step-{reached.step:09d}"]
-    for old in others[kept - 1 :]:
+    before = [other for other in _folders(folder) if other.name != f"step-{reached.step:09d}"]
+    for old in before[kept - 1 :]:
         shutil.rmtree(old)
 
 

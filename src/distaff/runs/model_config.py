@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import torch
 from torch import nn
+from torch.nn.parameter import UninitializedParameter
 
 from distaff.data.arrangements import Table
 from distaff.data.dataset import Dataset
@@ -90,6 +91,8 @@ class VAEConfig:
         inputs = likelihood.inputs(shape) if isinstance(likelihood, ColumnLikelihood) else shape
         make = find_network(self.network)
         pair: Networks = make(inputs, self.latents.parameters, self.latents.width, outputs=outputs)
+        initialise(pair.encoder, inputs)
+        initialise(pair.decoder, (self.latents.width,))
         return pair if front is None else Networks(nn.Sequential(front, pair.encoder), pair.decoder)
 
 
@@ -134,6 +137,13 @@ class GANConfig:
 
 
 ModelConfig = VAEConfig | GANConfig
+
+
+def initialise(network: nn.Module, inputs: tuple[int, ...]) -> None:
+    """Give lazy layers, such as ``nn.LazyLinear``, the sizes that they take from their first input."""
+    if any(isinstance(weight, UninitializedParameter) for weight in network.parameters()):
+        with torch.no_grad():
+            network(torch.zeros(2, *inputs))
 
 
 def describe(asked: ModelSettings, data: Dataset, goal: Objective | Game) -> ModelConfig:
