@@ -1,13 +1,19 @@
 """Messages name what the user gave, and what she would type."""
 
+import math
+import sys
+import types
+
 import numpy as np
 import pytest
+from torch import nn
 
 import distaff
 from distaff import DistaffError
 from distaff.foundation import errors
 from distaff.foundation.binding import parse_flags
 from distaff.foundation.errors import said
+from distaff.models import Networks
 
 TINY = {"latents": 2, "network": "mlp:hidden=8,layers=1", "steps": 2, "progress": False, "accelerator": "cpu"}
 
@@ -58,3 +64,18 @@ def test_help_says_what_a_switch_does_and_which_kind_of_value_a_flag_takes(capsy
     assert "--out TEXT" in text
     assert "--count INT" in text
     assert "do not show a progress bar" in " ".join(text.replace("│", " ").split())
+
+
+def test_lazy_layers_take_their_sizes_from_the_data(monkeypatch):
+    def lazy(shape, parameters, width, outputs=None):
+        outputs = outputs or shape
+        encoder = nn.Sequential(nn.Flatten(), nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(parameters))
+        decoder = nn.Sequential(nn.LazyLinear(math.prod(outputs)), nn.Unflatten(1, outputs))
+        return Networks(encoder, decoder)
+
+    module = types.ModuleType("mine")
+    vars(module)["lazy"] = lazy
+    monkeypatch.setitem(sys.modules, "mine", module)
+    images = np.random.default_rng(0).random((20, 16, 16))
+    model = distaff.train("vae", images, batch_size=10, **{**TINY, "network": "mine:lazy"})
+    assert model.encode(images).means.shape == (20, 2)

@@ -134,3 +134,10 @@ def test_the_shape_is_known_before_anything_is_decoded(photos):
     assert folders.shape_of(photos, resize=16) == (3, 16, 16)
     with pytest.raises(DistaffError, match="--resize 64"):
         folders.shape_of(photos)
+
+
+def test_labels_that_only_name_their_rows_are_left_out(photos, tmp_path):
+    (tmp_path / "labels.csv").write_text("file,person,taken\n0.png,a,mon\n1.png,b,tue\n2.png,a,wed\n")
+    with pytest.warns(UserWarning, match="the column 'taken' is no factor"):
+        data = folders.load(photos, labels=tmp_path / "labels.csv", resize=16, fit="crop")
+    assert data.names == ("person",)

@@ -114,3 +114,13 @@ def test_rows_that_do_not_fit_the_model_are_named():
         bring_in(FRAME.assign(kind=["a", "b", "a", "c"]), data.shape, data.arrangement)
     with pytest.raises(DistaffError, match=r"row 1 .* lacks a value of 'size'"):
         bring_in(FRAME.assign(size=[1, None, 2, 3]), data.shape, data.arrangement)
+
+
+def test_labels_are_read_where_they_are_and_several_columns_are_named_at_once():
+    data = from_frame(FRAME.assign(weights=[1, 2, 1, 2]), factors="kind+weights", columns="size+visits")
+    assert data.names == ("kind", "weights")
+    assert data.shape == (2,)
+    with_labels = bring_in(FRAME, data.shape, data.arrangement, factors="kind")
+    assert with_labels.names == ("kind",)
+    without = bring_in(FRAME[["size", "visits"]], data.shape, data.arrangement, factors="kind")
+    assert without.factors is None

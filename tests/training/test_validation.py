@@ -8,6 +8,7 @@ from safetensors.numpy import load_file
 
 from distaff.analysis.evaluate import evaluate_run
 from distaff.data import split
+from distaff.data.labels import with_factors
 from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
@@ -29,8 +30,6 @@ def images(tmp_path):
 
 def test_groups_are_held_out_whole_and_the_seed_decides():
     data = toys.tiny_images(64)
-    from distaff.data.labels import with_factors
-
     labelled = with_factors(data, [np.repeat(np.arange(8), [1, 2, 3, 4, 10, 14, 20, 10])], ["subject"])
     kept, held = split(labelled, 0.25, seed=3, by="subject")
     assert not set(kept.column("subject")) & set(held.column("subject"))
@@ -101,6 +100,16 @@ def test_patience_keeps_the_best_and_resuming_stops_at_the_same_step(images, tmp
     with pytest.warns(UserWarning, match="held-out data were best at step"):
         resume(whole, progress=False)  # nothing more is trained
     assert read_log(whole / "log.jsonl")[-1]["step"] == last
+
+
+def test_patience_without_a_folder_gives_the_best_as_well(images, tmp_path):
+    how = {"hold_out": 0.25, "validate_every": 2, "patience": 2, "learning_rate": 0.3, "steps": 60, **QUICK}
+    with pytest.warns(UserWarning, match="held-out data were best at step"):
+        kept = train("vae", images, out=tmp_path / "run", **how)
+    with pytest.warns(UserWarning, match="held-out data were best at step"):
+        alone = train("vae", images, **how)
+    for name, weight in kept.model.state_dict().items():
+        np.testing.assert_array_equal(weight, alone.model.state_dict()[name])
 
 
 def test_looking_changes_nothing(images, tmp_path):

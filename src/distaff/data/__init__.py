@@ -28,6 +28,7 @@ from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_hugging_face, from_torch
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
+from distaff.data.pictures import Fit
 from distaff.data.sizes import check_side, resized
 from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure_strokes
@@ -112,8 +113,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     else:
         raise unknown("data set", str(spec), names())
     known = signature(load).parameters
-    side: Any = None
-    fit: Any = "squash"
+    side: int | None = None
+    fit: Fit = "squash"
     if "resize" not in known:
         side, fit = options.pop("resize", None), options.pop("fit", "squash")
     combinations, wanted = options.pop("leave_out", None), bool(options.pop("left_out", False))

@@ -84,7 +84,10 @@ class Table:
         parts = np.split(observations, ends[:-1], axis=1)
         columns = {c.name: c.values(part) for c, part in zip(self.columns, parts, strict=True)}
         frame = pd.DataFrame(columns)
-        return frame if self.named else frame[sorted(frame.columns, key=int)].to_numpy()
+        if self.named:
+            return frame
+        order = sorted((column.name for column in self.columns), key=int)
+        return frame[order].to_numpy()
 
     def plain(self) -> dict[str, Any]:
         """As ``run.yaml`` holds it: one line per column."""

@@ -42,7 +42,7 @@ def bring_in(data: Any, shape: Shape, like: Arrangement | None = None, **options
     elif isinstance(data, Image.Image):
         found = _photograph(data, shape, like)
     elif is_frame(data):
-        found = _frame(data, shape, like)
+        found = _frame(data, shape, like, options.get("factors"))
     elif isinstance(data, np.ndarray | list | tuple) or hasattr(data, "detach"):
         found = _array(as_array(data), shape, like)
     else:
@@ -101,9 +101,10 @@ def _photograph(picture: Image.Image, shape: Shape, like: Arrangement | None) ->
     return Dataset(ScaledImages(pixels[None], low, high, channels_last=True), name="photograph")
 
 
-def _frame(data: Any, shape: Shape, like: Arrangement | None) -> Dataset:
+def _frame(data: Any, shape: Shape, like: Arrangement | None, factors: tables.Names = None) -> Dataset:
     if isinstance(like, Table):
-        return tables.from_frame(to_frame(data), like=like, where=f"the {type(data).__name__}")
+        where = f"the {type(data).__name__}"
+        return tables.from_frame(to_frame(data), factors=factors, like=like, where=where)
     return _array(to_frame(data).to_numpy(), shape, like)
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-from distaff.data import names
+from distaff.data import names, open_dataset
 from distaff.data.about import About, RemoteFile
 from distaff.data.downloads import download
 from distaff.data.locations import folder_of
@@ -28,8 +28,13 @@ def overview() -> dict[str, tuple[About, str]]:
     return {name: (about(name), _availability(name)) for name in names()}
 
 
-def info(name: str) -> str:
-    """A few lines about a data set: what, how much, factors, terms, where from, and where on this machine."""
+def info(name: str, *, file: str | Path | None = None) -> str:
+    """A few lines about a data set: what, how much, factors, terms, where from, and where on this machine.
+
+    Args:
+        name: the data set.
+        file: an official file of it, to say what that holds.
+    """
     facts = about(name)
     factors = ", ".join(f"{factor} {size}" for factor, size in facts.factors.items())
     lines = [
@@ -42,6 +47,7 @@ def info(name: str) -> str:
         f"  on disk       {_availability(name)}",
     ]
     lines += [f"    {state.path}  ({state.state})" for state in _states(name, check=False)]
+    lines += [] if file is None else [f"  {file} holds {open_dataset(name, file)}"]
     built = sorted(cache_folder().glob(f"{name}-*.npy"))
     lines += [f"    {path}  (cache, {path.stat().st_size / 1e6:,.0f} MB)" for path in built]
     return "\n".join(lines)

@@ -255,10 +255,20 @@ def _table(file: Path, names: list[str]) -> tuple[list[NDArray[Any]], list[str]]
     if missing:
         raise DistaffError(f"{file} has no row for {missing[0]} and {len(missing) - 1} other images.")
     cells = [rows[name if name in rows else PurePosixPath(name).name] for name in names]
-    columns = [_numbers(column) for column in zip(*cells, strict=True)]
+    columns = {title: _numbers(c) for title, c in zip(heading[1:], zip(*cells, strict=True), strict=True)}
+    for title in [title for title, column in columns.items() if _all_different(column)]:
+        warnings.warn(
+            f"{file}: the column {title!r} is no factor, its texts are all different.", stacklevel=3
+        )
+        del columns[title]
     if not columns:
         raise DistaffError(f"{file} has no column of labels beside the file names.")
-    return columns, heading[1:]
+    return list(columns.values()), list(columns)
+
+
+def _all_different(column: NDArray[Any]) -> bool:
+    """Whether a column of texts names its rows, as ids and dates do."""
+    return column.dtype.kind == "U" and len(column) > 2 and len(np.unique(column)) == len(column)
 
 
 def _numbers(column: tuple[str, ...]) -> NDArray[Any]:

@@ -34,8 +34,8 @@ def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | N
     tables = tuple(table for _, table in numbered)
     labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(tables)))
     classes = np.stack([classes for classes, _ in numbered], axis=1)
-    factors = {"factors": classes, "names": labels, "sizes": tuple(map(len, tables)), "factor_values": tables}
-    return replace(data, **factors)
+    sizes = tuple(map(len, tables))
+    return replace(data, factors=classes, names=labels, sizes=sizes, factor_values=tables)
 
 
 def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:

@@ -72,7 +72,7 @@ def from_frame(
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise DistaffError(f"{where} has two columns {twice[0]!r}: give each a name of its own.")
-    labels = [label for label in _known(factors, frame, where) if like is None or label in frame]
+    labels = _known(factors, frame, where, absent=like is not None)
     if like is None:
         kinds = _kinds(frame, columns, labels, categorical, counts, where)
         learnt = [learn_column(c, frame[c], kind, standardise, where) for c, kind in kinds.items()]
@@ -129,11 +129,15 @@ def _kinds(
     return kinds
 
 
-def _known(names: Names, frame: pd.DataFrame, where: str) -> list[str]:
-    for name in listed(names):
+def _known(names: Names, frame: pd.DataFrame, where: str, absent: bool = False) -> list[str]:
+    """The columns that are named, as in ``price+kind``; with ``absent``, those of them that are there."""
+    wanted = listed(names)
+    if isinstance(names, str) and names not in frame.columns:
+        wanted = [name.strip() for name in names.split("+")]
+    for name in [] if absent else wanted:
         if name not in frame.columns:
             raise unknown(f"column of {where}", name, frame.columns)
-    return listed(names)
+    return [name for name in wanted if name in frame.columns]
 
 
 def _holds_numbers(values: "pd.Series[Any]") -> bool:

@@ -103,7 +103,7 @@ class ColumnLikelihood:
     def read(self, outputs: Tensor) -> "Columns":
         """The distribution that decoder outputs (B, numbers) stand for."""
         sizes = [self.real, self.counted.numbers * self.counts, *self.classes]
-        real, counts, *classes = outputs.split(sizes, dim=1)
+        real, counts, *classes = torch.split(outputs, sizes, dim=1)
         return Columns(real, self.counted.read(counts), tuple(classes), self.missing)
 
 
@@ -125,7 +125,7 @@ class Columns:
             self.counts.mean.shape[1],
             *(logits.shape[1] for logits in self.classes),
         ]
-        real, counts, *one_hots = seen.split(widths, dim=1)
+        real, counts, *one_hots = torch.split(seen, widths, dim=1)
         parts = [-0.5 * (LOG_2PI + (real - self.real) ** 2), self.counts.log_probs(counts)]
         # A class that is missing has 0 in all its places, and so adds nothing.
         parts += [

@@ -166,7 +166,8 @@ class Representation:
         codes = self.encode(observation)
         if len(codes) != 1:
             raise DistaffError(f"one observation is wanted, and {len(codes)} were given.")
-        return self.to_z(codes)[0]
+        z: NDArray[np.float32] = self.to_z(codes)[0]
+        return z
 
     def _given_back(self, observations: NDArray[np.float32]) -> Any:
         how = self.arrangement

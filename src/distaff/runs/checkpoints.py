@@ -60,8 +60,8 @@ def save(folder: Path, learner: Trained, reached: Reached, kept: int = KEPT) -> 
             _save_tensors(weights, new / f"{name}.safetensors")
         _save_tensors(training, new / "training.safetensors")
         write_manifest(new / MANIFEST, list(new.iterdir()), **asdict(reached))
-    others = [other for other in _folders(folder) if other.name != f"step-{reached.step:09d}"]
-    for old in others[kept - 1 :]:
+    before = [other for other in _folders(folder) if other.name != f"step-{reached.step:09d}"]
+    for old in before[kept - 1 :]:
         shutil.rmtree(old)
 
 

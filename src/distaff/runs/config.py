@@ -130,7 +130,9 @@ class DataCall:
     def shape(self) -> tuple[int, ...] | None:
         """The shape that images will have, if it can be said before they are decoded."""
         spec = self.spec
-        if not isinstance(spec, str | Path) or str(spec) in names() or not Path(spec).is_dir():
+        if not isinstance(spec, str | Path) or str(spec) in names():
+            return None
+        if not Path(spec).is_dir() and Path(spec).suffix not in (".zip", ".tar", ".tgz", ".gz"):
             return None
         if "resize" in self.options:
             return (3, int(self.options["resize"]), int(self.options["resize"]))

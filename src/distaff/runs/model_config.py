@@ -1,11 +1,12 @@
 """Models as ``run.yaml`` describes them: typed values in, networks out."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.parameter import UninitializedParameter
 
 from distaff.data.arrangements import Table
 from distaff.data.dataset import Dataset
@@ -16,7 +17,14 @@ from distaff.models.column_likelihood import ColumnLikelihood
 from distaff.models.infogan import InfoGAN
 from distaff.models.latents import Discrete, LatentSpace, Quantized, Uniform
 from distaff.models.layers import Networks
-from distaff.models.likelihoods import COUNTED, find_likelihood, front_of, likelihood_for, outputs_of
+from distaff.models.likelihoods import (
+    COUNTED,
+    Likelihood,
+    find_likelihood,
+    front_of,
+    likelihood_for,
+    outputs_of,
+)
 from distaff.models.network_calls import find_network, told_of
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
@@ -87,7 +95,8 @@ class VAEConfig:
         """A new model for observations of a shape, at the temperature it has after so many steps."""
         likelihood = find_likelihood(self.likelihood)
         pair = self._networks(shape)
-        model = VAE(pair, self.latents, parse_prior(self.prior, self.latents), likelihood.read)
+        read = cast(Callable[[Tensor], Likelihood], likelihood.read)  # Columns are one but for being read
+        model = VAE(pair, self.latents, parse_prior(self.prior, self.latents), read)
         model.temperature = weight_at(self.temperature, max(steps - 1, 0))
         return model
 
@@ -97,6 +106,8 @@ class VAEConfig:
         inputs = likelihood.inputs(shape) if isinstance(likelihood, ColumnLikelihood) else shape
         make = find_network(self.network)
         pair: Networks = make(inputs, self.latents.parameters, self.latents.width, outputs=outputs)
+        initialise(pair.encoder, inputs)
+        initialise(pair.decoder, (self.latents.width,))
         return pair if front is None else Networks(nn.Sequential(front, pair.encoder), pair.decoder)
 
 
@@ -141,6 +152,13 @@ class GANConfig:
 
 
 ModelConfig = VAEConfig | GANConfig
+
+
+def initialise(network: nn.Module, inputs: tuple[int, ...]) -> None:
+    """Give lazy layers, such as ``nn.LazyLinear``, the sizes that they take from their first input."""
+    if any(isinstance(weight, UninitializedParameter) for weight in network.parameters()):
+        with torch.no_grad():
+            network(torch.zeros(2, *inputs))
 
 
 def describe(asked: ModelSettings, data: Dataset, goal: Objective | Game) -> ModelConfig:

@@ -124,8 +124,8 @@ class TrainingSettings:
             raise DistaffError(f"hold_out is a share between 0 and 1, or a file or folder, not {share:g}.")
         if share is not None:
             object.__setattr__(self, "hold_out", share)
-        elif self.hold_out is not None and Path(self.hold_out).exists():
-            object.__setattr__(self, "hold_out", str(Path(self.hold_out).resolve()))
+        elif self.hold_out is not None and (place := Path(str(self.hold_out))).exists():
+            object.__setattr__(self, "hold_out", str(place.resolve()))
         for name in ("patience", "hold_out_by"):
             if getattr(self, name) is not None and self.hold_out is None:
                 raise DistaffError(f"{name} needs data to look at: give --hold-out 0.1 beside it.")

@@ -1,5 +1,6 @@
 """What a run leaves behind while it trains: log lines, TensorBoard, checkpoints, progress."""
 
+import copy
 import math
 import signal
 import threading
@@ -95,6 +96,7 @@ class Recorder:
         self.fabric, self.training, self.progress, self.goal = fabric, training, progress, goal
         self.held_out = held_out
         self._looked: dict[str, float] = {}
+        self.best: dict[str, Any] | None = None
         self.snapshots = frozenset(snapshot_steps(training.steps, training.snapshots or 0))
         self.stop = StopSignal()
         self.saved = resumed.step
@@ -155,7 +157,11 @@ class Recorder:
         if self.held_out is None or not self.held_out.due(step):
             return
         self._looked = self.held_out.look(learner, step)
-        if self.folder is not None and self.held_out.is_best(step):
+        if not self.held_out.is_best(step):
+            return
+        if self.folder is None:
+            self.best = copy.deepcopy(learner.modules.get("average", learner.modules["model"]).state_dict())
+        else:
             reached = Reached(step, round(time.monotonic() - self._started, 1))
             checkpoints.save(self.folder.best, learner, reached, kept=1)
 

@@ -357,10 +357,14 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         where = f"; resume with: distaff resume {folder.path}" if folder else ""
         message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
         raise Interrupted(message, recorder.stop.heard)
-    if looks is not None and training.patience is not None and folder is not None:
+    model = _trained(learner)
+    if looks is not None and training.patience is not None:
         _say_stopped(looks, recorder.saved, training)
-        return _best(folder, _trained(learner), fabric)
-    return _trained(learner)
+        if folder is not None:
+            return _best(folder, model, fabric)
+        if recorder.best is not None:
+            model.load_state_dict(recorder.best)
+    return model
 
 
 def _compare_threads(folder: RunFolder) -> None:

@@ -95,6 +95,7 @@ class HeldOut:
 
     def _everywhere(self, value: Tensor) -> float:
         mean = self.fabric.all_reduce(value.float(), reduce_op="mean")
+        assert isinstance(mean, Tensor)
         # As the log has it: resumed from there, the run must compare the same numbers.
         return float(f"{float(mean):.6g}")
 
