@@ -67,4 +67,4 @@ def _known(column: NDArray[Any]) -> NDArray[np.bool_]:
     known = ~np.isnan(column)
     others = np.unique(column[known & (column != MISSING)])
     classes = len(others) > 1 and others[0] >= 0 and bool((others == np.floor(others)).all())
-    return np.asarray(known & (column != MISSING) if classes else known
+    return np.asarray(known & (column != MISSING) if classes else known)
