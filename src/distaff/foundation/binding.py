@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from distaff.foundation import trust
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, shown, unknown
 
 ADDED_LATER = {"added_later": True}
 """Metadata of a field that first runs did not have: at its default it is not written down, so that a run made
@@ -120,11 +120,11 @@ def read_value(value: Any, hint: Any, name: str) -> Any:
         if _is_dataclass(option) and isinstance(value, Mapping) and not hasattr(option, "parse"):
             return option(**bind(option, value))
     if isinstance(value, bool) and bool not in options_of(hint) and Any not in options_of(hint):
-        raise DistaffError(f"{name} must be {wanted(hint)}, not {value!r}.")
+        raise DistaffError(f"{name} must be {wanted(hint)}, not {shown(value)}.")
     try:
         return _adapter(hint).validate_python(value)
     except ValidationError as problem:
-        raise DistaffError(f"{name} must {_sentence(problem, hint)}, not {value!r}.") from None
+        raise DistaffError(f"{name} must {_sentence(problem, hint)}, not {shown(value)}.") from None
 
 
 def to_plain(value: Any) -> Any:

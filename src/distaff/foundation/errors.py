@@ -13,9 +13,18 @@ FLAG = re.compile(r"--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+-]*[A-Za-z0-9_]))
 PROSE = ("and", "asked", "beside", "is", "keeps", "knows", "leaves", "or", "out", "silences")
 """Words behind a flag in a message that are not its value."""
 
+LONGEST = 500
+"""Letters of a value that a sentence shows."""
+
 
 class DistaffError(ValueError):
     """Input that cannot be used: the message says what is wrong and what to do, in one sentence."""
+
+
+def shown(value: object) -> str:
+    """A value as a sentence shows it: whole, unless it is longer than anybody reads."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> DistaffError:
@@ -25,9 +34,9 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> DistaffError:
     "unknown recipe 'factorvae': did you mean 'factor_vae'? Known: factor_vae, vae."
     """
     options = sorted(known)
-    near = difflib.get_close_matches(name, options, n=3, cutoff=0.6)
+    near = difflib.get_close_matches(name[:LONGEST], options, n=3, cutoff=0.6)
     hint = f" did you mean {' or '.join(map(repr, near))}?" if near else ""
-    return DistaffError(f"unknown {kind} {name!r}:{hint} Known: {', '.join(options)}.")
+    return DistaffError(f"unknown {kind} {shown(name)}:{hint} Known: {', '.join(options)}.")
 
 
 @contextmanager
