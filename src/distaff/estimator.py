@@ -14,7 +14,7 @@ from distaff.analysis.encoding import encode
 from distaff.codes import Codes, FloatArray, as_array
 from distaff.data.dataset import Dataset
 from distaff.data.estimator_arrays import arrange
-from distaff.data.labels import labelled
+from distaff.data.labels import with_factors
 from distaff.foundation.binding import bind, find_function
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes
@@ -113,7 +113,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         data = arrangement.dataset(values)
         labels = None if y is None or not self.label_weight else as_array(y)
         if labels is not None:
-            data = labelled(data, labels)
+            columns = [labels] if labels.ndim == 1 else list(labels.T)
+            data = with_factors(data, [_plain_labels(column) for column in columns])
         representation = train(
             self.recipe,
             data,
@@ -216,3 +217,13 @@ def _arguments(recipe: str | Callable[..., Objective], options: Mapping[str, Any
     if "critic" in inspect.signature(function).parameters:
         arguments.setdefault("critic", SMALL_CRITIC)
     return bind(function, arguments)
+
+
+def _plain_labels(column: NDArray[Any]) -> NDArray[Any]:
+    """Labels of dtype object as numbers where all are, None being NaN; else as strings."""
+    if column.dtype != object:
+        return column
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError):
+        return column.astype(str)
