@@ -247,9 +247,9 @@ def _number(run: StudyRun, name: str, is_setting: bool) -> float:
     if name.startswith(LOG):
         value = run.last_line.get(name.removeprefix(LOG))
         return math.nan if value is None else float(value)
-    if name in run.values:
-        return run.values[name]
     scores = run.scores
+    if name in scores:
+        return scores[name].value
     base, _, factor = name.partition(".")
     parts = (scores[base].per_factor if base in scores else None) or {}
     return float(parts.get(factor, math.nan))
