@@ -8,6 +8,7 @@ of a study share theirs; minutes are steps times that.
 
 import argparse
 import json
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def moments(run: Path, sample: Dataset) -> list[Moment]:
     if kept.exists():
         return [Moment(**moment) for moment in json.loads(kept.read_text())]
     folder, representation = RunFolder(run), distaff.load(run)
-    log = {line["step"]: line for line in read_log(folder.log)}
+    log = read_log(folder.log)
     found = []
     for snapshot in sorted(folder.snapshots.iterdir()):
         step = int(snapshot.stem.rpartition("-")[2])
@@ -66,10 +67,9 @@ def moments(run: Path, sample: Dataset) -> list[Moment]:
         score = float(np.mean([draw.value for draw in draws]))
         mig = float(distaff.metrics.mig(codes, sample.factors).value)
         seed = folder.read().training.seed
-        found.append(Moment(seed, step, score, mig, log[step]["nll"], votes))
-        print(
-            f"seed {seed} step {step:6,}: score {score:.3f}, MIG {mig:.3f}, nll {log[step]['nll']:.1f}", votes
-        )
+        nll = next(line["nll"] for line in log if line["step"] >= step)
+        found.append(Moment(seed, step, score, mig, nll, votes))
+        print(f"seed {seed} step {step:6,}: score {score:.3f}, MIG {mig:.3f}, nll {nll:.1f}", votes)
     kept.write_text(json.dumps([vars(moment) for moment in found]))
     return found
 
@@ -79,9 +79,11 @@ def seconds_per_step(config: RunConfig) -> float:
     recipe = config.recipe
     settings = {**recipe.arguments, "batch_size": config.training.batch_size, "log_every": WARM}
     options = {"latents": config.model.latents, "network": config.model.network, "learning_rate": 1e-3}
-    out = Path("runs/.timing")
-    distaff.train(recipe.name, config.data.spec, steps=TIMED, out=out, progress=False, **settings, **options)
-    log = read_log(out / "log.jsonl")
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        told = {**settings, **options, "steps": TIMED, "out": out, "progress": False}
+        distaff.train(recipe.name, config.data.spec, **told)
+        log = read_log(out / "log.jsonl")
     return float((log[-1]["seconds"] - log[0]["seconds"]) / (TIMED - WARM))
 
 
