@@ -18,8 +18,10 @@ from distaff.foundation.binding import bind
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import atomic_folder, cache_folder, sha256, write_json
 from distaff.runs import hub
+from distaff.runs.checkpoints import MANIFEST
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
+from distaff.runs.manifests import write_manifest
 
 PREFIX = "zoo:"
 SHELF = Path(__file__).parents[1] / "zoo" / "models"
@@ -123,8 +125,7 @@ def copy_model(source: Path, target: Path, examples: bool = False) -> None:
         checkpoint = RunFolder(new).checkpoints / f"step-{step:09d}"
         checkpoint.mkdir(parents=True)
         shutil.copyfile(source / hub.WEIGHTS, checkpoint / hub.WEIGHTS)
-        facts = {"step": step, "seconds": 0.0, "sha256": {hub.WEIGHTS: digest}}
-        write_json(checkpoint / "checkpoint.json", facts)
+        write_manifest(checkpoint / MANIFEST, [checkpoint / hub.WEIGHTS], step=step, seconds=0.0)
         for name in (*TAKEN_ALONG, *([EXAMPLES] if examples else [])):
             if (source / name).is_file():
                 shutil.copyfile(source / name, new / name)
