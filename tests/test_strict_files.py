@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -97,6 +98,9 @@ def test_every_command_writes_numbers_that_any_reader_can_read(tmp_path, monkeyp
     run("doctor", "run", "--observations", 32)
     run("explore", "run", "--export", "explorer.html")
     run("export", "run", "--hub", "hub")
+    run("encode", "run", "--data", "data.npz", "--out", "new.npz")
+    shutil.copytree("run", "copy")
+    run("compare", "run", "copy", "--trust", "tests.toys", "--out", "compare.html")
     bad = ["--data", "data.npz", "--out", "bad", "--network", "tests.toys:mlp", "--learning-rate", "1e30"]
     run("train", "beta_vae", *bad, *QUICK, code=2)
     codes = np.random.default_rng(0).normal(size=(64, 3))
@@ -105,7 +109,7 @@ def test_every_command_writes_numbers_that_any_reader_can_read(tmp_path, monkeyp
     Path("study.yaml").write_text(STUDY.format(data=tmp_path / "data.npz"))
     run("study", "run", "study.yaml", "--out", "study")
     run("study", "report", "study")
-    for listing in (["recipes"], ["presets"], ["metrics"], ["data", "list"]):
+    for listing in (["recipes"], ["presets"], ["metrics"], ["data", "list"], ["zoo"]):
         run(*listing)
     assert cli.COMMANDS.keys() == SEEN, "a command is not tried here"
     found = check_folder(tmp_path)

@@ -19,8 +19,8 @@ from pathlib import Path
 spec = importlib.util.find_spec("distaff.runs.settings")
 text = Path(spec.origin).read_text()
 assert text.count({LINE!r}) == text.count({FIELD!r}) == 1
-text = text.replace({LINE!r}, "        patience: steps to wait in vain.\\n" + {LINE!r})
-text = text.replace({FIELD!r}, {FIELD!r} + "    patience: AtLeastOne = 7\\n")
+text = text.replace({LINE!r}, "        stamina: steps to wait in vain.\\n" + {LINE!r})
+text = text.replace({FIELD!r}, {FIELD!r} + "    stamina: AtLeastOne = 7\\n")
 module = importlib.util.module_from_spec(spec)
 sys.modules[spec.name] = module
 exec(compile(text, spec.origin, "exec"), vars(module))
@@ -31,25 +31,25 @@ from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder
 from distaff.studies import Study
 
-assert inspect.signature(distaff.train).parameters["patience"].default == 7
-assert "patience: steps to wait in vain." in distaff.train.__doc__
+assert inspect.signature(distaff.train).parameters["stamina"].default == 7
+assert "stamina: steps to wait in vain." in distaff.train.__doc__
 
 quick = ["--data", "toy_line", "--latents", "1", "--batch-size", "8", "--steps", "2", "--accelerator", "cpu"]
-cli.main(["train", "vae", *quick, "--no-progress", "--patience", "9", "--out", "run"])
+cli.main(["train", "vae", *quick, "--no-progress", "--stamina", "9", "--out", "run"])
 cli.main(["resume", "run", "--steps", "3", "--no-progress"])
-assert RunFolder(Path("run")).read().training.patience == 9
+assert RunFolder(Path("run")).read().training.stamina == 9
 
-runs = Study.parse("data: toy_line\\nruns: [{{recipe: vae, patience: [7, 9]}}]").runs
-assert [run.settings["patience"] for run in runs] == [7, 9]
+runs = Study.parse("data: toy_line\\nruns: [{{recipe: vae, stamina: [7, 9]}}]").runs
+assert [run.settings["stamina"] for run in runs] == [7, 9]
 assert len({{run.key for run in runs}}) == 2
 usual = Study.parse("data: toy_line\\nruns: [{{recipe: vae}}]").runs[0]
 assert usual.key == runs[0].key, "a setting at its default must not rename runs"
 try:
-    Study.parse("data: toy_line\\nruns: [{{recipe: vae, patience: 0}}]")
+    Study.parse("data: toy_line\\nruns: [{{recipe: vae, stamina: 0}}]")
 except DistaffError as error:
-    assert "patience must be at least 1" in str(error), error
+    assert "stamina must be at least 1" in str(error), error
 else:
-    raise AssertionError("patience 0 was taken")
+    raise AssertionError("stamina 0 was taken")
 cli.main(["train", "vae", "--help"])
 """
 
@@ -68,11 +68,11 @@ def test_python_run_folders_and_studies_follow(ended):
     folder, done = ended
     assert done.returncode == 0, done.stderr
     training = yaml.safe_load((folder / "run/run.yaml").read_text())["training"]
-    assert training["patience"] == 9
+    assert training["stamina"] == 9
     assert training["steps"] == 3
 
 
 def test_flags_follow(ended):
     _, done = ended
-    assert "--patience" in done.stdout
+    assert "--stamina" in done.stdout
     assert "steps to wait in vain." in done.stdout

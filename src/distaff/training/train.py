@@ -39,6 +39,7 @@ from distaff.runs.config import (
 )
 from distaff.runs.folder import RunFolder, read_log, warn
 from distaff.runs.model_config import VAEConfig, check_fit, describe
+from distaff.runs.named_code import named_code
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import (
@@ -172,7 +173,10 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     shape = request.data.shape()
     if shape is not None:
         check_fit(request.model, shape, goal)
-    before = folder.read().data if folder is not None and folder.config.exists() else None
+    before = None
+    if folder is not None and folder.config.exists():
+        with trusting(*named_code(request.recipe, request.model)):
+            before = folder.read().data
     # A run of an earlier version did not standardise: its data are brought in as they were then.
     raw = before is not None and before.arrangement is None
     data, found = request.data.open(request.model.likelihood, standardise=not raw)
@@ -344,7 +348,8 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
     training, folder = job.config.training, job.folder
     before = checkpoints.restore(folder.checkpoints, learner, warn) if folder else checkpoints.Reached()
     if folder and before.step and fabric.is_global_zero:
-        _compare_threads(folder)
+        with trusting(*job.config.code):
+            _compare_threads(folder)
     visible = job.machine.progress and fabric.is_global_zero
     with Progress(job.config.recipe.name, training.steps, before.step, visible) as bar:
         log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
