@@ -102,7 +102,7 @@ def test_a_run_keeps_its_ica(tmp_path):
     scores = evaluate_run(out, metrics="mig", ica=True, progress=False)
     assert (out / "scores-ica.json").exists()
     assert not (out / "scores.json").exists()
-    components = distaff.load(out, ica=True).encode(data.images)
+    components = distaff.load(out, ica=True).encode(data.images[:].numpy())
     assert distaff.metrics.mig(components, factors).value == pytest.approx(
         next(score.value for score in scores.scores if score.metric == "mig"), abs=1e-4
     )
