@@ -111,7 +111,7 @@ def test_scores_through_training_have_snapshots_to_be_read_from(study):
         metrics = [name for name in quantities if name.partition(":")[0] in all_metrics()]
         if metrics or drawing.name.endswith((":critic_tc", ":information_through_training")):
             runs = list(matching(study.runs, drawing.arguments.get("where", {})))
-            assert all((run.training.snapshots or 0) >= 10 for run in runs), drawing.name
+            assert all((run.training.snapshots or 0) >= 8 for run in runs), drawing.name
 
 
 def distinct(runs: tuple[RunRequest, ...]) -> list[RunRequest]:
