@@ -40,7 +40,7 @@ def test_labels_that_go_missing_in_place_are_left_out():
     codes, factors = sharp(perfect_codes(CLASSES)), as_factors(CLASSES.astype(float))
     assert rmig(codes, factors).notes == ()
     factors.values[:10, 0] = np.nan
-    assert rmig(codes, factors).notes == ("10 of 240 rows dropped: a label is missing",)
+    assert rmig(codes, factors).notes == ("factor 'factor0': 10 of 240 rows dropped, the label is missing",)
 
 
 @pytest.mark.parametrize("change", ["means", "logvars", "category"])

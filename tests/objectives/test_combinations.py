@@ -40,7 +40,7 @@ VAES = [
     for name, recipe in public_functions(recipes).items()
     if inspect.signature(recipe).return_annotation is Objective
 ]
-WITHOUT_A_PRIOR = ("info_dropout",)
+WITHOUT_A_PRIOR = ("info_dropout", "ae", "qlae")
 """Recipes in which no term is a function of p(z): a learned prior stays where it is."""
 
 WITH_MARGINALS_ONLY = ("beta_tcvae", "batch_tc_vae")

@@ -53,8 +53,8 @@ def test_what_is_there_is_found():
     assert set(densities.DENSITIES) >= {"stratified", "exact"}
     assert all(density.name == name for name, density in densities.DENSITIES.items())
     assert all(divergence.name == name for name, divergence in divergences.DIVERGENCES.items())
-    assert set(likelihoods.KINDS) == {"bernoulli", "gaussian", "unit_gaussian"}
-    assert set(groups.KINDS) == {"gaussian", "point", "uniform", "concrete", "bernoulli"}
+    assert set(likelihoods.KINDS) >= {"bernoulli", "gaussian", "unit_gaussian", "laplace", "poisson"}
+    assert set(groups.KINDS) >= {"gaussian", "point", "uniform", "concrete", "bernoulli", "quantized"}
     assert set(classes_of(vars(outside), "read", "log_prob")) == {"laplace"}
 
 

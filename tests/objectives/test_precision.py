@@ -19,7 +19,7 @@ from distaff.objectives.critics import DensityRatio
 from distaff.objectives.densities import Source
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
-from distaff.objectives.step import Step
+from distaff.objectives.step import Labelled, Step
 from tests.training.shared_batches import GOALS
 
 SHAPE, SIZE = (7,), 24
@@ -64,10 +64,20 @@ def measured(
     torch.manual_seed(0)
     model, x = model_under(prior), torch.rand(SIZE, *SHAPE)
     more = {Source.SECOND_BATCH: torch.rand(SIZE, *SHAPE), Source.DATA_SET: torch.rand(3 * SIZE, *SHAPE)}
+    labels = torch.rand(SIZE, 2)
     ratios = [w.term for w in goal.terms if isinstance(w.term, DensityRatio)]
     critics = {ratio.name: Rounded(ratio.settings.logits, 4, spread=30.0) for ratio in ratios}
     with precision:
-        step = Step(model, model(x), 0, 5 * SIZE, critics, goal.density, images=more.__getitem__)
+        step = Step(
+            model,
+            model(x),
+            0,
+            5 * SIZE,
+            critics,
+            goal.density,
+            images=more.__getitem__,
+            labelled=lambda: Labelled(x, labels),
+        )
         values = goal(step)
         for ratio in ratios:
             reference = ratio.reference(model, more[Source.SECOND_BATCH])

@@ -35,7 +35,7 @@ def test_the_whole_data_set_is_used_if_it_is_small(monkeypatch):
     assert torch.equal(more_images(batches, 0, Source.DATA_SET), data.images[:])
     train("beta_tcvae", data, density="exact", **QUICK)
     monkeypatch.setattr(module, "LARGEST_WHOLE", 50)
-    with pytest.raises(DistaffError, match=r"60 observations are more than 50: use --density stratified"):
+    with pytest.raises(DistaffError, match=r"60 observations are more than 50: use density='stratified'"):
         train("beta_tcvae", data, density="exact", **QUICK)
 
 

@@ -136,7 +136,7 @@ def test_a_gan_takes_the_same_settings(tmp_path):
         ({"average": 1.0}, "average must be less than 1"),
         ({"learning_rate": "linear:1:-1:10"}, "learning_rate must be positive"),
         ({"learning_rate": "fast"}, "neither a number nor linear"),
-        ({"betas": (0.9, 1.5)}, "betas must be"),
+        ({"betas": (0.9, 1.5)}, "betas must"),
     ],
 )
 def test_bad_settings_are_one_sentence(changes, message):

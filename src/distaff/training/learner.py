@@ -135,7 +135,7 @@ class VAELearner:
             self.processes,
             partial(more_images, batches, number),
             self.memory,
-            partial(batches.labelled, number),
+            lambda: batches.labelled(number),
         )
 
     def _teach(self, ratio: DensityRatio, z: Tensor, second_batch: Tensor) -> dict[str, Tensor]:
