@@ -61,9 +61,8 @@ def moments(run: Path, sample: Dataset) -> list[Moment]:
         representation.model.load_state_dict(load_file(snapshot))
         codes = representation.encode(sample.images[:].numpy())
         draws = [distaff.metrics.factor_vae_score(codes, sample.factors, seed=seed) for seed in range(3)]
-        votes = {
-            name: float(np.mean([draw.per_factor[name] for draw in draws])) for name in draws[0].per_factor
-        }
+        shares = [list(draw.per_factor.values()) for draw in draws]
+        votes = dict(zip(sample.names, np.mean(shares, axis=0).tolist(), strict=True))
         score = float(np.mean([draw.value for draw in draws]))
         mig = float(distaff.metrics.mig(codes, sample.factors).value)
         seed = folder.read().training.seed

@@ -25,6 +25,8 @@ PAPERS = {
     "esmaeili18": "Esmaeili et al. 2018 (HFVAE)",
     "do20": "Do & Tran 2020",
     "mathieu19": "Mathieu et al. 2019",
+    "locatello20": "Locatello et al. 2020 (pairs, few labels)",
+    "hsu23": "Hsu et al. 2023 (QLAE, ICA)",
     "all": "all",
 }
 MOST_SCORES = 8

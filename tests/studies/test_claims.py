@@ -10,6 +10,7 @@ from scipy import stats
 
 from distaff.cli import main
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.trust import trusting
 from distaff.metrics import Score
 from distaff.studies import check_claims
 from distaff.studies.bootstrap import (
@@ -68,6 +69,13 @@ class Made:
     def verdict(self, *arguments, **options):
         (verdict,) = judge(self.results(*arguments, **options))
         return verdict
+
+
+@pytest.fixture(autouse=True)
+def drawings_are_trusted():
+    """The study's folder, which is copied here, names a drawing of these tests."""
+    with trusting("tests.studies.troubles"):
+        yield
 
 
 @pytest.fixture
