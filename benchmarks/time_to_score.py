@@ -77,7 +77,7 @@ def seconds_per_step(config: RunConfig) -> float:
     """What a step of such a run takes here and now."""
     recipe = config.recipe
     settings = {**recipe.arguments, "batch_size": config.training.batch_size, "log_every": WARM}
-    options = {"latents": config.model.latents, "network": config.model.network, "learning_rate": 1e-3}
+    options = {"latents": str(config.model.latents), "network": config.model.network, "learning_rate": 1e-3}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         told = {**settings, **options, "steps": TIMED, "out": out, "progress": False}
