@@ -57,9 +57,7 @@ class Dataset:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         """Where settings are checked a data set is taken as it is: its own checks are below."""
-        from pydantic_core import core_schema
-
-        return core_schema.is_instance_schema(cls)
+        return handler(Any)
 
     def __post_init__(self) -> None:
         if len(self.images) == 0:
