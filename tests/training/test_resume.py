@@ -15,6 +15,7 @@ from safetensors.numpy import load_file
 
 from distaff.foundation.errors import DistaffError
 from distaff.objectives.critics import CriticSettings
+from distaff.runs import checkpoints
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
 from distaff.training.train import resume, train
@@ -222,3 +223,15 @@ def test_a_run_on_data_given_in_python_asks_for_it_again(short_run, tmp_path):
         resume(tmp_path / "run")
     with pytest.raises(DistaffError, match="content has changed"):
         resume(tmp_path / "run", toys.tiny_images(seed=1))
+
+
+def test_what_is_left_of_a_checkpoint_that_was_being_removed_goes(short_run, tmp_path, monkeypatch):
+    """A process killed while it removes an old checkpoint leaves a part of it, which the next one removes."""
+    removed = []
+    monkeypatch.setattr(checkpoints.shutil, "rmtree", lambda path, **_: removed.append(Path(path)))
+    short_run(steps=12)
+    monkeypatch.undo()
+    assert removed
+    assert all(path.name.startswith(".step-") for path in removed if path.exists())
+    short_run(steps=12)
+    assert not list((tmp_path / "run/checkpoint").glob(".*"))

@@ -62,7 +62,8 @@ def save(folder: Path, learner: Trained, reached: Reached, kept: int = KEPT) -> 
         write_manifest(new / MANIFEST, list(new.iterdir()), **asdict(reached))
     before = [other for other in _folders(folder) if other.name != f"step-{reached.step:09d}"]
     for old in before[kept - 1 :]:
-        shutil.rmtree(old)
+        # Under another name first: killed in the midst, half a checkpoint would stay for good.
+        shutil.rmtree(old.rename(old.with_name(f".{old.name}.old")))
 
 
 def keep(folder: Path, learner: Trained, step: int) -> None:
