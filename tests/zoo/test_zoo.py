@@ -45,6 +45,8 @@ def test_evaluate_traverse_decompose_report_and_export_take_its_name(own_zoo, ru
         ("decompose", "--samples", 16, "--particles", 4, "--observations", 2),
         ("report", "--out", "r.html"),
         ("export", "--torch-export", "graphs"),
+        ("encode", "--out", "codes.npz"),
+        ("compare", runs[seed], "--out", "c.html"),
     ]
     for name, *flags in commands:
         code, printed = in_process(capsys, name, MODEL, *flags)

@@ -19,6 +19,7 @@ from distaff.foundation.files import write_text
 from distaff.models.representation import Representation
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load, open_data
+from distaff.runs.zoo import run_folder
 from distaff.training.validation import PREFIX
 
 TOP = 10
@@ -80,7 +81,7 @@ def comparison_table(
 
 def run_names(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
     """The runs by the ends of their paths, as long as it takes to tell them apart."""
-    paths = list(dict.fromkeys(Path(run).resolve() for run in runs))
+    paths = list(dict.fromkeys(run_folder(run).path.resolve() for run in runs))
     for length in range(1, max((len(path.parts) for path in paths), default=1) + 1):
         names = ["/".join(path.parts[-length:]) for path in paths]
         if len(set(names)) == len(names):

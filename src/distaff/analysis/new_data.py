@@ -18,6 +18,7 @@ from distaff.foundation.text import named_values
 from distaff.metrics.codes_file import write_codes
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load, open_data
+from distaff.runs.zoo import run_folder
 
 FORMATS = (".npz", ".csv", ".parquet", ".h5ad")
 
@@ -36,7 +37,7 @@ def encode_data(
     """Encode data with a trained model, brought in as the run's own were, and write the codes to a file.
 
     Args:
-        run: the run folder.
+        run: the run folder, or zoo:NAME.
         data: a folder, an archive, a photograph, a table or a file of arrays; the run's own by default.
         out: where the codes go: .npz holds means, log-variances, classes and factors, as distaff evaluate
             reads them; .csv and .parquet hold a row per observation; .h5ad is for scanpy.
@@ -52,8 +53,9 @@ def encode_data(
     path = Path(out)
     if path.suffix not in FORMATS:
         raise DistaffError(f"codes go to a file that ends in {', '.join(FORMATS)}, not to {path}.")
-    dataset = new_data(RunFolder(Path(run)), data, fit, skip_bad, data_options)
-    model = load(run)
+    folder = run_folder(run)
+    dataset = new_data(folder, data, fit, skip_bad, data_options)
+    model = load(folder.path)
     with Progress("encoding", len(dataset), visible=progress) as bar:
         codes = model.encode(dataset.images, lambda done: bar.update({"step": done}))
     if path.suffix == ".npz":
