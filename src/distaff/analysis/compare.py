@@ -19,7 +19,7 @@ from distaff.foundation.files import write_text
 from distaff.models.representation import Representation
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load, open_data
-from distaff.runs.zoo import run_folder
+from distaff.runs.zoo import in_zoo, run_folder
 from distaff.training.validation import PREFIX
 
 TOP = 10
@@ -80,13 +80,13 @@ def comparison_table(
 
 
 def run_names(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
-    """The runs by the ends of their paths, as long as it takes to tell them apart."""
-    paths = list(dict.fromkeys(run_folder(run).path.resolve() for run in runs))
-    for length in range(1, max((len(path.parts) for path in paths), default=1) + 1):
-        names = ["/".join(path.parts[-length:]) for path in paths]
+    """The runs by the ends of their paths, long enough to tell them apart; the zoo's by their names."""
+    places = dict.fromkeys(Path(run) if in_zoo(run) else Path(run).resolve() for run in runs)
+    for length in range(1, max((len(place.parts) for place in places), default=1) + 1):
+        names = ["/".join(place.parts[-length:]) for place in places]
         if len(set(names)) == len(names):
             break
-    return {name: RunFolder(path) for name, path in zip(names, paths, strict=True)} if paths else {}
+    return {name: run_folder(place) for name, place in zip(names, places, strict=True)} if places else {}
 
 
 class _Run:

@@ -111,10 +111,12 @@ def curves_by_setting(
                 title=None if r else objective,
             )
             count_axis(one)
-            if r == 0:
+            if r == 0 and columns > 1:
                 style.legend(one, title=setting, columns=2)
         for unused in axes[r][len(objectives) :]:
             unused.remove()
+    if columns == 1:  # where long names, such as those of runs, would leave no room for the curves
+        style.legend_beside(figure, axes[0][0], title=setting)
     return figure
 
 
