@@ -11,6 +11,7 @@ from distaff.figures import style
 from distaff.figures.checked_arrays import Array, filled, mean_interval, numbers, seeds
 from distaff.figures.style import count_axis, label, panels, small_multiples
 
+LONG_NAME = 12  # characters: longer ones stand below the panels
 NATS = (
     *("elbo", "loss", "nll", "kl", "sampled_kl", "real_kl", "discrete_kl", "class_balance", "capacity_gap"),
     *("mutual_information", "anchored_information", "total_correlation", "dimension_kl", "marginal_kl"),
@@ -95,6 +96,8 @@ def curves_by_setting(
         filled(name, objectives)
     columns = max(len(objectives) for objectives in curves.values())
     width = style.COLUMN if columns == 1 else style.PAGE
+    first = next(iter(curves.values()))
+    long_names = any(len(str(value)) > LONG_NAME for settings in first.values() for value in settings)
     figure, axes = panels(len(curves), columns, width=width, height=1.9, share_y="row")
     for r, (quantity, objectives) in enumerate(curves.items()):
         for c, (objective, settings) in enumerate(objectives.items()):
@@ -111,12 +114,12 @@ def curves_by_setting(
                 title=None if r else objective,
             )
             count_axis(one)
-            if r == 0 and columns > 1:
+            if r == 0 and not long_names:
                 style.legend(one, title=setting, columns=2)
         for unused in axes[r][len(objectives) :]:
             unused.remove()
-    if columns == 1:  # where long names, such as those of runs, would leave no room for the curves
-        style.legend_beside(figure, axes[0][0], title=setting)
+    if long_names:  # such as those of runs, which would leave no room for the curves
+        style.legend_beside(figure, *axes[0][: len(first)], title=setting)
     return figure
 
 
