@@ -137,3 +137,8 @@ def scores_in(drawing: Drawing) -> set[str]:
         found.add(given["score"])
     found |= {score for pair in given.get("pairs", ()) for score in pair}
     return found | set(given.get("scores", ()))
+
+
+def test_the_small_study_of_do_and_tran_scores_runs_of_kim_and_mnihs():
+    scored, trained = (Study.read(FOLDER / "small" / f"{name}-dsprites.yaml") for name in ("do20", "kim18"))
+    assert {run.key for run in scored.runs} <= {run.key for run in trained.runs}

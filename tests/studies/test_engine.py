@@ -64,6 +64,15 @@ def test_a_new_metric_is_measured_without_training_or_measuring_the_others_again
 
 
 @pytest.mark.usefixtures("here")
+def test_a_study_is_done_seed_by_seed(tiny, tmp_path):
+    path = write(tmp_path, tiny, [{"recipe": "beta_vae", "beta": [1, 2]}], seeds=2, steps=2)
+    studies.run(path, out=tmp_path / "out", progress=False)
+    runs = Results.read(tmp_path / "out").runs()
+    begun = sorted(runs, key=lambda run: (run.folder.path / "run.yaml").stat().st_mtime_ns)
+    assert [run.settings["seed"] for run in begun] == [0, 0, 1, 1]
+
+
+@pytest.mark.usefixtures("here")
 def test_some_observations_stand_for_all_once_trained(tiny, tmp_path):
     """Asked for all of them later, the run is scored anew but not trained again."""
     path = write(tmp_path, tiny, ["vae"], metrics=["mig"], observations=100)
