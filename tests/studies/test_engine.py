@@ -68,7 +68,7 @@ def test_a_study_is_done_seed_by_seed(tiny, tmp_path):
     path = write(tmp_path, tiny, [{"recipe": "beta_vae", "beta": [1, 2]}], seeds=2, steps=2)
     studies.run(path, out=tmp_path / "out", progress=False)
     runs = Results.read(tmp_path / "out").runs()
-    begun = sorted(runs, key=lambda run: (run.folder.path / "run.yaml").stat().st_mtime_ns)
+    begun = sorted(runs, key=lambda run: run.folder.config.stat().st_mtime_ns)
     assert [run.settings["seed"] for run in begun] == [0, 0, 1, 1]
 
 

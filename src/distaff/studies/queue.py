@@ -35,7 +35,7 @@ class Engine(Protocol):
 def work_through(runs: Sequence[StudyRun], engine: Engine, display: Display) -> None:
     """Do all runs; one that fails goes to the end of the queue once, then its error is kept.
 
-    They are done seed by seed: a study that is stopped early has some seeds of every setting, not all of a few.
+    They are done seed by seed: a study stopped early has some seeds of every setting, not all of a few.
     """
     waiting = deque(sorted(runs, key=lambda run: run.request.training.seed))
     under_way: dict[str, StudyRun] = {}
