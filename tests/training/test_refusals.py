@@ -15,7 +15,8 @@ from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder
 from distaff.training.leftovers import STALE
 from distaff.training.recorder import StopSignal
-from distaff.training.train import Interrupted, resume, train
+from distaff.training.job import Interrupted
+from distaff.training.train import resume, train
 from tests import toys
 
 SMALL = {"batch_size": 16, "network": "mlp", "latents": 2, "progress": False, "accelerator": "cpu"}

@@ -131,6 +131,28 @@ def copy_model(source: Path, target: Path, examples: bool = False) -> None:
                 shutil.copyfile(source / name, new / name)
 
 
+def begin_from(place: str | Path, out: str | Path | None, steps: int | None) -> RunFolder:
+    """A run folder that begins with a model of the zoo, or that an earlier call made so."""
+    source = zoo_folder(place)
+    config, step, _ = model_config(source)
+    if out is None:
+        raise DistaffError(f"{place} is not trained in place: say where to, as in --out runs/mine.")
+    if steps is None or steps <= step:
+        raise DistaffError(f"{place} has had {step:,} steps: say steps, in all, that are more.")
+    target = RunFolder(Path(out))
+    if not target.config.exists():
+        if target.path.exists() and any(target.path.iterdir()):
+            raise DistaffError(f"{target.path} holds files that are not a run: choose another folder.")
+        copy_model(source, target.path)
+    held = target.read()
+    begun = replace(config, training=replace(config.training, steps=held.training.steps))
+    if differing := held.differences(begun):
+        raise DistaffError(
+            f"{target.path} holds another run ({'; '.join(differing)}): choose another folder."
+        )
+    return target
+
+
 def model_config(source: Path) -> tuple[RunConfig, int, str]:
     """The run that a model of the zoo is from, with its data set, its step and the hash of its weights."""
     config, step, digest = hub.read_config(source / hub.CONFIG)

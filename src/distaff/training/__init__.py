@@ -2,7 +2,7 @@
 
 Its doors are ``distaff.train`` and ``distaff.resume``. The loop (``loop.py``) knows no objective: a learner
 has an ``update(batch, step)``, and there is one for VAEs (``learner.py``) and one for GANs
-(``gan_learner.py``). To add another, write such a class and choose it in ``launch.py`` by what its recipe
+(``gan_learner.py``). To add another, write such a class and choose it in ``job.py`` by what its recipe
 returns.
 """
 

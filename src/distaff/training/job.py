@@ -1,0 +1,216 @@
+"""A run as its processes do it: what learns is made, the folder is locked and written, the loop runs."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+import torch
+from lightning_fabric import Fabric
+
+from distaff.data.dataset import Dataset
+from distaff.data.few_labels import Labels
+from distaff.data.pairs import find_pairs
+from distaff.foundation.errors import DistaffError, said
+from distaff.foundation.progress import Progress
+from distaff.foundation.trust import trusting
+from distaff.models.infogan import InfoGAN
+from distaff.models.layout import channels_last
+from distaff.models.representation import Model, Representation
+from distaff.models.vae import VAE
+from distaff.objectives.densities import Source
+from distaff.objectives.games import Game
+from distaff.objectives.objective import Objective
+from distaff.runs import checkpoints
+from distaff.runs.config import Goal, RunConfig
+from distaff.runs.folder import RunFolder, read_log, warn
+from distaff.runs.model_config import VAEConfig
+from distaff.runs.settings import Machine, TrainingSettings
+from distaff.training.batches import Batches, seed_weights
+from distaff.training.gan_learner import InfoGANLearner, generator_parameters
+from distaff.training.learner import Learner, VAELearner
+from distaff.training.leftovers import remove_leftovers
+from distaff.training.loop import fit
+from distaff.training.optimisers import Average, Course, make_optimiser
+from distaff.training.recorder import Recorder
+from distaff.training.validation import HeldOut, parts
+
+
+class Interrupted(KeyboardInterrupt):
+    """Training was asked to stop by a signal, and did after a checkpoint."""
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that the processes of a run need to know.
+
+    Args:
+        config: the run.
+        goal: what its recipe asks to train for.
+        data: what it is trained on.
+        folder: where the run is kept; None keeps nothing.
+        machine: where it is trained.
+        held: what the folder holds of it, where that is to be changed.
+    """
+
+    config: RunConfig
+    goal: Goal
+    data: Dataset
+    folder: RunFolder | None
+    machine: Machine
+    held: RunConfig | None = None
+
+
+def launch(job: Job) -> Representation:
+    """Do a job on one or several devices; the caller's random numbers stay as they were."""
+    where = {name: getattr(job.machine, name) for name in ("accelerator", "devices", "strategy")}
+    try:
+        fabric = Fabric(precision=job.config.training.precision, **where)
+    except Exception as problem:  # which kinds there are is not documented
+        asked = ", ".join(f"{name} {value}" for name, value in where.items())
+        raise DistaffError(f"this machine cannot train with {asked}: {_one_line(problem)}") from problem
+    work: Callable[..., Model] = _work_in_folder
+    with torch.random.fork_rng():
+        model: Model = fabric.launch(work, job)
+    return Representation(model, job.data.shape, job.data.arrangement)
+
+
+def _work_in_folder(fabric: Fabric, job: Job) -> Model:
+    """Make the folder this run's own while it trains.
+
+    All that can be refused is refused before the folder is touched: the model, its optimiser and its batches
+    are made first, then the folder is locked, then it is written to.
+    """
+    training = job.config.training
+    kept, held_out = parts(job.data, job.config.data, training)
+    job = replace(job, data=kept)
+    order = training.batch_size, training.seed
+    source = None if training.pairs is None else find_pairs(training.pairs, job.data)
+    labels = None if training.labels is None else Labels.of(job.data, training.labels, training.seed)
+    shares = fabric.global_rank, fabric.world_size
+    batches = Batches(job.data, *order, fabric.device, *shares, source, labels)
+    learner = _made(fabric, job)
+    if isinstance(job.goal, Objective) and job.goal.density.source is Source.DATA_SET:
+        batches.check_size_of_everything()
+    owned = job.folder if fabric.is_global_zero else None
+    if owned:
+        job.config.to_yaml()  # which refuses numbers that no file can hold
+        owned.check(job.held or job.config)
+    with owned.lock() if owned else nullcontext():
+        if owned:
+            owned.claim(job.config, job.held)
+            remove_leftovers(owned)
+        fabric.barrier()
+        if labels is not None and fabric.is_global_zero:
+            warn(str(labels))
+        return _work(fabric, job, learner, batches, held_out)
+
+
+def _made(fabric: Fabric, job: Job) -> Learner:
+    """What learns; networks, priors and recipes may be anybody's code, which may fail in any way."""
+    try:
+        return _learner(fabric, job)
+    except (DistaffError, MemoryError):
+        raise
+    except Exception as problem:
+        raise DistaffError(
+            f"the model cannot be made with the network {job.config.model.network}: {_one_line(problem)}"
+        ) from problem
+
+
+def _one_line(problem: Exception) -> str:
+    """An exception of someone else's as the end of a sentence."""
+    words = " ".join(str(problem).split())
+    return f"{type(problem).__name__}: {words.removesuffix('.')}."
+
+
+def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out: Dataset | None) -> Model:
+    training, folder = job.config.training, job.folder
+    before = checkpoints.restore(folder.checkpoints, learner, warn) if folder else checkpoints.Reached()
+    if folder and before.step and fabric.is_global_zero:
+        with trusting(*job.config.code):
+            _compare_threads(folder)
+    visible = job.machine.progress and fabric.is_global_zero
+    with Progress(job.config.recipe.name, training.steps, before.step, visible) as bar:
+        log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
+        looks = None if held_out is None else HeldOut(held_out, training, fabric, log)
+        recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks)
+        with recorder.stop.listening():
+            fit(learner, batches, before.step, training.steps, recorder)
+        recorder.close()
+    if recorder.stop.heard is not None and recorder.saved < training.steps:
+        where = f"; resume with: distaff resume {folder.path}" if folder else ""
+        message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
+        raise Interrupted(message, recorder.stop.heard)
+    model = _trained(learner)
+    if looks is not None and training.patience is not None:
+        _say_stopped(looks, recorder.saved, training)
+        if folder is not None:
+            return _best(folder, model, fabric)
+        if recorder.best is not None:
+            model.load_state_dict(recorder.best)
+    return model
+
+
+def _compare_threads(folder: RunFolder) -> None:
+    """Sums over several threads are added up in another order than over one."""
+    then, now = folder.read().made_with.get("threads"), torch.get_num_threads()
+    if then not in (None, now):
+        warn(
+            f"{folder.path} was begun with {then} threads and resumes with {now}: its weights will not be "
+            f"bit for bit those of a run never interrupted; with OMP_NUM_THREADS={then} they would be"
+        )
+
+
+def _say_stopped(looks: HeldOut, step: int, training: TrainingSettings) -> None:
+    if looks.exhausted and step < training.steps:
+        warn(f"stopped after step {step:,}: held-out data were best at step {looks.best_step:,}, now kept.")
+
+
+def _best(folder: RunFolder, model: Model, fabric: Fabric) -> Model:
+    """The model of the best checkpoint, as ``load`` gives it."""
+    fabric.barrier()
+    weights, _ = checkpoints.newest_weights(folder.trained, warn)
+    checkpoints.load_weights(model, weights)
+    return model
+
+
+def _learner(fabric: Fabric, job: Job) -> Learner:
+    config, training = job.config, job.config.training
+    seed_weights(training.seed)
+    model = channels_last(config.model.build(config.data.shape))
+    if isinstance(job.goal, Game):
+        assert isinstance(model, InfoGAN)
+        if training.batch_size // fabric.world_size < 2:
+            raise DistaffError(
+                said("a GAN normalises over its batch, which needs 2 images per process: raise --batch-size.")
+            )
+        if training.revive is not None:
+            raise DistaffError("revive opens the latents of a VAE; a GAN has none that close.")
+        model = model.to(fabric.device)
+        optimiser = make_optimiser(generator_parameters(model), training)
+        return InfoGANLearner(model, job.goal, optimiser, fabric, _course(model, training))
+    assert isinstance(model, VAE)
+    assert isinstance(config.model, VAEConfig)
+    assert isinstance(job.goal, Objective)
+    model.prior.start_from(job.data.images)
+    model = model.to(fabric.device)
+    optimiser = make_optimiser(model.parameters(), training, tuple(model.prior.codebooks.values()))
+    course = replace(_course(model, training), temperature=config.model.temperature)
+    return VAELearner(model, job.goal, optimiser, len(job.data), fabric, course)
+
+
+def _course(model: Model, training: TrainingSettings) -> Course:
+    average = None if training.average is None else Average(model, training.average)
+    return Course(training.learning_rate, clip=training.clip, average=average, revive=training.revive)
+
+
+def _trained(learner: Learner) -> Model:
+    """What a user gets back: the average of the weights, if one was kept."""
+    average = learner.modules.get("average")
+    if isinstance(average, VAE) and isinstance(learner.model, VAE):
+        average.temperature = learner.model.temperature
+    return average if isinstance(average, VAE | InfoGAN) else learner.model
