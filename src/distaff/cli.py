@@ -14,13 +14,13 @@ from annotated_types import Ge, Le
 
 from distaff._version import __version__
 from distaff.foundation.errors import DistaffError, speaking_in_flags, unknown
-from distaff.foundation.memory import keep_freed_memory
+from distaff.foundation.process import prepare_process
 
 SOMETHING_WRONG, BAD_INPUT = 1, 2
 READER_LEFT = 128 + 13
 """What a shell says of a program that SIGPIPE ended."""
 
-keep_freed_memory()  # before torch is imported, as in distaff.training
+prepare_process()  # before torch is imported, as in distaff.training
 
 
 def train(arguments: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 PROGRAM = """
-from distaff.foundation.memory import keep_freed_memory
+from distaff.foundation.process import keep_freed_memory
 
 assert keep_freed_memory()
 import numpy as np

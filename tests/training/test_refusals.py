@@ -13,9 +13,9 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder
+from distaff.training.job import Interrupted
 from distaff.training.leftovers import STALE
 from distaff.training.recorder import StopSignal
-from distaff.training.job import Interrupted
 from distaff.training.train import resume, train
 from tests import toys
 

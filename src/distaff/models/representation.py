@@ -13,8 +13,8 @@ from distaff.data.arrangements import Arrangement, Table
 from distaff.data.bringing_in import bring_in, is_given
 from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.memory import keep_freed_memory
 from distaff.foundation.parallel import side_by_side
+from distaff.foundation.process import keep_freed_memory
 from distaff.models.coding import code_tensors, codes_from, joined, to_z
 from distaff.models.ica import Unmixing
 from distaff.models.infogan import InfoGAN

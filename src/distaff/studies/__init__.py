@@ -27,7 +27,7 @@ is named ``module:function``.
 from typing import TYPE_CHECKING
 
 from distaff.foundation.lazy import lazy_getattr
-from distaff.foundation.memory import keep_freed_memory
+from distaff.foundation.process import prepare_process
 
 if TYPE_CHECKING:
     from distaff.studies import drawings
@@ -100,7 +100,7 @@ __all__ = [
 ]
 
 # A worker's first import of distaff is this one: before torch, as in distaff.training.
-keep_freed_memory()
+prepare_process()
 
 __getattr__ = lazy_getattr(
     __name__,

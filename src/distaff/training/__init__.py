@@ -6,7 +6,7 @@ has an ``update(batch, step)``, and there is one for VAEs (``learner.py``) and o
 returns.
 """
 
-from distaff.foundation.memory import keep_freed_memory
+from distaff.foundation.process import prepare_process
 
 # Before torch is imported: told later, glibc keeps less, and a step takes a sixth longer.
-keep_freed_memory()
+prepare_process()
