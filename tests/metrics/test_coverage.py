@@ -36,7 +36,7 @@ class Case:
         )
 
 
-FEW_SAMPLES = {"samples": 1000}
+FEW_SAMPLES = {"samples": 250}
 CASES = [
     Case("factor_vae_score", "kim18", 400, {"size": 10}),
     Case("factor_vae_score", "locatello19", 200, {"size": 10, "votes": 2000, "fresh": 1000}),
