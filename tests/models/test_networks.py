@@ -10,6 +10,7 @@ from distaff.foundation.binding import public_functions
 from distaff.foundation.errors import DistaffError
 from distaff.models import networks
 from distaff.models.critic import critic
+from distaff.models.network_calls import find_network
 
 CONVOLUTIONAL = [
     *("kim_mnih", "mathieu_dsprites", "hfvae_celeba", "mathieu_dcgan", "dotran_celeba"),
@@ -85,6 +86,12 @@ def test_grey_images_get_the_layers_of_table_3():
     grey = networks.kim_mnih((1, 64, 64), 20, 10, grey=True)
     assert layers(grey.encoder) == [*each("conv32 conv32 conv64 conv64 fc256", "ReLU"), "fc20"]
     assert layers(grey.decoder) == [*each("fc256 fc1024 up64 up32 up32", "ReLU"), "up1"]
+
+
+def test_kim_and_mnihs_networks_can_have_fewer_channels():
+    thin = find_network("kim_mnih:channels=16")((1, 64, 64), 20, 10)
+    assert layers(thin.encoder) == [*each("conv16 conv16 conv32 conv32 fc128", "ReLU"), "fc20"]
+    assert layers(thin.decoder) == [*each("fc128 fc512 up32 up16 up16", "ReLU"), "up1"]
 
 
 @pytest.mark.parametrize(("name", "shape", "parameters", "width"), TABLES)
