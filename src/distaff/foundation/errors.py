@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-FLAG = re.compile(r"--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+-]*[A-Za-z0-9_]))?")
+COMMAND = r"distaff [a-z]+(?: (?:[A-Z]\S*|\S*/\S*|--\S+))*"
+FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+-]*[A-Za-z0-9_]))?")
 PROSE = ("and", "asked", "beside", "is", "keeps", "knows", "leaves", "or", "out", "silences")
 """Words behind a flag in a message that are not its value."""
 
@@ -72,13 +73,19 @@ def speaking_in_flags() -> Iterator[None]:
 def said(text: str) -> str:
     """A message, which is written with flags, as its reader would type them: in Python, as arguments.
 
+    Whole commands stay as they are.
+
     >>> said("scale them with --resize 64, or use --network mlp; --skip-bad leaves some out.")
     "scale them with resize=64, or use network='mlp'; skip_bad leaves some out."
+    >>> said("runs/mine has no ICA yet: make one with distaff evaluate runs/mine --ica.")
+    'runs/mine has no ICA yet: make one with distaff evaluate runs/mine --ica.'
     """
     return text if _Speaker.on_command_line else FLAG.sub(_as_argument, text)
 
 
 def _as_argument(flag: re.Match[str]) -> str:
+    if flag[1] is None:
+        return flag[0]
     name, value = flag[1].replace("-", "_"), flag[2]
     if value is None or value in PROSE:
         return name if value is None else f"{name} {value}"
