@@ -18,7 +18,7 @@ from distaff.metrics.inputs import IntArray
 from distaff.metrics.metric import card_of
 from tests.metrics.worlds import WORLDS
 
-HALVES = 20
+HALVES = 10
 
 
 @dataclass(frozen=True)
