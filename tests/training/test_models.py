@@ -301,3 +301,15 @@ def test_a_deterministic_encoder_trains_evaluates_and_reports(tmp_path):
 def test_a_deterministic_encoder_has_no_kl_to_minimise(tmp_path):
     with pytest.raises(DistaffError, match="the term 'kl' became non-finite at step 0"):
         train("vae", toys.tiny_images(), steps=20, latents="point:3", **TINY)
+
+
+def test_a_network_may_be_given_as_the_function_itself(tmp_path):
+    data = toys.tiny_images()
+    settings = {"steps": 2, "latents": 2, **QUICK}
+    train("vae", data, network=toys.mlp, out=tmp_path / "run", **settings)
+    config = RunFolder(tmp_path / "run").read()
+    assert config.model.network == "tests.toys:mlp"
+    with pytest.raises(DistaffError, match="a function at the top of a module"):
+        train("vae", data, network=lambda *_: None, **settings)
+    with pytest.raises(DistaffError, match="a function at the top of a module"):
+        train("vae", data, network=torch.nn.Linear(2, 2), **settings)

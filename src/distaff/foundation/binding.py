@@ -9,6 +9,7 @@ import dataclasses
 import importlib
 import inspect
 import re
+import sys
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -79,6 +80,24 @@ def find_function(
         hint = f"; {folder}" if lost else ""
         raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint}.") from error
     return typing.cast(Callable[..., Any], found)
+
+
+def name_of(kind: str, given: object) -> str:
+    """The text by which ``find_function`` finds a function again; texts stay as they are.
+
+    >>> from distaff.foundation.text import split_call
+    >>> name_of("network", split_call)
+    'distaff.foundation.text:split_call'
+    """
+    if isinstance(given, str):
+        return given
+    place, name = getattr(given, "__module__", None), getattr(given, "__qualname__", None)
+    if place is None or name is None or getattr(sys.modules.get(place), name, None) is not given:
+        raise DistaffError(
+            f"the {kind} is a text, or a function at the top of a module, which a run can find again; "
+            f"not {shown(given)}."
+        )
+    return f"{place}:{name}"
 
 
 def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:

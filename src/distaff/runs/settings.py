@@ -34,9 +34,11 @@ class ModelSettings:
     Args:
         latents: how many real latents, or groups such as style=gaussian:10,digit=concrete:10; for GANs
             style=uniform:2,digit=concrete:10,noise:62; quantized:12:10 are 12 latents of 10 values.
-        prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes.
+        prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes, or
+            module:function; in Python also the function itself.
         temperature: of discrete latents, a number or a schedule such as linear:1:0.5:10000.
-        network: a name from distaff.models.networks (for GANs infogan_networks) or module:function.
+        network: a name from distaff.models.networks (for GANs infogan_networks) or module:function; in Python
+            also the function itself.
         likelihood: bernoulli, gaussian, unit_gaussian, laplace, discretised_logistic, poisson or
             negative_binomial; auto is bernoulli for images, gaussian for vectors, and for a table what suits
             each of its columns.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from distaff.data.pictures import Fit
-from distaff.foundation.binding import bind
+from distaff.foundation.binding import bind, name_of
 from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
 from distaff.foundation.text import named_values
 from distaff.foundation.trust import trusting
@@ -103,6 +103,7 @@ def train(
     if preset is not None:
         named = data if isinstance(data, str) else None
         settings = find_preset(preset).fill(settings, getattr(recipe, "__name__", str(recipe)), named)
+    settings |= {part: name_of(part, settings[part]) for part in ("network", "prior") if part in settings}
     own = {name: value for name, value in settings.items() if name not in SETTINGS}
     model, training = chosen(ModelSettings, settings), chosen(TrainingSettings, settings)
     machine = chosen(Machine, settings)
