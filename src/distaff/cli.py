@@ -67,6 +67,13 @@ def evaluate(arguments: Sequence[str]) -> None:
     print_scores(_of_run("evaluate", arguments, evaluate_run))
 
 
+def choose(arguments: Sequence[str]) -> None:
+    """Find a recipe and a weight for data without labels: distaff choose photos/ --resize 64 --minutes 20."""
+    from distaff.studies import choose as function
+
+    print(_of_run("choose", arguments, function))
+
+
 def encode(arguments: Sequence[str]) -> None:
     """Encode new data with a run's model: distaff encode RUN --data photos/ --out codes.csv."""
     from distaff.analysis.new_data import encode_data
@@ -195,7 +202,7 @@ def recipes(arguments: Sequence[str]) -> None:
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     command.__name__: command
     for group in (
-        (train, resume, encode, evaluate, decompose, traverse, report, compare, explore),
+        (train, choose, resume, encode, evaluate, decompose, traverse, report, compare, explore),
         (study, zoo, doctor, export, recipes, presets, metrics, data),
     )
     for command in group

@@ -169,12 +169,17 @@ class StudyRun:
     def encoded(self) -> Encoded:
         """``data`` through the model, as ``distaff evaluate --observations`` encodes it."""
         self._check_checkpoint()
-        return encode_run(self.folder, _whole(self.folder.read().data), False, self.observations)
+        return encode_run(self.folder, self.whole_data, False, self.observations)
 
     @property
     def data(self) -> Dataset:
         """What it was trained on, or as much of it as the study looks at; opened once for all runs of it."""
         return _open(self.folder.read().data, self.observations)
+
+    @property
+    def whole_data(self) -> Dataset:
+        """All that it was trained on or holds out, however much of it the study looks at."""
+        return _whole(self.folder.read().data)
 
     @property
     def _count(self) -> int:
