@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -34,6 +35,7 @@ WORDS = (
     "reconstructions keep. Models of one latent agree easily, and models without pressure reconstruct "
     "easily: a good setting does both. How far each is behind the best comes with a 95% interval over seeds."
 )
+FEW = " Two seeds are too few for an interval."
 
 
 def write_choice(
@@ -49,12 +51,13 @@ def write_choice(
         again: the command that resumes the study.
     """
     path = results.folder / "choice.html"
-    others = "\n".join(f"# {name}\n{command}\n" for name, command in commands[1:])
+    others = "\n".join(f"# {name}\n{_over_lines(command)}\n" for name, command in commands[1:])
     blocks: list[Block] = [
         Text(verdict),
-        Code(commands[0][1], title=f"Train {commands[0][0]} to the end"),
+        Code(_over_lines(commands[0][1]), title=f"Train {commands[0][0]} to the end"),
         Facts(_facts(results)),
         _settings(ranking),
+        Text(WORDS + (FEW if ranking.settings["seeds"].min() < FEWEST_SEEDS else "")),
         *_trade_offs(ranking),
         *_side_by_side(results, ranking),
         _runs(results, ranking, path.parent),
@@ -62,7 +65,7 @@ def write_choice(
         *([Code(others, title="Or train another setting", folded=True)] if others else []),
         Code(f"{again}\ndistaff study report {results.folder}", title="Look again", folded=True),
     ]
-    write_text(path, page(results.study.name, blocks))
+    write_text(path, page(f"What to train on {results.study.name.removeprefix('choose-')}", blocks))
     return path
 
 
@@ -79,14 +82,22 @@ def _settings(ranking: Ranking) -> Table:
     tied = set(ranking.tied)
     rows: list[list[Cell]] = []
     for row in ranking.settings.to_dict("records"):
-        behind: Cell = row["behind"] if pd.isna(row["low"]) else (row["behind"], row["low"], row["high"])
-        standing = "" if row["label"] not in tied else "best" if not rows else "within noise of the best"
-        numbers = [row[name] for name in HEADERS]
-        rows.append([row["label"], row["seeds"], *numbers, behind, standing])
-    headers = ["setting", "seeds", *HEADERS.values(), "behind the best", ""]
-    few = ranking.settings["seeds"].min() < FEWEST_SEEDS
-    caption = WORDS + (" Settings of two seeds have no interval." if few else "")
-    return Table(headers, rows, title="Settings, the best first", caption=caption)
+        behind: Any = (
+            round(row["behind"], 3)
+            if pd.isna(row["low"])
+            else tuple(round(row[n], 3) for n in ("behind", "low", "high"))
+        )
+        standing = "" if row["label"] not in tied else "best" if not rows else "within noise"
+        score, *others = (float(f"{row[name]:.3g}") for name in HEADERS)
+        rows.append([row["label"], standing, score, behind, *others, row["seeds"]])
+    first, *rest = HEADERS.values()
+    headers = ["setting", "standing", first, "behind the best", *rest, "seeds"]
+    return Table(headers, rows, title="Settings, the best first")
+
+
+def _over_lines(command: str) -> str:
+    """A command with one flag per line."""
+    return command.replace(" --", " \\\n  --")
 
 
 def _trade_offs(ranking: Ranking) -> list[Block]:
@@ -119,7 +130,7 @@ def _side_by_side(results: Results, ranking: Ranking) -> list[Block]:
         folder = RunFolder(results.folder / "runs" / str(key))
         best[str(label)] = ComparedRun(folder, OBSERVATIONS, progress=False)
     if len(best) > 1:
-        return matched_traversals(best)
+        return matched_traversals(best)[:1]  # without the correlations that the rows were matched by
     (label, run) = next(iter(best.items()))
     if len(run.data.shape) != 3:
         return []
