@@ -61,6 +61,7 @@ from distaff.training.leftovers import remove_leftovers
 from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.recorder import Recorder
+from distaff.training.tracking import NONE, chosen_trackers, tracking
 from distaff.training.validation import HeldOut, parts
 
 ELSEWHERE = {
@@ -170,6 +171,7 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     """
     goal = labelled_goal(goal, request.training)
     folder = None if out is None else RunFolder(Path(out))
+    chosen_trackers(request.machine.track, folder)  # whose packages must be here
     shape = request.data.shape()
     if shape is not None:
         check_fit(request.model, shape, goal)
@@ -220,6 +222,7 @@ def resume(
         raise DistaffError(f"out goes with zoo:NAME: {folder} is resumed where it is.")
     with trusting(trust):
         config = run.read()
+    chosen_trackers(machine.track, run)
     dataset = config.data.reopen(data)
     if steps is not None and steps != config.training.steps:
         training = TrainingSettings(**bind(TrainingSettings, {**vars(config.training), "steps": steps}))
@@ -351,10 +354,14 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         with trusting(*job.config.code):
             _compare_threads(folder)
     visible = job.machine.progress and fabric.is_global_zero
-    with Progress(job.config.recipe.name, training.steps, before.step, visible) as bar:
+    track = job.machine.track if fabric.is_global_zero else NONE
+    with (
+        Progress(job.config.recipe.name, training.steps, before.step, visible) as bar,
+        tracking(track, job.config, folder, before.step > 0) as trackers,
+    ):
         log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
         looks = None if held_out is None else HeldOut(held_out, training, fabric, log)
-        recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks)
+        recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks, trackers)
         with recorder.stop.listening():
             fit(learner, batches, before.step, training.steps, recorder)
         recorder.close()
