@@ -66,6 +66,10 @@ def test_a_folder_from_elsewhere_imports_no_metric_that_is_not_trusted(mine, tin
     with pytest.raises(DistaffError, match=r"names the metric 'my_scores:spread'.*--trust my_scores"):
         studies.Results.read(folder)
     assert "my_scores" not in sys.modules
+    (folder / "study.yaml").write_text("{data: pinwheel, steps: 2, runs: [vae], metrics: ['mi:score']}")
+    with pytest.raises(DistaffError, match="--trust mi"):  # and not that mig may have been meant
+        studies.Results.read(folder)
+    (folder / "study.yaml").write_text(STUDY.format(data=tiny))
     with trusting("my_scores"):
         assert studies.Results.read(folder).study.code["my_scores:rows"] == "metric"
 

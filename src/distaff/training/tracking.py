@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -35,13 +36,13 @@ class Tracking:
         values = {name: float(value) for name, value in line.items() if name not in HIDDEN}
         values = {name: value for name, value in values.items() if math.isfinite(value)}
         for name, tracker in list(self.found.items()):
-            self._try(name, lambda one=tracker: one.log(int(line["step"]), values))
+            self._try(name, partial(tracker.log, int(line["step"]), values))
 
     def close(self, finished: bool) -> None:
         """End all of them, once."""
         ended, self.found = self.found, {}
         for name, tracker in ended.items():
-            self._try(name, lambda one=tracker: one.close(finished))
+            self._try(name, partial(tracker.close, finished))
 
     def _try(self, name: str, act: Callable[[], None]) -> None:
         try:

@@ -171,7 +171,8 @@ def _explained(run: StudyRun) -> float:
 def _numbers(results: Results, finished: list[StudyRun], progress: bool) -> dict[str, dict[str, float]]:
     """What is measured of each run; a model without an active latent agrees with none."""
     found, alive = {}, {}
-    udr = dict(udr_scores(results, rows=OBSERVATIONS)[["run", "udr"]].itertuples(index=False))
+    scores = udr_scores(results, rows=OBSERVATIONS)
+    udr: dict[str, float] = dict(zip(scores["run"], scores["udr"], strict=True))
     for run in watched("measuring", finished, progress):
         active = int(active_latents(run.encoded.standard_codes)[0].sum())
         if active:
