@@ -4,6 +4,7 @@ Users import from here and from the rooms below; the modules inside a room are p
 (``distaff.data.dsprites``) and the few that a room itself exports (``distaff.objectives.recipes``).
 
 - ``train``, ``resume``, ``load``: a model from a recipe and data, and back from its run folder.
+- ``choose``: which recipe and weight for data without labels.
 - ``evaluate``: every metric of codes from any framework. ``Disentangler``: the same as a scikit-learn
   transformer. ``ica``: codes unmixed linearly.
 - ``encode_data``, ``evaluate_run``, ``decompose_run``, ``traverse_run``, ``diagnose``, ``report_run``,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from distaff.metrics import Score, evaluate
     from distaff.models import Representation, ica
     from distaff.runs.load import load
+    from distaff.studies import choose
     from distaff.training.train import resume, train
 
 __all__ = [
@@ -57,6 +59,7 @@ __all__ = [
     "Score",
     "__version__",
     "analysis",
+    "choose",
     "data",
     "decompose_run",
     "diagnose",
@@ -104,6 +107,7 @@ __getattr__ = lazy_getattr(
         "Disentangler": "distaff.estimator",
         "Representation": "distaff.models",
         "Score": "distaff.metrics",
+        "choose": "distaff.studies",
         "decompose_run": "distaff.analysis",
         "diagnose": "distaff.analysis",
         "encode_data": "distaff.analysis",

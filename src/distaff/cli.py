@@ -57,14 +57,23 @@ def evaluate(arguments: Sequence[str]) -> None:
     """Score a run on a sample of its data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
     from distaff.analysis.evaluate import evaluate_run
     from distaff.analysis.score_table import print_scores
+    from distaff.analysis.several import evaluate_runs, print_several
+    from distaff.foundation.trust import trusted_modules, trusting
 
     runs, flags = _several(arguments)
-    if len(runs) > 1:
-        for run in runs:
-            print(f"{run}:")
-            evaluate([run, *flags])
-        return
-    print_scores(_of_run("evaluate", arguments, evaluate_run))
+    if len(runs) < 2:
+        return print_scores(_of_run("evaluate", arguments, evaluate_run))
+    call = _flags("evaluate", [runs[0], *flags], evaluate_run, trusted_modules)
+    with trusting(call.pop("trust")):
+        del call["run"]
+        return print_several(evaluate_runs(runs, **call))
+
+
+def choose(arguments: Sequence[str]) -> None:
+    """Find a recipe and a weight for data without labels: distaff choose photos/ --resize 64 --minutes 20."""
+    from distaff.studies import choose as function
+
+    print(_of_run("choose", arguments, function))
 
 
 def encode(arguments: Sequence[str]) -> None:
@@ -195,7 +204,7 @@ def recipes(arguments: Sequence[str]) -> None:
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     command.__name__: command
     for group in (
-        (train, resume, encode, evaluate, decompose, traverse, report, compare, explore),
+        (train, choose, resume, encode, evaluate, decompose, traverse, report, compare, explore),
         (study, zoo, doctor, export, recipes, presets, metrics, data),
     )
     for command in group

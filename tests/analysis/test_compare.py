@@ -1,12 +1,16 @@
 """Runs beside each other."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import distaff
 from distaff import cli
 from distaff.analysis.compare import _correlations, comparison_table, run_names
+from distaff.analysis.several import scores_table
 from distaff.foundation.errors import DistaffError
+from distaff.metrics import Score
+from distaff.metrics.evaluation import Evaluation
 from tests import toys
 
 TINY = {"latents": 3, "network": "mlp:hidden=8,layers=1", "batch_size": 8, "steps": 4, "log_every": 2}
@@ -35,8 +39,41 @@ def test_a_page_compares_runs(runs, tmp_path, capsys):
         assert part in text
     cli.main(["report", *runs, "--out", str(tmp_path / "r.html"), "--no-progress"])
     assert (tmp_path / "r.html").exists()
-    cli.main(["evaluate", *runs, "--no-progress"])
-    assert capsys.readouterr().out.count("reconstruction_error") == 2
+
+
+def test_several_runs_are_scored_in_one_table(runs, tmp_path, capsys):
+    csv = tmp_path / "scores.csv"
+    cli.main(
+        ["evaluate", *runs, "--metrics", "gaussian_total_correlation", "--out", str(csv), "--no-progress"]
+    )
+    heading, *lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip(" ─━")]
+    assert heading == ["score", "seed0", "seed1", "better"]
+    table = pd.read_csv(csv, index_col="score")
+    alone = {
+        run: distaff.evaluate_run(run, metrics=["gaussian_total_correlation"], progress=False) for run in runs
+    }
+    for run, evaluation in alone.items():
+        for score in evaluation.scores:
+            assert table.loc[score.name, run[-5:]] == pytest.approx(score.value)
+    assert [line[0] for line in lines if line[0] in table.index] == list(table.index)
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["evaluate", *runs, "--out", str(tmp_path / "scores.html"), "--no-progress"])
+    assert "distaff compare" in capsys.readouterr().err
+
+
+def test_scores_of_several_protocols_and_runs_keep_their_places():
+    def evaluation(*scores):
+        return Evaluation(tuple(Score(name, value, protocol) for name, value, protocol in scores))
+
+    found = {
+        "a": evaluation(("mig", 0.1, "chen18"), ("mig", 0.2, "locatello19"), ("sap", 0.3, "kumar18")),
+        "b": evaluation(("mig", 0.4, "chen18"), ("mig", 0.5, "locatello19")),
+    }
+    table = scores_table(found)
+    assert table.loc["mig (chen18)"].tolist() == [0.1, 0.4]
+    assert table.loc["mig (locatello19)"].tolist() == [0.2, 0.5]
+    assert table.loc["sap", "a"] == 0.3
+    assert np.isnan(table.loc["sap", "b"])
 
 
 def test_the_table_has_a_row_per_run(runs):

@@ -1,12 +1,16 @@
 """Tables: columns learnt once, applied to other rows, and given back in the user's units."""
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
+import distaff
 from distaff.data import open_dataset
 from distaff.data.arrangements import read_arrangement
 from distaff.data.bringing_in import bring_in
+from distaff.data.frameworks import from_object
 from distaff.data.tables import from_frame, from_vectors
 from distaff.foundation.errors import DistaffError
 
@@ -124,3 +128,84 @@ def test_labels_are_read_where_they_are_and_several_columns_are_named_at_once():
     assert with_labels.names == ("kind",)
     without = bring_in(FRAME[["size", "visits"]], data.shape, data.arrangement, factors="kind")
     assert without.factors is None
+
+
+def _written_cells(path, matrix, layers=None):
+    """Cells of three genes as anndata writes them, with a kind, a batch and an array in obsm."""
+    rng = np.random.default_rng(1)
+    with h5py.File(path, "w") as file:
+        for name, values in {"X": matrix, **{f"layers/{n}": v for n, v in (layers or {}).items()}}.items():
+            if sparse.issparse(values):
+                group = file.create_group(name)
+                group.attrs.update({"encoding-type": "csr_matrix", "shape": values.shape})
+                for part in ("data", "indices", "indptr"):
+                    group.create_dataset(part, data=getattr(values, part))
+            else:
+                file.create_dataset(name, data=values)
+        text = h5py.string_dtype()
+        for group, names, columns in (
+            ("var", ["CD4", "CD8", "MS4A1"], []),
+            ("obs", [f"cell{n}" for n in range(matrix.shape[0])], ["kind", "batch"]),
+        ):
+            made = file.create_group(group)
+            made.attrs.update({"encoding-type": "dataframe", "_index": "_index"})
+            made.attrs["column-order"] = np.array(columns, dtype=text)
+            made.create_dataset("_index", data=names, dtype=text)
+        file["obs"].create_dataset("batch", data=np.arange(matrix.shape[0]) % 2)
+        kind = file["obs"].create_group("kind")
+        kind.attrs.update({"encoding-type": "categorical", "ordered": False})
+        kind.create_dataset("categories", data=["B", "T"], dtype=text)
+        kind.create_dataset("codes", data=(np.arange(matrix.shape[0]) % 2).astype(np.int8))
+        file.create_dataset("obsm/X_pca", data=rng.normal(size=(matrix.shape[0], 2)))
+    return path
+
+
+def test_cells_of_an_h5ad_file_are_trained_on(tmp_path):
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(2, (40, 3)).astype(np.float32)
+    path = _written_cells(tmp_path / "cells.h5ad", np.log1p(counts), {"counts": sparse.csr_matrix(counts)})
+    plain = open_dataset(path)
+    assert plain.shape == (3,), "obs is not trained on"
+    assert plain.row_names[1] == "cell1"
+    assert [column.name for column in plain.arrangement.columns] == ["CD4", "CD8", "MS4A1"]
+    labelled = open_dataset(path, factors="kind+batch", matrix="counts", counts="all")
+    np.testing.assert_array_equal(labelled.images[:].numpy(), counts)
+    assert labelled.names == ("kind", "batch")
+    assert open_dataset(path, matrix="X_pca").shape == (2,)
+    assert open_dataset(path, columns="CD4+kind").shape == (3,), "one gene, and a class of two"
+    with pytest.raises(DistaffError, match="'count': did you mean 'counts'"):
+        open_dataset(path, matrix="count")
+    with pytest.raises(DistaffError, match=r"unknown column in obs of .* 'kid'"):
+        open_dataset(path, factors="kid")
+    (tmp_path / "text.h5ad").write_text("no")
+    with pytest.raises(DistaffError, match="not a whole"):
+        open_dataset(tmp_path / "text.h5ad")
+
+
+def test_new_cells_are_brought_in_as_those_of_training(tmp_path):
+    rng = np.random.default_rng(0)
+    counts = sparse.csr_matrix(rng.poisson(2, (40, 3)))
+    path = _written_cells(tmp_path / "cells.h5ad", rng.normal(size=(40, 3)), {"counts": counts})
+    options = {"matrix": "counts", "counts": "all", "factors": "kind"}
+    small = {"steps": 2, "batch_size": 8, "latents": 2, "progress": False}
+    distaff.train("vae", path, data_options=options, out=tmp_path / "run", **small)
+    out = distaff.encode_data(tmp_path / "run", data=path, out=tmp_path / "codes.csv", progress=False)
+    table = pd.read_csv(out, index_col=0)
+    assert table.index[3] == "cell3"
+    assert "kind" in table.columns
+    assert len(distaff.load(tmp_path / "run").encode(path)) == 40
+
+
+class Cells:
+    """What of an AnnData is read."""
+
+    def __init__(self, matrix, obs):
+        self.X, self.obs, self.obs_names = matrix, obs, obs.index
+        self.var_names = [f"gene{n}" for n in range(matrix.shape[1])]
+
+
+def test_obs_of_an_annotated_table_in_memory_is_for_labels():
+    obs = pd.DataFrame({"kind": list("ab") * 10}, index=[f"cell{n}" for n in range(20)])
+    cells = Cells(sparse.csr_matrix(np.random.default_rng(0).poisson(2, (20, 3))), obs)
+    assert from_object(cells).shape == (3,)
+    assert from_object(cells, factors="kind").names == ("kind",)

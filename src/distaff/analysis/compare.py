@@ -49,13 +49,13 @@ def compare_runs(
     names = run_names(runs)
     if len(names) < 2:
         raise DistaffError("a comparison needs two runs or more: distaff compare A B.")
-    found = {name: _Run(folder, sample_size(observations), progress) for name, folder in names.items()}
+    found = {name: ComparedRun(folder, sample_size(observations), progress) for name, folder in names.items()}
     table = comparison_table(runs, metrics=metrics, observations=observations, progress=progress)
     blocks: list[Block] = [_block(table), *_differences(names)]
     curves = _curves({name: read_log(folder.log) for name, folder in names.items()})
     if curves is not None:
         blocks.append(Picture(curves, alt="Training curves", title="Training curves", kind="svg"))
-    blocks += _matched(found)
+    blocks += matched_traversals(found)
     path = Path(out)
     write_text(path, page(" · ".join(names), blocks))
     return path
@@ -71,7 +71,7 @@ def comparison_table(
     """The scores of runs, one row per run; arguments as of ``compare_runs``."""
     rows = {}
     for name, folder in run_names(runs).items():
-        run = _Run(folder, sample_size(observations), progress)
+        run = ComparedRun(folder, sample_size(observations), progress)
         scores = evaluate_encoded(run.encoded, run.data, metrics).scores
         config = folder.read()
         told = {"recipe": config.recipe.name, "data": config.data.name, "steps": trained_steps(folder)}
@@ -89,7 +89,7 @@ def run_names(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
     return {name: run_folder(place) for name, place in zip(names, places, strict=True)} if places else {}
 
 
-class _Run:
+class ComparedRun:
     """A run with its data, its model and the codes of a sample."""
 
     def __init__(self, folder: RunFolder, observations: int | None, progress: bool) -> None:
@@ -135,7 +135,7 @@ def _curves(logs: Mapping[str, Sequence[Mapping[str, float]]]) -> Figure | None:
     return figures.curves_by_setting(steps, curves, setting="run") if curves else None
 
 
-def _matched(found: Mapping[str, _Run]) -> list[Block]:
+def matched_traversals(found: Mapping[str, ComparedRun]) -> list[Block]:
     """The first run's latents, most informative first, and those of the others that correlate with them."""
     (first, start), *others = found.items()
     alike = {start.data.fingerprint} == {run.data.fingerprint for _, run in others}

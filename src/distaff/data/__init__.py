@@ -106,7 +106,7 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     elif path.exists():
         raise DistaffError(
             f"{path} is not a kind of file that can be read: give an .npz, .npy, .h5,"
-            " .csv, .parquet or a folder of images."
+            " .csv, .parquet, .h5ad or a folder of images."
         )
     elif len(path.parts) > 1 or path.suffix:
         raise DistaffError(f"there is no file or folder {path}.")

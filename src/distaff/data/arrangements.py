@@ -26,11 +26,13 @@ class Table:
         columns: what is known of each, in that order.
         named: whether rows come with headings; those of arrays have numbers.
         missing: whether values may be missing.
+        matrix: which matrix of an ``.h5ad`` file they were, if not ``X``.
     """
 
     columns: tuple[Column, ...]
     named: bool
     missing: bool = False
+    matrix: str | None = None
 
     @classmethod
     def of(cls, columns: Sequence[Column], frame: pd.DataFrame) -> "Table":
@@ -92,7 +94,8 @@ class Table:
     def plain(self) -> dict[str, Any]:
         """As ``run.yaml`` holds it: one line per column."""
         told = {column.name: _told(column) for column in self.columns}
-        return {"columns": told, "named": self.named, "missing": self.missing}
+        which = {} if self.matrix is None else {"matrix": self.matrix}
+        return {"columns": told, "named": self.named, "missing": self.missing, **which}
 
     def _owner(self, place: int) -> str:
         ends = np.cumsum([column.width for column in self.columns])
@@ -158,7 +161,8 @@ def read_arrangement(plain: Any) -> Arrangement | None:
     try:
         if "columns" in plain:
             columns = tuple(_column(str(name), told) for name, told in plain["columns"].items())
-            return Table(columns, bool(plain["named"]), bool(plain["missing"]))
+            matrix = None if plain.get("matrix") is None else str(plain["matrix"])
+            return Table(columns, bool(plain["named"]), bool(plain["missing"]), matrix)
         if "signals" in plain:
             mean, scale = (tuple(map(float, plain[name])) for name in ("mean", "scale"))
             return Signals(tuple(map(int, plain["signals"])), mean, scale, bool(plain["flat"]))

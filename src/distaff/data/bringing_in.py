@@ -70,7 +70,7 @@ def _opened(
         known = ("labels", "skip_bad", "fit")
         return folders.load(path, **{key: options[key] for key in known if key in options}, like=images)
     if suffix in tables.SUFFIXES and isinstance(like, Table):
-        return tables.load(path, factors=options.get("factors"), like=like)
+        return tables.load(path, factors=options.get("factors"), matrix=options.get("matrix"), like=like)
     if suffix in (".npz", ".npy", ".h5", ".hdf5"):
         values, factors, titles, _ = arrays.read_arrays(path, options.get("key", "images"))
         found = _array(values, shape, like, options.get("channels", "auto"), path.stem)

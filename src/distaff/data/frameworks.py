@@ -1,7 +1,7 @@
 """Data sets of other libraries: any ``torch.utils.data.Dataset``, and Hugging Face ``datasets``."""
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from distaff.data.arrays import Channels, from_array
 from distaff.data.dataset import Dataset
 from distaff.data.labels import with_factors
 from distaff.data.signals import from_signals
-from distaff.data.tables import from_frame, from_vectors
+from distaff.data.tables import from_frame, from_vectors, several
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress
 
@@ -28,7 +28,7 @@ def from_object(data: Any, **options: Any) -> Dataset:
         **options: for tables what ``distaff.data.tables.from_frame`` takes, for images ``range``.
     """
     if is_frame(data):
-        return from_frame(to_frame(data), where=f"the {type(data).__name__}", **options)
+        return from_frame(to_frame(data, options), where=f"the {type(data).__name__}", **options)
     if isinstance(data, DataLoader):
         data = data.dataset
     if isinstance(data, Iterator) or inspect.isgeneratorfunction(data):
@@ -52,12 +52,23 @@ def is_frame(data: Any) -> bool:
     return isinstance(data, pd.DataFrame) or hasattr(data, "var_names") or hasattr(data, "get_column")
 
 
-def to_frame(data: Any) -> pd.DataFrame:
-    """A table of any library as one of pandas; of an AnnData its X, with its obs behind it."""
+def to_frame(data: Any, named: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    """A table of any library as one of pandas; of an AnnData its X, with columns of its obs behind it.
+
+    Args:
+        data: the table.
+        named: options that name columns: of an AnnData's obs only these are taken, or all without options.
+    """
     if hasattr(data, "var_names"):
         values = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
         frame = pd.DataFrame(values, index=pd.Index(data.obs_names), columns=pd.Index(data.var_names))
-        return frame.join(data.obs[[c for c in data.obs.columns if c not in frame.columns]])
+        beside = [str(column) for column in data.obs.columns if column not in frame.columns]
+        if named is not None:
+            wanted = {
+                c for option in ("columns", "factors", "categorical") for c in several(named.get(option))
+            }
+            beside = [column for column in beside if column in wanted]
+        return frame.join(data.obs[beside])
     return data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
 
 

@@ -1,4 +1,4 @@
-"""Tables: data frames, CSV, parquet, and vectors in arrays, with their columns standardised."""
+"""Tables: data frames, CSV, parquet, h5ad, and vectors in arrays, with their columns standardised."""
 
 import warnings
 from collections.abc import Sequence
@@ -14,8 +14,9 @@ from distaff.data.columns import Kind, learn_column, listed
 from distaff.data.dataset import Dataset
 from distaff.data.labels import with_factors
 from distaff.foundation.errors import DistaffError, unknown, whole
+from distaff.foundation.h5ad import read_annotated
 
-SUFFIXES = (".csv", ".tsv", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".parquet", ".h5ad")
 Names = str | Sequence[str] | None
 
 
@@ -26,26 +27,39 @@ def load(
     categorical: Names = None,
     counts: Names = None,
     standardise: bool = True,
+    matrix: str | None = None,
     like: Table | None = None,
 ) -> Dataset:
     """The rows of a table in a file.
 
     Args:
-        file: a ``.csv`` or ``.tsv`` with a heading, or a ``.parquet``.
+        file: a ``.csv`` or ``.tsv`` with a heading, a ``.parquet``, or an AnnData's ``.h5ad``, of whose
+            ``obs`` only those columns are read that are named here.
         columns: which columns to train on; all but the factors by default.
         factors: columns of labels, which the model does not see.
         categorical: columns of numbers that are classes; columns of texts are classes without being named.
         counts: columns of counts, or ``"all"`` for every column of numbers.
         standardise: bring columns of real numbers to mean 0 and variance 1.
+        matrix: of an ``.h5ad``: ``X`` by default, a layer such as ``counts``, or an array of ``obsm``.
         like: how the rows of a trained model were read, to read these alike.
     """
     path = Path(file)
+    if matrix is not None and path.suffix != ".h5ad":
+        raise DistaffError(f"matrix={matrix} is for an .h5ad file, which {path} is not.")
     with whole(path, f"{path.suffix} table"):
-        if path.suffix == ".parquet":
+        if path.suffix == ".h5ad":
+            named = [] if like is None else [column.name for column in like.columns]
+            named += [name for names in (columns, factors, categorical) for name in several(names)]
+            matrix = matrix or (None if like is None else like.matrix)
+            frame = read_annotated(path, matrix, named, absent=like is not None)
+        elif path.suffix == ".parquet":
             frame = pd.read_parquet(path)
         else:
             frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
-    return from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, str(path))
+    data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, str(path))
+    if matrix is None or not isinstance(data.arrangement, Table):
+        return data
+    return replace(data, arrangement=replace(data.arrangement, matrix=matrix))
 
 
 def from_frame(
@@ -131,13 +145,20 @@ def _kinds(
 
 def _known(names: Names, frame: pd.DataFrame, where: str, absent: bool = False) -> list[str]:
     """The columns that are named, as in ``price+kind``; with ``absent``, those of them that are there."""
-    wanted = listed(names)
-    if isinstance(names, str) and names not in frame.columns:
-        wanted = [name.strip() for name in names.split("+")]
+    wanted = listed(names) if names in list(frame.columns) else several(names)
     for name in [] if absent else wanted:
         if name not in frame.columns:
             raise unknown(f"column of {where}", name, frame.columns)
     return [name for name in wanted if name in frame.columns]
+
+
+def several(names: Names) -> list[str]:
+    """The names of columns, of which one text may hold several.
+
+    >>> several("price+kind"), several(["price"])
+    (['price', 'kind'], ['price'])
+    """
+    return [name.strip() for name in names.split("+")] if isinstance(names, str) else listed(names)
 
 
 def _holds_numbers(values: "pd.Series[Any]") -> bool:

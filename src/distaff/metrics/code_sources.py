@@ -9,8 +9,8 @@ import pandas as pd
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.h5ad import read_h5ad
 from distaff.metrics.codes_file import read_codes
-from distaff.metrics.h5ad import read_h5ad
 from distaff.metrics.inputs import Factors, as_factors
 
 ARRAYS = (".npz", ".npy")

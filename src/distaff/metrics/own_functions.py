@@ -13,6 +13,7 @@ import numpy as np
 from distaff.codes import Codes
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.trust import NotTrusted
 from distaff.metrics.card import Card
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
@@ -38,6 +39,8 @@ def find_metric(entry: str | Metric, known: Mapping[str, Metric]) -> Metric:
         raise unknown("metric", entry, [*known, "default", "all"])
     try:
         return find_metric(_callable(entry, find_function("metric", entry, {})), known)
+    except NotTrusted:
+        raise
     except DistaffError as problem:
         near = get_close_matches(name, known)
         raise unknown("metric", name, known) if near else problem from None

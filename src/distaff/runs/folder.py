@@ -93,6 +93,11 @@ class RunFolder:
         return self.path / "names.json"
 
     @property
+    def trackers(self) -> Path:
+        """What trackers of experiments call the run, to continue it by."""
+        return self.path / "trackers.json"
+
+    @property
     def diverged(self) -> Path:
         """What became non-finite, if training stopped for that."""
         return self.path / "diverged.json"

@@ -156,12 +156,15 @@ class Machine:
         devices: how many of them.
         strategy: ddp for several devices.
         progress: show a progress bar.
+        track: where the log goes beside: wandb, mlflow or comet, or several with commas between them, or
+            module:function; a run that is resumed continues with its trackers, or without them by none.
     """
 
     accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps", "tpu"] = AUTO
     devices: AtLeastOne = 1
     strategy: Literal["auto", "ddp", "ddp_spawn", "ddp_fork", "ddp_notebook"] = AUTO
     progress: bool = True
+    track: str | None = None
 
 
 Settings = ModelSettings | TrainingSettings | Machine

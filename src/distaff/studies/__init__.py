@@ -6,6 +6,7 @@
 - ``check_claims``: a ``Verdict`` on each claim that the file makes; ``keep`` copies verdicts and table to
   where results are kept.
 - ``group_table``, ``metric_correlations``, ``udr_scores``, ``udr_agreement``: tables over runs.
+- ``choose`` finds a recipe and a weight for data without labels, a ``Choice``, by a short study.
 - ``select`` ranks runs by few labels, by UDR or by ``model_centrality``.
 - ``drawings``: functions that a study file names under ``figures``; ``Results`` in, figures or tables out.
 - for drawings of one's own: runs by their settings (``chosen``, ``grouped``, ``one_each``, ``best_of``,
@@ -32,6 +33,7 @@ from distaff.foundation.process import prepare_process
 if TYPE_CHECKING:
     from distaff.studies import drawings
     from distaff.studies.centrality import model_centrality
+    from distaff.studies.choice.choose import Choice, choose
     from distaff.studies.choosing import select
     from distaff.studies.commands import check_claims, keep, run, status, table
     from distaff.studies.drawings.history import curves_figure, logged, measured, snapshot, snapshot_steps
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from distaff.studies.verdicts import Verdict
 
 __all__ = [
+    "Choice",
     "Results",
     "Settings",
     "Study",
@@ -68,6 +71,7 @@ __all__ = [
     "Where",
     "best_of",
     "check_claims",
+    "choose",
     "chosen",
     "curves_figure",
     "drawings",
@@ -105,6 +109,7 @@ prepare_process()
 __getattr__ = lazy_getattr(
     __name__,
     {
+        "Choice": "distaff.studies.choice.choose",
         "Results": "distaff.studies.results",
         "Settings": "distaff.studies.drawings.runs",
         "Study": "distaff.studies.study",
@@ -113,6 +118,7 @@ __getattr__ = lazy_getattr(
         "Where": "distaff.studies.drawings.runs",
         "best_of": "distaff.studies.drawings.runs",
         "check_claims": "distaff.studies.commands",
+        "choose": "distaff.studies.choice.choose",
         "chosen": "distaff.studies.drawings.runs",
         "curves_figure": "distaff.studies.drawings.history",
         "drawings": "distaff.studies.drawings",

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distaff.data.images import FloatImages
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
 
@@ -65,8 +66,11 @@ def majority(codes: NDArray[np.floating[Any]], held: NDArray[np.int64]) -> float
 
 def _made(
     maker: Representation, votes: int, batch: int, seed: tuple[int, int]
-) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Images (votes · batch, …) of a model, and which of its active latents each vote holds."""
+) -> tuple[FloatImages, NDArray[np.int64]]:
+    """Images (votes · batch, …) of a model, and which of its active latents each vote holds.
+
+    They are observations as models see them, and not to be brought in once more as a user's own would be.
+    """
     import torch
 
     rng = np.random.default_rng(seed)
@@ -74,7 +78,7 @@ def _made(
         torch.manual_seed(int(rng.integers(2**31)))
         z = maker.model.draw_latents(votes * batch).cpu().numpy()[:, : maker.model.latents.width]
     real = [variable.columns.start for variable in maker.model.latents.coded if not variable.classes]
-    known = maker.encode(maker.decode(z)).means.var(0)
+    known = maker.encode(FloatImages(maker.decode(z))).means.var(0)
     active = [column for column, spread in zip(real, known, strict=True) if spread > IDLE**2 * known.max()]
     if not active:
         raise DistaffError("ModelCentrality needs models with real latents that say something.")
@@ -82,4 +86,4 @@ def _made(
     z = z.reshape(votes, batch, -1)
     for vote, latent in zip(z, held, strict=True):
         vote[:, active[latent]] = vote[0, active[latent]]
-    return maker.decode(z.reshape(votes * batch, -1)), held
+    return FloatImages(maker.decode(z.reshape(votes * batch, -1))), held

@@ -9,8 +9,8 @@ from distaff.data import names
 from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of
+from distaff.metrics.selection import metric_of
 from distaff.runs.config import labelled_goal, resolved
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
@@ -62,7 +62,7 @@ def _make(data: Dataset, run: RunRequest) -> None:
 
 
 def _needs_labels(metric: str) -> bool:
-    return card_of(all_metrics()[metric.partition(":")[0]]).inputs == "codes and factors"
+    return card_of(metric_of(metric)).inputs == "codes and factors"
 
 
 def _without_labels(name: str, metrics: Iterable[str]) -> DistaffError:

@@ -6,13 +6,14 @@ from dataclasses import replace
 from distaff.data import names
 from distaff.data.catalogue import about
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of
+from distaff.metrics.selection import metric_of
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.objective import Objective
 from distaff.runs.request import RunRequest
 from distaff.studies.claim_forms import Claim, Comparison, Correlation, Form, Quantity, Range, Trend, Where
 from distaff.studies.grid import has_settings
+from distaff.studies.own_metrics import column_of
 
 LOG = "log."
 """Before the name of a logged term, where a score has the same name."""
@@ -87,9 +88,9 @@ def _metric(name: str, runs: Sequence[RunRequest], metrics: Sequence[str]) -> st
 
 def _columns_of(metric: str) -> list[str]:
     """The table's columns of a metric, of which some have several scores."""
-    name, colon, protocol = metric.partition(":")
-    parts = getattr(card_of(all_metrics()[name]).returns, "_fields", None)
-    return [f"{name}_{part}{colon}{protocol}" for part in parts] if parts else [metric]
+    card = card_of(metric_of(metric))
+    parts = getattr(card.returns, "_fields", None)
+    return [column_of(metric, f"{card.name}_{part}") for part in parts] if parts else [metric]
 
 
 def _factors(runs: Sequence[RunRequest]) -> list[str]:

@@ -137,10 +137,15 @@ def local_workers(runs: int, workers: int | None, logs: Path) -> LocalWorkers:
     Two runs of one thread get more steps done than one run of two: threads of one run wait for each other at
     every operation. Cores that are left over are shared out as threads.
     """
+    count = runs_at_once(runs, workers)
+    return LocalWorkers(count, max(1, cores() // count), logs)
+
+
+def runs_at_once(runs: int, workers: int | None) -> int:
+    """How many of so many runs are trained side by side here."""
     if workers is not None and workers < 1:
         raise DistaffError(f"workers must be at least 1, not {workers}.")
-    count = min(runs, workers or torch.cuda.device_count() or cores())
-    return LocalWorkers(max(1, count), max(1, cores() // max(1, count)), logs)
+    return max(1, min(runs, workers or torch.cuda.device_count() or cores()))
 
 
 def _share(place: int, threads: int) -> Mapping[str, str]:

@@ -19,6 +19,7 @@ from distaff.runs.settings import SETTINGS
 from distaff.studies.claim_forms import Claim
 from distaff.studies.claims import read_claims
 from distaff.studies.grid import combinations, how_many
+from distaff.studies.own_metrics import is_own
 
 SCORING = ("observations", "ica", "metrics", "figures", "claims")
 KEYS = ("name", "about", "data", "preset", "steps", "seeds", "scale", "common", "runs", *SCORING)
@@ -70,8 +71,8 @@ class Study:
         name: what its folder and its page are called.
         about: one sentence about what it shows.
         runs: every run once, in the order of the file.
-        metrics: names, with protocols where they are not the default ones; reconstruction and KL are
-            always measured.
+        metrics: names, with protocols where they are not the default ones, and ``module:function`` of one's
+            own; reconstruction and KL are always measured.
         figures: what the report draws.
         scale: what the file's steps were multiplied by.
         source: the file's content.
@@ -147,7 +148,8 @@ class Study:
         """The code outside the library that it names, such as networks, and what each is the name of."""
         drawings = {drawing.name: "drawing" for drawing in self.figures if ":" in drawing.name}
         named = {name: kind for run in self.runs for name, kind in named_code(run.recipe, run.model).items()}
-        return {**named, **drawings}
+        metrics = {metric: "metric" for metric in self.metrics if is_own(metric)}
+        return {**named, **metrics, **drawings}
 
     @property
     def varied(self) -> tuple[str, ...]:

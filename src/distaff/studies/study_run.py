@@ -26,6 +26,7 @@ from distaff.runs.config import DataConfig
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
 from distaff.runs.request import RunRequest
+from distaff.studies.own_metrics import column_of
 
 State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]
 TAIL = 16_384
@@ -133,13 +134,13 @@ class StudyRun:
     @property
     def scores(self) -> dict[str, Score]:
         """What it scored, by the table's column: ``mig``, ``mig:chen18``, ``reconstruction``, ``kl``."""
-        return {_column(e.metric, e.content["name"]): e.score for e in self._entries if not e.reason}
+        return {column_of(e.metric, e.content["name"]): e.score for e in self._entries if not e.reason}
 
     @property
     def values(self) -> dict[str, float]:
         """The values of ``scores`` alone, which tables of many runs ask for."""
         found = {
-            _column(e.metric, e.content["name"]): e.content["value"] for e in self._entries if not e.reason
+            column_of(e.metric, e.content["name"]): e.content["value"] for e in self._entries if not e.reason
         }
         return {name: math.nan if value is None else float(value) for name, value in found.items()}
 
@@ -169,12 +170,17 @@ class StudyRun:
     def encoded(self) -> Encoded:
         """``data`` through the model, as ``distaff evaluate --observations`` encodes it."""
         self._check_checkpoint()
-        return encode_run(self.folder, _whole(self.folder.read().data), False, self.observations)
+        return encode_run(self.folder, self.whole_data, False, self.observations)
 
     @property
     def data(self) -> Dataset:
         """What it was trained on, or as much of it as the study looks at; opened once for all runs of it."""
         return _open(self.folder.read().data, self.observations)
+
+    @property
+    def whole_data(self) -> Dataset:
+        """All that it was trained on or holds out, however much of it the study looks at."""
+        return _whole(self.folder.read().data)
 
     @property
     def _count(self) -> int:
@@ -263,13 +269,6 @@ class Work:
         except PermissionError:
             return True
         return True
-
-
-def _column(metric: str, name: str) -> str:
-    """A score's column in the table: its name, with the protocol where that is not the metric's first."""
-    protocol = metric.partition(":")[2]
-    name = "reconstruction" if name == "reconstruction_error" else name
-    return f"{name}:{protocol}" if protocol else name
 
 
 @lru_cache(maxsize=1 << 15)

@@ -32,6 +32,7 @@ from distaff.training.leftovers import remove_leftovers
 from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.recorder import Recorder
+from distaff.training.tracking import NONE, tracking
 from distaff.training.validation import HeldOut, parts
 
 
@@ -134,10 +135,14 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         with trusting(*job.config.code):
             _compare_threads(folder)
     visible = job.machine.progress and fabric.is_global_zero
-    with Progress(job.config.recipe.name, training.steps, before.step, visible) as bar:
+    track = job.machine.track if fabric.is_global_zero else NONE
+    with (
+        Progress(job.config.recipe.name, training.steps, before.step, visible) as bar,
+        tracking(track, job.config, folder, before.step > 0) as trackers,
+    ):
         log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
         looks = None if held_out is None else HeldOut(held_out, training, fabric, log)
-        recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks)
+        recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks, trackers)
         with recorder.stop.listening():
             fit(learner, batches, before.step, training.steps, recorder)
         recorder.close()

@@ -26,6 +26,7 @@ from distaff.runs.folder import RunFolder, read_log, truncate_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.collapse import CollapseWatch
 from distaff.training.learner import Learner
+from distaff.training.tracking import Tracking
 from distaff.training.validation import HeldOut
 
 HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has no SIGHUP
@@ -80,6 +81,7 @@ class Recorder:
         goal: what the run is trained for: values that take part in its loss stop the run if they are not
             finite, and a GAN is watched for collapse; without a goal, every value takes part.
         held_out: data to look at now and then, if any are held out.
+        trackers: where the lines of the log go beside.
     """
 
     def __init__(
@@ -91,7 +93,9 @@ class Recorder:
         resumed: Reached = Reached(),
         goal: Goal | None = None,
         held_out: HeldOut | None = None,
+        trackers: Tracking | None = None,
     ) -> None:
+        self.trackers = trackers or Tracking({})
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.training, self.progress, self.goal = fabric, training, progress, goal
         self.held_out = held_out
@@ -194,11 +198,13 @@ class Recorder:
             for name in line.keys() - {"step", "seconds"}:
                 if math.isfinite(line[name]):
                     self._board.add_scalar(name, line[name], line["step"])
+        self.trackers.log(line)
         if self._watch is not None:
             self._watch.see(line)
 
     def close(self) -> None:
-        """Finish the TensorBoard file."""
+        """Finish the TensorBoard file and the trackers' runs, which stay open if a signal stopped it."""
+        self.trackers.close(finished=self.stop.heard is None or self.saved >= self.training.steps)
         if self._board is not None:
             self._board.close()
 

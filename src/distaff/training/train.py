@@ -40,6 +40,7 @@ from distaff.runs.settings import (
 )
 from distaff.runs.zoo import begin_from, in_zoo
 from distaff.training.job import Job, launch
+from distaff.training.tracking import chosen_trackers
 
 ELSEWHERE = {
     **dict.fromkeys(("lr", "learning_rate_init", "step_size"), "learning_rate"),
@@ -141,6 +142,7 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     """
     goal = labelled_goal(goal, request.training)
     folder = None if out is None else RunFolder(Path(out))
+    chosen_trackers(request.machine.track, folder)  # whose packages must be here
     shape = request.data.shape()
     if shape is not None:
         check_fit(request.model, shape, goal)
@@ -191,6 +193,7 @@ def resume(
         raise DistaffError(f"out goes with zoo:NAME: {folder} is resumed where it is.")
     with trusting(trust):
         config = run.read()
+    chosen_trackers(machine.track, run)
     dataset = config.data.reopen(data)
     if steps is not None and steps != config.training.steps:
         training = TrainingSettings(**bind(TrainingSettings, {**vars(config.training), "steps": steps}))

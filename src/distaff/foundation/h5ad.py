@@ -1,4 +1,4 @@
-"""AnnData's files: codes from ``obsm``, factors from ``obs``, read with h5py alone.
+"""AnnData's files: a matrix to train on, codes from ``obsm``, labels from ``obs``, read with h5py alone.
 
 The layout is that of anndata's specification: ``obs`` is a group with a dataset per column, or with a group
 of ``categories`` and ``codes`` for a categorical one; sparse arrays are groups of ``data``, ``indices`` and
@@ -38,6 +38,36 @@ def read_h5ad(
         raise DistaffError(f"{path} does not exist.") from None
     except (OSError, KeyError, AttributeError) as error:
         raise DistaffError(f"{path} is not a readable h5ad file: {error}.") from error
+
+
+def read_annotated(
+    path: Path, matrix: str | None = None, columns: Sequence[str] = (), absent: bool = False
+) -> pd.DataFrame:
+    """(N, D) a matrix of the file under the names of its variables, and the columns of ``obs`` beside it.
+
+    Args:
+        path: the file.
+        matrix: ``X`` by default; a name in ``layers``, such as ``counts``, or in ``obsm``, such as ``X_pca``.
+        columns: of ``obs``; names that are variables themselves are left to the matrix.
+        absent: leave out columns that are not there, instead of an error.
+    """
+    with h5py.File(path, "r") as file:
+        places = {"X": "X"} if "X" in file else {}
+        for group in ("obsm", "layers"):
+            places |= {str(name): f"{group}/{name}" for name in file.get(group, ())}
+        chosen = matrix or "X"
+        if chosen not in places:
+            raise unknown(f"matrix of {path.name}", chosen, places)
+        values = _matrix(file[places[chosen]])
+        if places[chosen].startswith("obsm/"):
+            names = [f"{chosen}_{number}" for number in range(values.shape[1])]
+        else:
+            var = file["var"]
+            names = [str(name) for name in _column(var[str(var.attrs.get("_index", "_index"))])]
+        there = {str(name) for name in file["obs"].attrs["column-order"]} if absent else set(columns)
+        beside = [name for name in columns if name not in names and name in there]
+        obs = _frame(file, path, beside) if beside else _frame(file, path, ()).iloc[:, :0]
+    return pd.DataFrame(values, index=obs.index, columns=pd.Index(names)).join(obs)
 
 
 def _chosen(file: Any, path: Path, latents: str | None) -> Any:

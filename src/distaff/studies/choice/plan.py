@@ -1,0 +1,211 @@
+"""The study behind ``distaff choose``: what is asked for, how long steps take, how many fit the budget."""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from distaff.foundation.errors import DistaffError, said
+from distaff.foundation.files import read_json, write_json, write_text, yaml_text
+from distaff.runs.config import DataCall
+from distaff.runs.folder import warn
+from distaff.studies.choice.grid import Entry
+from distaff.studies.commands import run as run_study
+from distaff.studies.local import runs_at_once
+from distaff.studies.results import Results
+from distaff.studies.study_run import StudyRun
+
+FILE = "choose.json"
+OBSERVATIONS = 2000
+"""That runs are compared on."""
+FEWEST, MOST = 50, 20_000
+"""Steps per run, whatever the budget."""
+YOUNG = 1000
+"""Steps below which a model has hardly begun to learn."""
+FOR_RANKING = 0.15
+"""The share of the budget that comparing the models takes."""
+TIMED, BETWEEN = 40, 8
+"""Steps of a run of the warm-up, and between the lines of its log."""
+FOR_STARTING = 1.0
+"""Seconds that a run takes before its first step."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is compared, on what and for how long.
+
+    Args:
+        name: of the study.
+        data: the data set, on the disk.
+        fingerprint: of its content.
+        grid: recipes with lists of weights.
+        seeds: how many runs each setting has.
+        minutes: for all of it.
+        settings: that all runs share.
+    """
+
+    name: str
+    data: DataCall
+    fingerprint: str
+    grid: Sequence[Entry]
+    seeds: int
+    minutes: float
+    settings: Mapping[str, Any]
+
+    def plain(self) -> dict[str, Any]:
+        """As ``choose.json`` holds it: whoever asks for something else needs another folder."""
+        return {
+            "data": {**self._data, "fingerprint": self.fingerprint},
+            "recipes": [dict(entry) for entry in self.grid],
+            "seeds": self.seeds,
+            "minutes": self.minutes,
+            "settings": dict(self.settings),
+        }
+
+    @property
+    def _data(self) -> dict[str, Any]:
+        file = {} if self.data.file is None else {"file": self.data.file}
+        # A list in a study is a grid, unless it says otherwise.
+        options = {k: {"value": v} if isinstance(v, list) else v for k, v in self.data.options.items()}
+        return {"spec": str(self.data.spec), **file, **options}
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self.seeds * sum(math.prod(len(w) for w in _lists(entry)) for entry in self.grid)
+
+    def study(self, steps: int) -> str:
+        """The study file; all settings have their first run before any has its second."""
+        content = {
+            "name": self.name,
+            "about": "Short runs without labels, to choose a recipe and its weight by.",
+            "data": self._data,
+            "steps": steps,
+            "observations": OBSERVATIONS,
+            "common": {**self.settings, "learning_rate": learning_rate(steps), "validate_every": steps},
+            "runs": [{**_copied(entry), "seed": seed} for seed in range(self.seeds) for entry in self.grid],
+        }
+        return yaml_text(content)
+
+    def warm_up(self, copies: int) -> str:
+        """A study of a few steps of each recipe, as many at once as later."""
+        content = {
+            "name": "warm-up",
+            "data": self._data,
+            "steps": TIMED,
+            "seeds": copies,
+            "observations": OBSERVATIONS,
+            "common": {**self.settings, "log_every": BETWEEN, "validate_every": TIMED},
+            "runs": [_middle(entry) for entry in self.grid],
+        }
+        return yaml_text(content)
+
+
+def learning_rate(steps: int) -> str:
+    """Falling from 1e-3 to 1e-4, which short runs learn most by."""
+    return f"cosine:1e-3:1e-4:{steps}"
+
+
+def begun(plan: Plan, folder: Path) -> bool:
+    """Whether the folder holds this very study already; another one is an error."""
+    if not (folder / FILE).is_file():
+        if (folder / "study.yaml").exists() or (folder / "run.yaml").exists():
+            raise DistaffError(f"{folder} holds something else: give --out another folder.")
+        return False
+    held, asked = read_json(folder / FILE), plan.plain()
+    differing = [name for name in asked if not isinstance(held, dict) or held.get(name) != asked[name]]
+    if differing:
+        raise DistaffError(
+            f"{folder} holds a choice with other {', '.join(differing)}: give --out another folder, or "
+            "remove this one."
+        )
+    return (folder / "study.yaml").is_file()
+
+
+def begin(plan: Plan, folder: Path, workers: int | None, progress: bool) -> None:
+    """Write the study, with as many steps as the budget allows by a timed warm-up."""
+    write_json(folder / FILE, plan.plain())
+    began = time.monotonic()
+    at_once = runs_at_once(plan.runs, workers)
+    write_text(folder / "warm-up.yaml", plan.warm_up(at_once))
+    run_study(folder / "warm-up.yaml", out=folder / "warm-up", workers=workers, progress=progress)
+    paces = measured(Results.read(folder / "warm-up").all_runs)
+    spent = time.monotonic() - began
+    starting = max(0.0, spent - sum(TIMED * pace.step + pace.rest for pace in paces.values()))
+    left = plan.minutes * 60 * (1 - FOR_RANKING) - spent - starting
+    steps = affordable(plan, paces, left, at_once)
+    if steps < YOUNG:
+        needed = plan.minutes * YOUNG / steps
+        message = (
+            f"{plan.minutes:g} minutes are {steps:,} steps for each of {plan.runs} runs, after which a model "
+            f"has hardly begun to learn: --minutes {math.ceil(needed)} would be {YOUNG:,}."
+        )
+        warn(said(message))
+    write_text(folder / "study.yaml", plan.study(steps))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long runs of a recipe take.
+
+    Args:
+        step: seconds per step.
+        rest: seconds for all else.
+    """
+
+    step: float
+    rest: float
+
+
+def measured(runs: Sequence[StudyRun]) -> dict[str, Pace]:
+    """The pace of each recipe by the logs of the warm-up, the mean over runs at once."""
+    found: dict[str, list[Pace]] = {}
+    for run in runs:
+        if run.failure is not None:
+            raise DistaffError(f"{run.settings['recipe']} cannot be trained on these data: {run.failure}")
+        seconds = {int(line["step"]): float(line["seconds"]) for line in run.log}
+        if not {BETWEEN, TIMED - BETWEEN, TIMED} <= seconds.keys():
+            raise DistaffError(f"the warm-up in {run.folder.path} is damaged: remove it.")
+        timed = seconds[TIMED - BETWEEN] - seconds[BETWEEN]
+        step = max(timed / (TIMED - 2 * BETWEEN), 1e-5)
+        look = max(0.0, seconds[TIMED] - seconds[TIMED - BETWEEN] - BETWEEN * step)
+        rest = FOR_STARTING + look + (run.scoring_seconds or 0.0)
+        found.setdefault(run.settings["recipe"], []).append(Pace(step, rest))
+    return {
+        recipe: Pace(sum(p.step for p in paces) / len(paces), sum(p.rest for p in paces) / len(paces))
+        for recipe, paces in found.items()
+    }
+
+
+def affordable(plan: Plan, paces: Mapping[str, Pace], seconds: float, at_once: int) -> int:
+    """The steps per run, to two digits, after which all runs end within some seconds.
+
+    Args:
+        plan: the runs.
+        paces: of each recipe.
+        seconds: that there are.
+        at_once: how many runs are trained side by side.
+    """
+    counts = [plan.seeds * math.prod(len(w) for w in _lists(entry)) for entry in plan.grid]
+    each = [paces[entry["recipe"]] for entry in plan.grid]
+    rest = sum(count * pace.rest for count, pace in zip(counts, each, strict=True)) / plan.runs
+    step = sum(count * pace.step for count, pace in zip(counts, each, strict=True)) / plan.runs
+    rounds = math.ceil(plan.runs / at_once)
+    steps = min(max((seconds / rounds - rest) / step, FEWEST), MOST)
+    unit = 10 ** max(0, math.floor(math.log10(steps)) - 1)
+    return int(steps // unit * unit)
+
+
+def _lists(entry: Entry) -> list[list[Any]]:
+    return [value for value in entry.values() if isinstance(value, list)]
+
+
+def _copied(entry: Entry) -> dict[str, Any]:
+    """With lists of its own, which YAML would otherwise write once and refer to."""
+    return {key: list(v) if isinstance(v, list) else v for key, v in entry.items()}
+
+
+def _middle(entry: Entry) -> dict[str, Any]:
+    return {key: v[len(v) // 2] if isinstance(v, list) else v for key, v in entry.items()}

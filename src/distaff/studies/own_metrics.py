@@ -1,0 +1,30 @@
+"""Metrics in a study by their names: those of the library, with protocols, and functions of one's own."""
+
+from distaff.metrics.catalogue import all_metrics
+
+
+def is_own(metric: str) -> bool:
+    """Whether a metric is ``module:function`` from outside the library.
+
+    >>> is_own("mine:score"), is_own("mig:chen18"), is_own("mig")
+    (True, False, False)
+    """
+    name, colon, _ = metric.partition(":")
+    return bool(colon) and name not in all_metrics()
+
+
+def column_of(metric: str, name: str) -> str:
+    """A score's column in the table: its name, with the protocol where that is not the metric's first.
+
+    Args:
+        metric: as the study has it.
+        name: of the score, of which a metric may have several.
+
+    >>> column_of("mig:chen18", "mig"), column_of("mine:score", "score")
+    ('mig:chen18', 'mine:score')
+    """
+    first, colon, last = metric.partition(":")
+    if is_own(metric):
+        return f"{first}:{name}"
+    name = "reconstruction" if name == "reconstruction_error" else name
+    return f"{name}{colon}{last}"

@@ -1,0 +1,139 @@
+"""A run's log on its way to trackers: begun and resumed with the run, and never a reason to stop it."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+from distaff.foundation.binding import find_function
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import read_json, write_json
+from distaff.runs.config import RunConfig
+from distaff.runs.folder import RunFolder, warn
+from distaff.training import trackers
+from distaff.training.trackers import TrackedRun, Tracker
+
+NONE = "none"
+"""What --track says to leave a run's trackers out when it is resumed."""
+OURS = (trackers.comet, trackers.mlflow, trackers.wandb)
+HIDDEN = ("step", "seconds")
+
+
+class Tracking:
+    """The trackers of one run; one that fails is left out from then on.
+
+    Args:
+        found: by name.
+    """
+
+    def __init__(self, found: Mapping[str, Tracker]) -> None:
+        self.found = dict(found)
+
+    def log(self, line: Mapping[str, Any]) -> None:
+        """Pass a line of the log on: its finite numbers, by their names."""
+        values = {name: float(value) for name, value in line.items() if name not in HIDDEN}
+        values = {name: value for name, value in values.items() if math.isfinite(value)}
+        for name, tracker in list(self.found.items()):
+            self._try(name, partial(tracker.log, int(line["step"]), values))
+
+    def close(self, finished: bool) -> None:
+        """End all of them, once."""
+        ended, self.found = self.found, {}
+        for name, tracker in ended.items():
+            self._try(name, partial(tracker.close, finished))
+
+    def _try(self, name: str, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as problem:  # a server that is gone, a disk that is full: training is worth more
+            self.found.pop(name, None)
+            warn(f"{name} tracks no longer: {_one_line(problem)}; the run's own log continues.")
+
+
+def chosen_trackers(track: str | None, folder: RunFolder | None = None) -> dict[str, Callable[..., Tracker]]:
+    """The functions that a setting names; without one, those of the library that track the run already.
+
+    What is missing for them is said here, before anything is trained.
+
+    Args:
+        track: names with commas between them, none, or nothing.
+        folder: the run's, which remembers them.
+    """
+    if track == NONE:
+        return {}
+    if track is None:
+        before = {} if folder is None else _remembered(folder)
+        names = [name for name in before if ":" not in name]
+    else:
+        names = [name.strip() for name in track.split(",") if name.strip()]
+    found: dict[str, Callable[..., Tracker]] = {
+        name: find_function("tracker", name, {f.__name__: f for f in OURS}) for name in names
+    }
+    for name, function in found.items():
+        package = vars(function).get("package")
+        if package is not None and find_spec(package) is None:
+            otherwise = "" if track else ", or leave it out by --track none"
+            raise DistaffError(
+                f"--track {name} needs a package that is not installed: "
+                f"pip install 'distaff[{name}]'{otherwise}."
+            )
+    return found
+
+
+@contextmanager
+def tracking(
+    track: str | None, config: RunConfig, folder: RunFolder | None, resumed: bool
+) -> Iterator[Tracking]:
+    """The trackers of a run while it trains; what they call it is kept in its folder.
+
+    Args:
+        track: as the setting has it.
+        config: the run.
+        folder: where it is kept.
+        resumed: whether it had any steps before; a run that begins anew is a new one to trackers too.
+    """
+    before = {} if folder is None or not resumed else _remembered(folder)
+    place = None if folder is None else folder.path
+    name = config.title if place is None else place.name
+    settings = _flat(config.to_plain())
+    found = {}
+    for kind, function in chosen_trackers(track, folder).items():
+        try:
+            found[kind] = function(TrackedRun(name, settings, place, before.get(kind)))
+        except DistaffError:
+            raise
+        except Exception as problem:  # trackers raise errors of their own kinds
+            raise DistaffError(f"{kind} cannot track the run: {_one_line(problem)}.") from problem
+    if folder is not None and found:
+        write_json(folder.trackers, {**before, **{kind: one.key for kind, one in found.items()}})
+    trackers_of_run = Tracking(found)
+    try:
+        yield trackers_of_run
+    finally:
+        trackers_of_run.close(finished=False)  # unless the run ended well, and closed them itself
+
+
+def _remembered(folder: RunFolder) -> dict[str, str]:
+    try:
+        content = read_json(folder.trackers)
+    except FileNotFoundError:
+        return {}
+    except DistaffError as problem:
+        warn(f"{problem} Trackers begin anew.")
+        return {}
+    return {str(k): str(v) for k, v in content.items()} if isinstance(content, dict) else {}
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        inner = isinstance(value, Mapping) and value
+        flat |= _flat(value, f"{prefix}{name}.") if inner else {f"{prefix}{name}": value}
+    return flat
+
+
+def _one_line(problem: Exception) -> str:
+    words = " ".join(str(problem).split()) or type(problem).__name__
+    return words.rstrip(".")
