@@ -30,6 +30,9 @@ INK, MUTED, FAINT = "#222222", "#666666", "#dddddd"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colours, told apart with any colour vision; their yellow is too faint on white."""
 
+ON_LIGHT_CELL, ON_DARK_CELL = "#212121", "#fefefe"
+"""Text and frames over the cells of a heat map, which are the same on dark pages."""
+
 HALO = [withStroke(linewidth=2.0, foreground="white")]
 """Keeps text legible over lines."""
 
