@@ -69,7 +69,7 @@ class Strip:
     @property
     def height(self) -> int:
         """Pixels on the screen."""
-        return max(TALL, min(self.images.shape[-2], 2 * TALL))
+        return max(TALL, min(int(self.images.shape[-2]), 2 * TALL))
 
     @property
     def source(self) -> str:
