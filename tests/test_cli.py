@@ -1,5 +1,6 @@
 """The command line as a user meets it: real processes, their output and exit codes."""
 
+import re
 import resource
 import subprocess
 import sys
@@ -171,3 +172,34 @@ def test_the_line_is_evaluated_and_reported_though_no_metric_fits_it(tmp_path, c
     assert in_process(capsys, "report", tmp_path / "run", "--no-progress")[0] == 0
     code, said = in_process(capsys, "evaluate", tmp_path / "run", "--metrics", "factor_vae_score")
     assert code == 2, "what was named is asked for"
+
+
+@pytest.mark.parametrize(
+    "command", ["train factor_vae", *sorted(set(cli.COMMANDS) - {"train", "data", "study"}), "data preview"]
+)
+def test_help_says_what_a_flag_takes_without_the_noise_of_types(command, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main([*command.split(), "--help"])
+    said = capsys.readouterr().out
+    assert not stopped.value.code
+    assert said.startswith(f"usage: distaff {command}")
+    assert not re.search(r"None|STR|PATH|FLOAT|UNION|default: (True|False)", said)
+    assert all(len(line) <= 120 for line in said.splitlines())
+
+
+def test_the_flags_of_training_are_grouped(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["train", "factor_vae", "--help"])
+    said = capsys.readouterr().out
+    topics = re.findall(r"^(\w+):$", said, re.M)
+    assert topics == ["factor_vae", "data", "model", "training", "output", "machine"]
+    groups = dict(zip(topics, re.split(r"^\w+:$", said, flags=re.M)[1:], strict=True))
+    flags = {
+        "factor_vae": "--critic.betas NUMBER NUMBER",
+        "data": "--resize INT",
+        "model": "--latents INT|TEXT",
+    }
+    flags |= {"training": "--labels INT|all", "output": "--out TEXT", "machine": "--devices INT"}
+    for topic, flag in flags.items():
+        assert flag in groups[topic], topic
+    assert re.search(r"--no-progress +do not show a progress bar", groups["output"])

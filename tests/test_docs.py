@@ -193,6 +193,15 @@ def test_every_recipe_and_every_metric_has_its_section(page, exist):
         assert len(section.split()) > 30, f"{name} wants more than its table"
 
 
+def test_every_command_has_its_section():
+    page = DOCS / "command-line.md"
+    sections = {heading for heading in headings(page) if heading in cli.COMMANDS}
+    assert sections == set(cli.COMMANDS)
+    for name in sections:
+        section = page.read_text("utf-8").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+        assert section.strip(), f"the section on {name} is empty"
+
+
 def test_every_page_is_in_the_navigation():
     shown = re.findall(r"- ([\w-]+\.md)", (ROOT / "mkdocs.yml").read_text())
     assert sorted(shown) == sorted(page.name for page in DOCS.glob("*.md"))

@@ -1,5 +1,6 @@
 """The command line: thin, each command calls one public function; torch is imported where it is needed."""
 
+import dataclasses
 import inspect
 import itertools
 import os
@@ -20,6 +21,13 @@ SOMETHING_WRONG, BAD_INPUT = 1, 2
 READER_LEFT = 128 + 13
 """What a shell says of a program that SIGPIPE ended."""
 
+DATA = (
+    *("data", "file", "resize", "fit", "range", "skip_bad", "correlate", "leave_out", "data_options"),
+    *("hold_out", "hold_out_by", "held_out", "factors", "factor_bins", "observations"),
+)
+OUTPUT = ("out", "log_every", "checkpoint_every", "snapshots", "track", "progress", "export", "open")
+"""Flags that belong together in ``--help``."""
+
 prepare_process()  # before torch is imported, as in distaff.training
 
 
@@ -27,6 +35,7 @@ def train(arguments: Sequence[str]) -> None:
     """Train a recipe: distaff train factor_vae --data dsprites --gamma 35 --out runs/f35."""
     from distaff.foundation.binding import find_function
     from distaff.objectives import recipes
+    from distaff.runs.settings import ModelSettings
     from distaff.training import train as training
 
     name = next(iter(arguments), "--help")
@@ -35,8 +44,21 @@ def train(arguments: Sequence[str]) -> None:
         return _list_recipes()
     recipe = find_function("recipe", name, recipes)
     defaults = _of_preset(name, arguments[1:])
+    model = [field.name for field in dataclasses.fields(ModelSettings)]
     call = _flags(
-        f"train {name}", arguments[1:], recipe, training.train, leave_out=["recipe"], defaults=defaults
+        f"train {name}",
+        arguments[1:],
+        recipe,
+        training.train,
+        leave_out=["recipe"],
+        defaults=defaults,
+        topics={
+            name: list(inspect.signature(recipe).parameters),
+            "data": DATA,
+            "model": model,
+            "training": (),
+        }
+        | {"output": OUTPUT, "machine": ("accelerator", "devices", "strategy")},
     )
     out = call.pop("out") or f"runs/{name.replace(':', '.')}-{Path(call['data']).stem}-{call['seed']}"
     training.train(name, out=out, **call)
@@ -254,6 +276,7 @@ def _flags(
     """What was typed after a command, as keyword arguments of the functions; see ``parse_flags``."""
     from distaff.foundation.binding import parse_flags
 
+    how = {"topics": {"flags": (), "data": DATA, "output": OUTPUT}} | how
     return parse_flags(f"distaff {command}", arguments, *functions, **how)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.snippets import Bar, Cell, snippet
 
 FloatArray = NDArray[np.floating[Any]]
 
@@ -70,6 +71,25 @@ class Codes:
 
     def __len__(self) -> int:
         return len(self.means)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: each latent's spread, and how much it says, in nats, if that is known."""
+        about = f"{len(self):,} observations, {len(self.names)} latents"
+        named = zip(self.names, self.means.T, strict=False)
+        spread = [(name, float(column.mean()), float(column.std())) for name, column in named if len(self)]
+        rows: list[tuple[Cell, ...]]
+        if self.logvars is None or np.isneginf(self.logvars).any():
+            widest = max((deviation for *_, deviation in spread), default=0.0)
+            headers = ["latent", "mean", "standard deviation"]
+            rows = [(name, mean, Bar(deviation, widest)) for name, mean, deviation in spread]
+        else:
+            kl = 0.5 * (np.exp(self.logvars) + self.means**2 - 1 - self.logvars).mean(0)
+            headers = ["latent", "mean", "standard deviation", "KL to N(0, 1), nats"]
+            rows = [
+                (*one, Bar(float(value), float(kl.max()))) for one, value in zip(spread, kl, strict=False)
+            ]
+        rows += [(name, "", f"{p.shape[1]} classes") for name, p in self.categories.items()]
+        return snippet("Codes", about, headers=headers, rows=rows)
 
     def __getitem__(self, rows: Any) -> "Codes":
         """The codes of some observations: a slice, a mask or an index array over rows."""

@@ -14,17 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from distaff.explore.session import Session
 from distaff.explore.standalone import export_page
 from distaff.runs.folder import RunFolder
 from distaff.runs.latent_names import save_name
+from tests.browser import chromium, needs_chromium
 from tests.explore.conftest import squares
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (on Debian: apt install chromium)")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+pytestmark = needs_chromium
 PICTURE = ".run >> nth={} >> .decoded canvas"
 
 
@@ -50,10 +49,8 @@ class Server:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,4 @@
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,8 +9,8 @@ import pytest
 from distaff.figures import image_grid, kl_bars
 from distaff.figures.html import Code, Facts, Link, Picture, Table, Text, page
 from distaff.foundation.errors import DistaffError
+from tests.browser import CHROMIUM, needs_chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 HOSTILE = "<script>alert('&')</script>\""
 
 
@@ -139,7 +138,7 @@ def test_images_keep_their_place_while_loading():
     assert int(image["width"]) / int(image["height"]) == pytest.approx(width / height, rel=0.01)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@needs_chromium
 def test_in_a_browser_images_load_and_tables_sort(tmp_path):
     rows = [["z10", 0.5], ["z9", None], ["z1", 10.0], ["b", (9.0, 8.0, 10.0)], ["a", -2.0]]
     (tmp_path / "page.html").write_text(

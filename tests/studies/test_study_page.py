@@ -1,7 +1,6 @@
 """A study's page: whole, and in a browser its images load and its tables sort."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,8 +9,7 @@ import pytest
 from distaff.studies.results import Results
 from distaff.studies.study import Study
 from distaff.studies.study_page import write_report
-
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+from tests.browser import CHROMIUM, needs_chromium
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +57,7 @@ def test_a_study_of_figures_alone(tmp_path):
     assert "Not drawn" in html
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@needs_chromium
 def test_in_a_browser_images_load_and_tables_sort(path, done):
     (path.parent / "driver.html").write_text("""
         <iframe src="report.html"></iframe><pre></pre>

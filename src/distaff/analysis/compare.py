@@ -162,7 +162,7 @@ def matched_traversals(found: Mapping[str, ComparedRun]) -> list[Block]:
     }
     picture = figures.side_by_side(drawn, labels, values)
     caption = "Traversals, each row of a run beside the latent it correlates with most"
-    return [Picture(picture, alt=caption, title=caption, kind="png"), *blocks]
+    return [Picture(picture, alt=caption, title=caption), *blocks]
 
 
 def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:

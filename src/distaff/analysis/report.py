@@ -86,10 +86,7 @@ def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: 
         drawings["curves"] = _curves(log)
     for name, (figure, _) in drawings.items():
         figures.save(figure, folder.figures / f"{name}.png")
-    return [
-        Picture(figure, alt=caption, title=caption, kind="svg" if name in ("kl", "curves") else "png")
-        for name, (figure, caption) in drawings.items()
-    ]
+    return [Picture(figure, alt=caption, title=caption) for figure, caption in drawings.values()]
 
 
 def _curves(log: Sequence[Mapping[str, float]]) -> tuple[Figure, str]:

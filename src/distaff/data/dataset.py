@@ -96,6 +96,12 @@ class Dataset:
         )
         return f"{self.name}: {len(self):,} × {self.shape}, {factors or 'no factors'}"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a contact sheet, one row per factor where any are known."""
+        from distaff.data.preview import contact_sheet
+
+        return contact_sheet(self)
+
     @property
     def shape(self) -> Shape:
         """The shape of one observation: (C, H, W), or (D,) for vectors."""

@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from distaff.data.dataset import Dataset
+from distaff.data.dataset import SAMPLE, Dataset
 from distaff.data.images import IntArray
+from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.snippets import Cell, Curve, Strip, snippet
 
 
 def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
@@ -30,6 +32,25 @@ def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
             place.set(xticks=[], yticks=[])
             place.set_frame_on(False)
     return figure
+
+
+def contact_sheet(data: Dataset, columns: int = 8, seed: int = 0) -> str:
+    """The same as HTML for a notebook: rows of images or signals; of vectors, what their columns hold."""
+    title, about = data.name, repr(data).removeprefix(f"{data.name}: ")
+    if len(data.shape) == 1:
+        some = data.images[some_rows(len(data), SAMPLE)].numpy()
+        stats = (np.nanmean(some, 0), np.nanstd(some, 0), np.nanmin(some, 0), np.nanmax(some, 0))
+        rows = [(f"{d}", *(float(stat[d]) for stat in stats)) for d in range(some.shape[1])]
+        headers = ["column", "mean", "standard deviation", "least", "most"]
+        notes = [f"Of {len(some):,} observations."]
+        return snippet(title, about, headers=headers, rows=rows, notes=notes)
+    shown = _rows(data, columns, np.random.default_rng(seed))
+    drawn: list[list[Cell]] = []
+    for row, indices in shown.items():
+        images = data.images[indices].numpy()
+        pictures = [Strip(images)] if len(data.shape) == 3 else [Curve(signal[0]) for signal in images[:4]]
+        drawn.append([row if data.factors is not None else "", *pictures])
+    return snippet(title, about, rows=drawn)
 
 
 def save_preview(data: Dataset, out: str | Path, columns: int = 10, seed: int = 0) -> Path:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from distaff.figures import style
@@ -78,6 +79,7 @@ def trade_off(
     across, up = (np.concatenate([pair[axis] for pair in everything]) for axis in (0, 1))
     one.set_xlim(_frame(one.get_xlim(), across))
     one.set_ylim(_frame(one.get_ylim(), up))
+    one.xaxis.set_major_locator(MaxNLocator(nbins=5))  # errors of four digits and more do not touch
     label(one, x=x, y=y, title=title)
     style.legend(one)
     return figure

@@ -20,6 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from matplotlib.figure import Figure
 
 from distaff._version import __version__
+from distaff.figures.dark import svg_for_both_schemes
 from distaff.figures.style import render
 from distaff.foundation.errors import DistaffError
 
@@ -64,7 +65,10 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure, which ``alt`` describes in words; PNG is smaller than SVG for figures made of many images."""
+    """A figure, which ``alt`` describes in words.
+
+    SVG follows the reader's colour scheme; PNG, always on white, is smaller for tens of thousands of lines.
+    """
 
     figure: Figure
     alt: str
@@ -178,8 +182,9 @@ def _columns(table: Table) -> list[_Column]:
 
 def _source(picture: Picture) -> str:
     """The figure as an address that holds the whole image."""
-    media = {"svg": "image/svg+xml", "png": "image/png"}[picture.kind]
-    return f"data:{media};base64,{base64.b64encode(render(picture.figure, picture.kind)).decode()}"
+    if picture.kind == "png":
+        return f"data:image/png;base64,{base64.b64encode(render(picture.figure, 'png')).decode()}"
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg_for_both_schemes(picture.figure)).decode()}"
 
 
 def _plain(cell: Any) -> Cell:

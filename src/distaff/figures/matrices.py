@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from distaff.foundation.errors import DistaffError
 
 CELL = 0.3
 """The side of a cell in inches, where there is room."""
+
+LETTERS = 11
+"""Letters of a run's name that fit an inch of the figure, labels and margins aside."""
 
 WRITTEN = 12
 """Up to this many columns the cells hold their numbers."""
@@ -156,8 +160,11 @@ def matched_latents(
     )
     axes = figure.axes[0]
     for k in range(len(pairs)):
-        axes.add_patch(Rectangle((k - 0.5, k - 0.5), 1, 1, fill=False, edgecolor=style.INK, linewidth=1.4))
-    label(axes, x=runs[1], y=runs[0])
+        axes.add_patch(
+            Rectangle((k - 0.5, k - 0.5), 1, 1, fill=False, edgecolor=style.ON_LIGHT_CELL, linewidth=1.4)
+        )
+    tallest, widest = (LETTERS * side for side in reversed(figure.get_size_inches()))
+    label(axes, x=fill(runs[1], max(8, int(widest))), y=fill(runs[0], max(8, int(tallest))))
     return figure
 
 
@@ -206,7 +213,7 @@ def _heat(axes: Axes, matrix: Array, low: float, high: float) -> AxesImage:
             part = (value - low) / (high - low)
             dark = abs(part - 0.5) > 0.35 if signed else part > 0.6
             text = axes.text(column, row, _cell(value), ha="center", va="center")
-            text.set(fontsize=style.SMALL - 1.5, color="white" if dark else style.INK)
+            text.set(fontsize=style.SMALL - 1.5, color=style.ON_DARK_CELL if dark else style.ON_LIGHT_CELL)
     return image
 
 

@@ -1,9 +1,12 @@
 """Many small images as one picture: far fewer artists than one axes per image, and even gaps."""
 
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
+from matplotlib.patches import Rectangle
 
 from distaff.figures.checked_arrays import Array
 from distaff.figures.style import COLUMN, INK, PAGE, SMALL
@@ -35,7 +38,21 @@ def show(
 ) -> None:
     """Draw images (R, C, channels, H, W) on bare axes, with labels at the left and below."""
     high, wide = images.shape[-2:]
-    axes.imshow(montage(images, breaks), vmin=0, vmax=1)
+    picture = montage(images, breaks)
+    axes.imshow(picture, vmin=0, vmax=1)
+    tops, lefts = _offsets(len(images), high, wide, breaks), _offsets(images.shape[1], wide, wide)
+    # What is between images is paper: drawn over the picture, it takes the colour that paper has on a page.
+    between = [
+        Rectangle((-0.5, top + high - 0.5), picture.shape[1], after - top - high)
+        for top, after in pairwise(tops)
+    ]
+    between += [
+        Rectangle((left + wide - 0.5, -0.5), after - left - wide, picture.shape[0])
+        for left, after in pairwise(lefts)
+    ]
+    axes.add_collection(
+        PatchCollection(between, facecolor="white", linewidth=0, antialiased=False), autolim=False
+    )
     axes.spines[:].set_visible(False)
     axes.grid(False)
     axes.tick_params(length=0, labelsize=SMALL, colors=INK)
@@ -43,10 +60,8 @@ def show(
     axes.set_xticks([])
     if row_labels is not None:
         axes.set_anchor("E")  # what room is over goes to the labels
-        tops = _offsets(len(images), high, wide, breaks)
         axes.set_yticks([top + (high - 1) / 2 for top in tops], row_labels)
     if column_labels is not None:
-        lefts = _offsets(images.shape[1], wide, wide)
         axes.set_xticks([left + (wide - 1) / 2 for left in lefts], column_labels)
 
 

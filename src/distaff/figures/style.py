@@ -30,6 +30,9 @@ INK, MUTED, FAINT = "#222222", "#666666", "#dddddd"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's colours, told apart with any colour vision; their yellow is too faint on white."""
 
+ON_LIGHT_CELL, ON_DARK_CELL = "#212121", "#fefefe"
+"""Text and frames over the cells of a heat map, which are the same on dark pages."""
+
 HALO = [withStroke(linewidth=2.0, foreground="white")]
 """Keeps text legible over lines."""
 
@@ -39,14 +42,24 @@ ORDERED, AMOUNT, SIGNED = "viridis", "Blues", "PuOr"
 """Colour maps, even in lightness: ordered values and densities; amounts from white; values around zero."""
 
 DPI = 200
+_ON_SCREEN = 110
+"""Pixels that an inch takes in a notebook."""
 FORMATS = ("png", "pdf", "svg")
 
 _saving = threading.Lock()
 
 
+class _ShownFigure(Figure):
+    """A figure that notebooks show by itself, as they do those of ``pyplot`` alone."""
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        width, height = (round(_ON_SCREEN * side) for side in self.get_size_inches())
+        return render(self, "png"), {"width": width, "height": height}
+
+
 def bare_figure(size: tuple[float, float]) -> Figure:
     """An empty white figure of a (width, height) in inches, whose parts are laid out by themselves."""
-    return Figure(size, dpi=DPI, layout="constrained", facecolor="white")
+    return _ShownFigure(size, dpi=DPI, layout="constrained", facecolor="white")
 
 
 def panels(

@@ -188,6 +188,7 @@ def parse_flags(
     leave_out: Sequence[str] = (),
     pairs: bool = False,
     defaults: Mapping[str, Any] | None = None,
+    topics: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """Read ``arguments`` as keyword arguments of the functions together; wrong ones are an error.
 
@@ -198,20 +199,20 @@ def parse_flags(
         leave_out: parameters that have no form as a flag.
         pairs: give a switch that is on by default its ``--name`` beside its ``--no-name``.
         defaults: plain values that flags have by default, in place of the functions' own.
+        topics: title → flags that belong together in ``--help``.
     """
-    import docstring_parser
     import tyro
 
+    from distaff.foundation.help_text import Described, described, help_text
     from distaff.foundation.wrong_flags import check_bounds, complaint
 
     parameters: list[inspect.Parameter] = []
+    shown_parameters: list[Described] = []
     bounded: dict[str, Any] = {}
     for function in functions:
         hints = typing.get_type_hints(function)
         bounded |= typing.get_type_hints(function, include_extras=True)
-        helps = {
-            p.arg_name: p.description or "" for p in docstring_parser.parse(function.__doc__ or "").params
-        }
+        helps = described(function)
         for parameter in inspect.signature(function).parameters.values():
             if parameter.name in leave_out or parameter.kind is inspect.Parameter.VAR_KEYWORD:
                 continue
@@ -223,13 +224,10 @@ def parse_flags(
             if parameter.name in (defaults or {}):
                 value = read_value((defaults or {})[parameter.name], hints[parameter.name], parameter.name)
                 parameter = parameter.replace(default=value)
+            told = parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
+            shown_parameters.append(Described(told, helps.get(parameter.name, "")))
             hint: Any = _readable(hints[parameter.name])
             as_text = hint is str
-            words = helps.get(parameter.name, "")
-            if hint is bool and parameter.default is True and not pairs:
-                words = f"do not {words}"
-            metavar = None if hint is bool else _metavar(hint)
-            hint = Annotated[hint, tyro.conf.arg(help=words, metavar=metavar)]
             if parameter.default is inspect.Parameter.empty:
                 hint = Annotated[hint, tyro.conf.Positional]
             if hasattr(parameter.default, "parse") or (as_text and isinstance(parameter.default, int)):
@@ -241,12 +239,15 @@ def parse_flags(
 
     collect.__annotations__ = {p.name: p.annotation for p in parameters}
     vars(collect)["__signature__"] = inspect.Signature(parameters)
-    summary = docstring_parser.parse(functions[0].__doc__ or "").short_description
-    config = () if pairs else (tyro.conf.FlagCreatePairsOff,)
     typed = list(arguments)
+    if "--help" in typed or "-h" in typed:
+        summary = (inspect.getdoc(functions[0]) or "").partition("\n\n")[0]
+        print(help_text(prog, summary, shown_parameters, topics or {}, pairs))
+        raise SystemExit(0)
+    config = () if pairs else (tyro.conf.FlagCreatePairsOff,)
     try:
         with redirect_stderr(StringIO()):  # where tyro draws its boxes
-            call = tyro.cli(collect, args=typed, prog=prog, description=summary, config=config)
+            call = tyro.cli(collect, args=typed, prog=prog, config=config)
     except SystemExit as stop:
         if not stop.code:
             raise
@@ -261,16 +262,6 @@ def _readable(hint: Any) -> Any:
     if str in options or any(hasattr(option, "parse") for option in options):
         return str | None if type(None) in options else str
     return hint
-
-
-def _metavar(hint: Any) -> str | None:
-    """What stands behind a flag in its help: the kind of value, without the word for none."""
-    options = [option for option in options_of(hint) if option is not type(None)]
-    kinds = {int: "INT", float: "NUMBER", str: "TEXT"}
-    if len(options) == 1 and typing.get_origin(options[0]) is Literal:
-        return "{" + ",".join(map(str, typing.get_args(options[0]))) + "}"
-    known = [kinds[option] for option in options if option in kinds]
-    return "|".join(known) if len(known) == len(options) else None
 
 
 def _is_dataclass(option: Any) -> bool:

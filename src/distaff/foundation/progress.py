@@ -1,4 +1,4 @@
-"""Progress for people: a live bar on a terminal, a line now and then elsewhere."""
+"""Progress for people: a live bar on a terminal and in a notebook, a line now and then elsewhere."""
 
 import sys
 import time
@@ -7,9 +7,13 @@ from typing import Any, Self, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn, track
-from rich.progress import Progress as Bar
+from rich.progress import Progress as TerminalBar
+
+from distaff.foundation.snippets import Bar, snippet
 
 SECONDS_BETWEEN_LINES = 20.0
+SECONDS_BETWEEN_DRAWINGS = 0.5
+"""In a notebook, where every drawing is a message to the browser."""
 HIDDEN = ("step", "seconds")
 Item = TypeVar("Item")
 
@@ -29,12 +33,15 @@ class Progress:
         self.console = Console(stderr=True)
         self._began = time.monotonic()
         self._last_line = 0.0
-        self._bar: Bar | None = None
+        self._bar: TerminalBar | None = None
         self._task = TaskID(0)
+        self._drawing: Any = None
 
     def __enter__(self) -> Self:
-        if self.visible and self.console.is_terminal:
-            self._bar = Bar(
+        if self.visible and (notebook := _notebook()) is not None:
+            self._drawing = notebook.display({"text/plain": self.what}, raw=True, display_id=True)
+        elif self.visible and self.console.is_terminal:
+            self._bar = TerminalBar(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=20),
                 MofNCompleteColumn(),
@@ -61,11 +68,32 @@ class Progress:
         done, now = int(line["step"]), time.monotonic()
         rate = f"{(done - self.start) / max(now - self._began, 1e-9):.1f}/s"
         values = "  ".join(f"{name} {value:.4g}" for name, value in line.items() if name not in HIDDEN)
-        if self._bar is not None:
+        if self._drawing is not None:
+            self._draw(done, now, f"{rate}  {values}")
+        elif self._bar is not None:
             self._bar.update(self._task, completed=done, rate=rate, values=values)
         elif now - self._last_line > SECONDS_BETWEEN_LINES or done == self.total:
             self._last_line = now
             print(f"{self.what} {done}/{self.total}  {rate}  {values}", file=sys.stderr, flush=True)
+
+    def _draw(self, done: int, now: float, words: str) -> None:
+        """Draw the notebook's bar anew: at the end, and now and then before."""
+        if now - self._last_line < SECONDS_BETWEEN_DRAWINGS and done < self.total:
+            return
+        self._last_line = now
+        left = (self.total - done) * (now - self._began) / max(done - self.start, 1)
+        time_left = f"{left / 60:.0f} min left" if left > 90 else f"{left:.0f} s left"
+        about = f"{done:,} of {self.total:,}" + (f", {time_left}" if done < self.total else "")
+        html = snippet(self.what, about, rows=[(Bar(100 * done / max(self.total, 1), 100), words)])
+        plain = f"{self.what} {about}  {words}"
+        self._drawing.update({"text/html": html, "text/plain": plain}, raw=True)
+
+
+def _notebook() -> Any:
+    """What a notebook displays things with; None elsewhere."""
+    ipython = sys.modules.get("IPython")  # where a notebook runs, it is there
+    shell = None if ipython is None else ipython.get_ipython()
+    return None if getattr(shell, "kernel", None) is None else sys.modules.get("IPython.display")
 
 
 def watched(what: str, items: Sequence[Item], visible: bool) -> Iterator[Item]:
@@ -77,8 +105,14 @@ def watched(what: str, items: Sequence[Item], visible: bool) -> Iterator[Item]:
 
 
 def progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
-    """Pass ``items`` through, drawing a bar titled ``title``; silent when stderr is not a terminal."""
+    """Pass ``items`` through, drawing a bar titled ``title``; silent outside of terminals and notebooks."""
     if total is None and isinstance(items, Sized):
         total = len(items)
+    if total is not None and _notebook() is not None:
+        with Progress(title, total) as bar:
+            for done, item in enumerate(items, 1):
+                yield item
+                bar.update({"step": min(done, total)})
+        return
     quiet = not sys.stderr.isatty()
     yield from track(items, title, total, console=Console(stderr=True), transient=True, disable=quiet)

@@ -52,3 +52,7 @@ for _name, _metric in all_metrics().items():
     if (_returned := card_of(_metric).returns) not in (Score, dict):
         globals()[_returned.__name__] = _returned
         __all__ += [_returned.__name__]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.snippets import snippet
 from distaff.metrics.card import Card, card_of
 from distaff.metrics.inputs import (
     CodesLike,
@@ -25,7 +26,7 @@ from distaff.metrics.inputs import (
     quantize_factors,
 )
 from distaff.metrics.null import moved, with_null
-from distaff.metrics.score import Null, Score
+from distaff.metrics.score import Null, Score, shown_value
 from distaff.metrics.selection import Choice, Selection, metric_label, metric_of, requested
 
 
@@ -40,6 +41,22 @@ class Evaluation:
 
     scores: tuple[Score, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: every score as a bar, and what was left out."""
+        rows = [
+            (
+                score.name,
+                shown_value(score),
+                None if score.interval is None else "{:.3f} to {:.3f}".format(*score.interval),
+                score.direction,
+                score.protocol,
+            )
+            for score in self.scores
+        ]
+        left_out = [f"{name}: left out, {reason}" for name, reason in self.skipped.items()]
+        headers = ["score", "value", "95% interval", "better", "protocol"]
+        return snippet("Evaluation", f"{len(rows)} scores", headers=headers, rows=rows, notes=left_out)
 
     def table(self) -> pd.DataFrame:
         """One row per score: metric, value, protocol, interval, direction, notes.

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from distaff.foundation.snippets import Bar, Cell, snippet
+
 Breakdown = NDArray[np.float64] | Mapping[str, float]
 
 
@@ -100,9 +102,28 @@ class Score:
         ]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the value, and its breakdown as bars."""
+        interval = "" if self.interval is None else f" [{self.interval[0]:.4f}, {self.interval[1]:.4f}]"
+        parts = {**(self.per_factor or {}), **(self.per_latent or {})}
+        full = max([1.0, *(value for value in parts.values() if np.isfinite(value))])
+        about = f"{self.protocol}, {self.direction} is better"
+        null = [] if self.null is None else [_null_line(self.null, self.gap)]
+        return snippet(
+            f"{self.name} {self.value:.4f}{interval}",
+            about,
+            rows=[("all", shown_value(self)), *((name, Bar(value, full)) for name, value in parts.items())],
+            notes=[*null, *self.notes],
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON-ready values; arrays become lists."""
         return {key: _plain(value) for key, value in asdict(self).items() if value not in (None, {}, (), "")}
+
+
+def shown_value(score: Score) -> Cell:
+    """The value as a notebook shows it: with a bar where it may be one of 0 to 1."""
+    return Bar(score.value) if -0.001 <= score.value <= 1.001 else score.value
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
 from distaff.foundation.process import keep_freed_memory
+from distaff.foundation.snippets import Cell, Curve, Strip, snippet
 from distaff.models.coding import code_tensors, codes_from, joined, to_z
 from distaff.models.ica import Unmixing
 from distaff.models.infogan import InfoGAN
@@ -22,6 +23,8 @@ from distaff.models.layout import channels_last, images_channels_last
 from distaff.models.vae import VAE
 
 BATCH = 256
+SHOWN = 10
+"""Latents that a notebook shows of a model."""
 Model = VAE | InfoGAN
 
 
@@ -218,6 +221,25 @@ class Representation:
         for grid, row, end in zip(images, rows, ends, strict=True):
             grid[: len(row)] = decoded[end - len(row) : end]
         return images
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a small traversal from z = 0, the latents that change most first."""
+        kind = type(self.model).__name__
+        about = f"{kind} with {len(self.names)} latents, of observations {self.shape}"
+        titles = [self.titles.get(name, name) for name in self.names]
+        if len(self.shape) == 1 or not titles:
+            return snippet("Representation", about, headers=["latent"], rows=[(title,) for title in titles])
+        reach = self.model.latents.reach
+        moved = self.traverse(values=np.linspace(-reach, reach, 7).tolist())
+        change = np.nanstd(moved, axis=1).reshape(len(moved), -1).mean(1)
+        rows: list[tuple[Cell, ...]] = []
+        for latent in np.argsort(-change, kind="stable"):
+            images = moved[latent]
+            drawn = [Strip(images)] if images.ndim == 4 else [Curve(signal[0]) for signal in images[::3]]
+            rows.append((titles[latent], *drawn))
+        return snippet(
+            "Representation", about, rows=rows[:SHOWN], notes=["Each row moves one latent from z = 0."]
+        )
 
     def latent(self, which: int | str) -> int:
         """The number of a latent given by its number, its name or the name that people gave it."""

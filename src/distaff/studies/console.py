@@ -58,7 +58,7 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
     from distaff.studies import commands
     from distaff.studies.kept import claims_by_paper, holds_kept, kept_studies
     from distaff.studies.verdict_table import show_verdicts
-    from distaff.studies.verdicts import write_claims
+    from distaff.studies.verdicts import FEWEST, write_claims
 
     if name == "claims" and holds_kept(Path(call["study"])):
         return print(claims_by_paper(kept_studies(call["study"])).to_string(index=False))
@@ -72,6 +72,9 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
         show_verdicts(write_claims(results), stderr=True)
         _end(found, results.folder, say)
     else:
+        if name == "table" and (few := found["n"] < FEWEST).any():
+            found.loc[few, ["low", "high"]] = float("nan")
+            found.attrs["interval"] += f"; below {FEWEST} seeds there are too few seeds for one"
         print(found.to_string(index=False, na_rep="–", float_format="{:.4g}".format))
         if name == "select" and len(found) > 1:
             behind = found["behind"]

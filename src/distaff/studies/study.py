@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import parse_yaml, read_text, yaml_text
+from distaff.foundation.snippets import snippet
 from distaff.metrics.selection import metric_label, selected
 from distaff.runs.named_code import named_code
 from distaff.runs.request import RunRequest
@@ -160,6 +161,19 @@ class Study:
                 values.setdefault(name, set()).add(value)
         apart = [name for name, seen in values.items() if len(seen) > 1 and name not in ("recipe", "seed")]
         return ("recipe", *apart) if self.runs else ()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: one row per setting, with its seeds and steps."""
+        settings: dict[tuple[Any, ...], list[RunRequest]] = {}
+        for run in self.runs:
+            settings.setdefault(tuple(run.settings.get(name) for name in self.varied), []).append(run)
+        rows = [
+            (*(None if value is None else str(value) for value in key), len(runs), runs[0].training.steps)
+            for key, runs in settings.items()
+        ]
+        about = f"{len(self.runs)} runs, scored by {', '.join(self.metrics) or 'reconstruction and KL'}"
+        notes = [self.about] if self.about else []
+        return snippet(self.name, about, headers=[*self.varied, "seeds", "steps"], rows=rows, notes=notes)
 
     def to_yaml(self) -> str:
         """The file again, with the scale it was read at."""

@@ -17,10 +17,11 @@ from distaff.studies.selection import FEWEST, METHODS, metric_correlations, udr_
 from distaff.studies.study import Drawing, Drawn
 from distaff.studies.tables import INTERVALS, group_table, score_columns
 from distaff.studies.verdict_table import numbers_text
+from distaff.studies.verdicts import FEWEST as FEWEST_SEEDS
 from distaff.studies.verdicts import counts, judge
 
-RASTER = 4
-"""Images in a figure from which it is smaller as a PNG."""
+TOO_FEW = f"; too few seeds for one below {FEWEST_SEEDS}"
+"""What captions say where intervals are left out: of two seeds they reach 12.7 standard errors each way."""
 
 
 def write_report(results: Results, path: str | Path | None = None) -> Path:
@@ -59,7 +60,7 @@ def _claims(results: Results) -> list[Block]:
             one.text,
             numbers_text(one.claim.published),
             numbers_text(one.ours),
-            _interval({"mean": one.effect, "low": one.low, "high": one.high}),
+            _interval({"mean": one.effect, "low": one.low, "high": one.high, "n": one.seeds}),
             one.probability,
             one.seeds,
             one.note,
@@ -67,7 +68,8 @@ def _claims(results: Results) -> list[Block]:
         for one in verdicts
     ]
     headers = ("claim", "verdict", "published", "ours", "effect", "P(as claimed)", "seeds", "note")
-    caption = f"{counts(verdicts)}. Effects with their 95% bootstrap interval over seeds."
+    few = min(one.seeds for one in verdicts) < FEWEST_SEEDS
+    caption = f"{counts(verdicts)}. Effects with their 95% bootstrap interval over seeds{TOO_FEW * few}."
     return [Table(headers, rows, title="Claims", caption=caption)]
 
 
@@ -123,7 +125,8 @@ def _groups(results: Results) -> list[Block]:
         cells = [_interval(row) for row in part.to_dict("records")]
         rows.append([*(_cell(part.iloc[0][name]) for name in settings), int(part["n"].max()), *cells])
     headers = [*settings, "runs", *(_title(name) for name in scores)]
-    caption = f"Mean over seeds [{INTERVALS['t']}]; reconstruction and KL in nats."
+    few = TOO_FEW * bool(table["n"].min() < FEWEST_SEEDS)
+    caption = f"Mean over seeds [{INTERVALS['t']}{few}]; reconstruction and KL in nats."
     return [Table(headers, rows, title="Settings compared", caption=caption)]
 
 
@@ -142,9 +145,7 @@ def _drawing(drawing: Drawing, results: Results) -> list[Block]:
 
 def _shown(title: str, part: Figure | pd.DataFrame, caption: str | None) -> Block:
     if isinstance(part, Figure):
-        images = sum(len(axes.get_images()) for axes in part.axes)
-        kind: Any = "png" if images >= RASTER else "svg"
-        return Picture(part, alt=caption or title, title=title, caption=caption, kind=kind)
+        return Picture(part, alt=caption or title, title=title, caption=caption)
     return frame(part, title, caption)
 
 
@@ -159,7 +160,8 @@ def _runs(results: Results, beside: Path) -> list[Block]:
     table = results.table
     if table.empty:
         return []
-    columns = [*results.study.varied, "seed", "state", "step", *score_columns(results), "seconds"]
+    progress = [] if (table["state"] == "finished").all() else ["state", "step"]
+    columns = [*results.study.varied, "seed", *progress, *score_columns(results), "seconds"]
     rows = []
     for row in table.to_dict("records"):
         folder = os.path.relpath(results.folder / "runs" / row["run"], beside)
@@ -190,7 +192,7 @@ def _selection(results: Results) -> list[Block]:
     blocks: list[Block] = [
         frame(scores, "Chosen without labels (UDR)", "Agreement of a run with other seeds of its setting.")
     ]
-    agreement = udr_agreement(results, scores).dropna()
+    agreement = udr_agreement(results, scores).dropna().reset_index(drop=True)
     if len(agreement):
         blocks.append(frame(agreement, "UDR beside the scores", "Spearman's rank correlation over runs."))
     return blocks
@@ -231,9 +233,10 @@ def _texts(column: "pd.Series[Any]") -> Iterable[str]:
 
 
 def _interval(row: Mapping[Any, Any]) -> Cell:
-    """A mean with its interval; without one where there was a single run."""
+    """A mean with its interval; without one where there are too few seeds for it to say anything."""
     mean = float(row["mean"])
-    return mean if pd.isna(row["low"]) else (mean, float(row["low"]), float(row["high"]))
+    known = row["n"] >= FEWEST_SEEDS and not pd.isna(row["low"])
+    return (mean, float(row["low"]), float(row["high"])) if known else mean
 
 
 def _cell(value: Any) -> Cell:

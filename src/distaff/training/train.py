@@ -83,7 +83,8 @@ def train(
         data: a data set's name, a folder or archive of images, a table (csv, parquet or a data frame), a file
             of arrays (npz, npy, h5), an array or a Dataset.
         preset: settings that go well together, a name from ``distaff presets``; all others given here win.
-        out: the run folder; without one, nothing is written and nothing can be resumed.
+        out: the run folder; on the command line by default runs/RECIPE-DATA-SEED. In Python, without one,
+            nothing is written and nothing can be resumed.
         file: the official file of a named data set, instead of the built-in one.
         resize: the side that images are brought to, where the data set can.
         fit: how images that are not square are brought there: crop keeps their middle, pad keeps all of them
