@@ -8,7 +8,7 @@ from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.mig_sup import OwnBins
-from distaff.metrics.quantized import mean_tables
+from distaff.metrics.quantized import mean_information
 from distaff.metrics.score import Result
 
 
@@ -40,7 +40,7 @@ def dcimig(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
     labels = hard_labels(factors)
     if len(labels.names) < 2:
         raise DistaffError("DCIMIG compares factors: give at least 2 of them.")
-    information = mean_tables(codes, settings.bins, labels).information(labels)
+    information = mean_information(codes, settings.bins, labels).information
     ordered = np.sort(information, axis=1)
     gaps = np.zeros_like(information)
     own = information.argmax(axis=1)

@@ -78,11 +78,6 @@ def fixed_factor_rows(groups: list[Groups], fixed: IntArray, size: int, rng: np.
     return rows
 
 
-def blocks(count: int, cost: int, budget: int = 8_000_000) -> list[NDArray[np.int64]]:
-    """``range(count)`` cut into pieces of at most ``budget`` numbers when one item takes ``cost``."""
-    return np.array_split(np.arange(count), max(1, -(-count * cost // budget)))
-
-
 def share_right(right: NDArray[np.bool_], fixed: IntArray, names: Sequence[str]) -> dict[str, float]:
     """How often guesses of the fixed factor were right, by factor; NaN for one that was never fixed."""
     return {

@@ -11,7 +11,7 @@ from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, Count
-from distaff.metrics.quantized import mean_tables
+from distaff.metrics.quantized import mean_information
 from distaff.metrics.score import Result, Score
 
 
@@ -66,7 +66,7 @@ def med(codes: Codes, factors: Factors, settings: Picking) -> dict[str, Result]:
         ``dci``, by trained predictors.
     """
     labels = hard_labels(factors)
-    information = mean_tables(codes, settings.bins, labels).information(labels)
+    information = mean_information(codes, settings.bins, labels).information
     total = information.sum(axis=0)
     shares = information / np.where(total > 0, total, 1)
     each = 1 - entropy_share(shares, axis=1)

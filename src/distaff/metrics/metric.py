@@ -29,8 +29,8 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.metrics.card import UNLIMITED, Posterior, Topic, Width
 from distaff.metrics.card import Card as Card
-from distaff.metrics.card import Posterior, Topic
 from distaff.metrics.card import card_of as card_of
 from distaff.metrics.inputs import Factors, IntArray, RealValued, as_codes, check, labelled
 from distaff.metrics.intervals import HALF, checked_draws, with_intervals
@@ -60,7 +60,7 @@ def metric(
     by_factor: bool = False,
     says: Topic | Mapping[str, Topic] = "other",
     usual: bool = True,
-    widest: tuple[int, str] | None = None,
+    widest: Width | Mapping[str, Width] = UNLIMITED,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a public metric of a formula; ``Card`` describes the arguments.
 

@@ -10,7 +10,7 @@ from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import mean_tables
+from distaff.metrics.quantized import mean_information
 from distaff.metrics.score import Result
 
 
@@ -52,7 +52,7 @@ def mig_sup(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
     labels = hard_labels(factors)
     if len(labels.names) < 2:
         raise DistaffError("MIG-sup is a gap between two factors: give at least 2 of them.")
-    information = mean_tables(codes, settings.bins, labels).information(labels)
+    information = mean_information(codes, settings.bins, labels).information
     ordered = np.sort(np.clip(information / labels.entropies, 0, 1), axis=1)
     gaps = ordered[:, -1] - ordered[:, -2]
     return Result(gaps.mean(), per_latent=gaps, details=gap_details(codes, labels, information))

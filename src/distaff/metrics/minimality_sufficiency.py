@@ -7,10 +7,10 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.metrics.inputs import Factors
-from distaff.metrics.labels import entropy, gap_details, hard_labels
+from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import mean_tables
+from distaff.metrics.quantized import mean_information
 from distaff.metrics.score import Result, Score
 
 
@@ -65,8 +65,8 @@ def minimality_sufficiency(codes: Codes, factors: Factors, settings: FewBins) ->
         ``mig`` and ``mig_sup``, which ask for independent factors.
     """
     labels = hard_labels(factors)
-    tables = mean_tables(codes, settings.bins, labels)
-    information, heights = tables.information(labels), entropy(tables.masses)
+    known = mean_information(codes, settings.bins, labels)
+    information, heights = known.information, known.entropies
     varies = heights > 0
     own = np.divide(information.max(axis=1), heights, out=np.zeros(len(heights)), where=varies)
     full = np.minimum(information.max(axis=0) / labels.entropies, 1)
