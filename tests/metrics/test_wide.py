@@ -13,7 +13,7 @@ from distaff.metrics.metric import card_of
 
 LATENT_BY_LATENT = [
     *("dcimig", "factor_vae_score", "hoyer", "irs", "mcc", "med", "mig", "mig_sup"),
-    *("minimality_sufficiency", "modularity"),
+    *("minimality_sufficiency", "modularity", "unified", "z_max_variance"),
 ]
 WIDE = 4200
 
@@ -29,7 +29,7 @@ def wide(rows, latents, seed=0):
 
 def test_thousands_of_latents_give_every_metric_of_single_latents_and_a_sentence_for_each_other():
     announced = {}
-    z, classes = wide(60, WIDE)
+    z, classes = wide(96, WIDE)
     found = evaluate_scores(z, classes, announce=lambda name, why: announced.update({name: why}))
     assert {score.metric for score in found.scores} == set(LATENT_BY_LATENT)
     assert all(np.isfinite(score.value) for score in found.scores)
