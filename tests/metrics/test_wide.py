@@ -15,6 +15,8 @@ LATENT_BY_LATENT = [
     *("dcimig", "factor_vae_score", "hoyer", "irs", "mcc", "med", "mig", "mig_sup"),
     *("minimality_sufficiency", "modularity", "unified", "z_max_variance"),
 ]
+DRAWN_IN_PIECES = {"factor_vae_score", "z_max_variance"}
+"""Their votes are drawn piece by piece: other pieces are other draws."""
 WIDE = 4200
 
 

@@ -43,8 +43,9 @@ class Card:
         idle: the settings that have no effect beside the others, for these codes (of the first model): they
             keep the protocol's value and stay out of the score's name.
         shares: the parts of the rows to score for intervals, see ``distaff.metrics.intervals.errors``.
-        by_factor: whether its value is the mean of what it finds for each factor by itself: then a missing
-            label costs a row of its own factor only.
+        by_factor: whether a missing label costs a row of its own factor only: yes if its value is the mean of
+            what it finds for each factor by itself; "within" if the formula looks at factors one by one and
+            takes classes of −1 as missing; else rows that lack any label are dropped.
         says: what a score is about, by its name if the metric has several.
         usual: whether it is in the default table; what takes long, or is for few, is not.
         widest: the most latents for which ``evaluate`` takes it unless it is named, and what it does with
@@ -61,7 +62,7 @@ class Card:
     returns: type
     idle: Callable[[Any, Codes], Collection[str]]
     shares: Sequence[float]
-    by_factor: bool
+    by_factor: bool | Literal["within"]
     says: Topic | Mapping[str, Topic]
     usual: bool
     widest: Width | Mapping[str, Width]

@@ -4,15 +4,21 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.mig_sup import OwnBins
-from distaff.metrics.quantized import mean_information
 from distaff.metrics.score import Result
 
 
-@metric(paper="Sepliarskaia et al. 2019", protocols={"sepliarskaia19": OwnBins()}, bounds=(0, 1), says="both")
+@metric(
+    paper="Sepliarskaia et al. 2019",
+    protocols={"sepliarskaia19": OwnBins()},
+    bounds=(0, 1),
+    says="both",
+    by_factor="within",
+)
 def dcimig(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
     """Σ_k max_i R_ik / Σ_k H(y_k), with R_ik the gap of a latent that knows most of factor k.
 

@@ -55,6 +55,7 @@ def idle_threshold(settings: Voting, codes: Codes) -> tuple[str, ...]:
         "locatello19": Voting(votes=10_000, size=64, fresh=5_000, prune="means"),
     },
     bounds=(0, 1),
+    by_factor="within",
     posterior="used if given",
     idle=idle_threshold,
     says="both",

@@ -34,6 +34,7 @@ SHARES = (1 / 2, 1 / 4, 1 / 16)
     paper="Suter et al. 2019",
     protocols={"suter19": Robustness(quantile=0.99)},
     bounds=(-1, 1),
+    by_factor="within",
     shares=SHARES,
     says="modularity",
 )

@@ -57,7 +57,7 @@ def metric(
     returns: type = Score,
     idle: Callable[[Settings, Codes], Collection[str]] = lambda settings, codes: (),
     shares: Sequence[float] = HALF,
-    by_factor: bool = False,
+    by_factor: bool | Literal["within"] = False,
     says: Topic | Mapping[str, Topic] = "other",
     usual: bool = True,
     widest: Width | Mapping[str, Width] = UNLIMITED,
@@ -154,7 +154,7 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
         return {card.name: found} if isinstance(found, Result) else found
 
     def results(read: Mapping[str, Any], seed: int) -> dict[str, Result]:
-        if "factors" not in read:
+        if "factors" not in read or card.by_factor == "within":
             return result(read, seed)
         cut = parts(read["codes"], read["factors"])
         each = [result(_as_taken(takes, part.codes, part.factors), seed) for part in cut]

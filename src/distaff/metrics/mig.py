@@ -6,11 +6,11 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels, highest_two, one_latent_note
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, SampleCount
-from distaff.metrics.quantized import mean_information
 from distaff.metrics.rmig_jemmig import sampled_information
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Result

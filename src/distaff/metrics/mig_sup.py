@@ -6,11 +6,11 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import mean_information
 from distaff.metrics.score import Result
 
 
@@ -25,7 +25,13 @@ class OwnBins:
     bins: BinCount = 20
 
 
-@metric(paper="Li et al. 2020", protocols={"li20": OwnBins()}, bounds=(0, 1), says="modularity")
+@metric(
+    paper="Li et al. 2020",
+    protocols={"li20": OwnBins()},
+    bounds=(0, 1),
+    says="modularity",
+    by_factor="within",
+)
 def mig_sup(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
     """Mean over latents of the gap between the two factors they know most of: I(z_i; y_k) / H(y_k).
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from distaff.codes import Codes
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import mean_information
 from distaff.metrics.score import Result, Score
 
 
@@ -36,6 +36,7 @@ class FewBins:
     paper="Almudévar & Ortega 2024",
     protocols={"almudevar24": FewBins()},
     bounds=(0, 1),
+    by_factor="within",
     returns=MinimalSufficient,
     says={"minimality": "modularity", "sufficiency": "compactness"},
 )

@@ -7,7 +7,6 @@ range. Categorical latents take part with their classes as bins, which is exact.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
 
 import numpy as np
 import torch
@@ -16,9 +15,9 @@ from torch import Tensor
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
-from distaff.metrics.blocks import BUDGET, slices
+from distaff.metrics.blocks import BUDGET
 from distaff.metrics.inputs import Float64Array, IntArray
-from distaff.metrics.labels import Labels, entropy, mutual_information
+from distaff.metrics.labels import Labels, mutual_information
 from distaff.metrics.resolution import hidden_note, hidden_shares
 from distaff.metrics.shared import digest, remember
 
@@ -122,45 +121,6 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None) -> 
         return _posterior_tables(codes, bins, labels)
     key = ("tables", bins, None if labels is None else (labels.sizes, digest(labels.classes)))
     return remember(codes, key, lambda: _posterior_tables(codes, bins, labels))
-
-
-@dataclass(frozen=True)
-class Known:
-    """What the means of single latents know of factors.
-
-    Args:
-        information: (L, K) I(z_i; y_k) in nats.
-        entropies: (L,) H(z_i) of the bins in nats.
-    """
-
-    information: Float64Array
-    entropies: Float64Array
-
-
-def mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
-    """What means know in ``bins`` between each latent's extremes; shared by all metrics of the same codes.
-
-    The edges are those of ``numpy.histogram``, in the precision of the means, as in Locatello et al. 2019.
-    A categorical latent stands with its likeliest class. A constant latent lies in one bin and knows nothing.
-    Latents are counted some at a time: of wide codes, tables of all at once would fill the memory.
-    """
-    key = ("means", bins, labels.sizes, digest(labels.classes))
-    return remember(codes, key, lambda: _mean_information(codes, bins, labels))
-
-
-def _mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
-    indices = chain(
-        (own_bins(np.ascontiguousarray(means), bins) for means in codes.means.T),
-        (p.argmax(axis=1) for p in codes.categories.values()),
-    )
-    sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
-    information, entropies = [], []
-    for some in slices(len(sizes), max(sizes) * sum(labels.sizes)):
-        own = sizes[some]
-        tables = index_tables(islice(indices, len(own)), len(codes), own, labels)
-        information.append(tables.information(labels))
-        entropies.append(entropy(tables.masses))
-    return Known(np.concatenate(information), np.concatenate(entropies))
 
 
 def index_tables(

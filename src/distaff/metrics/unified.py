@@ -7,6 +7,7 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.dci import entropy_share, weighted_mean
 from distaff.metrics.importances import Probing, probe
 from distaff.metrics.inputs import Factors, Float64Array
@@ -14,7 +15,6 @@ from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.modularity import modularities
 from distaff.metrics.predictability import svm_accuracies
-from distaff.metrics.quantized import mean_information
 from distaff.metrics.score import Result, Score
 from distaff.metrics.train_test import split_rows
 

@@ -44,6 +44,7 @@ class Pairing:
         "kim18": Pairing(pairs=200, points=100_000, test=800, solver="adagrad"),
     },
     bounds=(0, 1),
+    by_factor="within",
     says="both",
     widest={
         "locatello19": (2048, "fits a logistic regression on differences of all latents"),
