@@ -92,6 +92,7 @@ CASES = [
     Case("downstream", "boosted", 50),
     Case("fairness", "logistic", 200),
     Case("fairness", "boosted", 50),
+    Case("single_neuron", "mahon23", 200),
     Case("unified", "information", 400),
     Case("unified", "boosting", 50),
     Case("unified", "svm", 100),

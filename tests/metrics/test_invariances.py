@@ -17,7 +17,11 @@ DRAWN = {
     *(f"{name}:do20" for name in SAMPLED),
     *("mig:chen18", "dci_es:eastwood23", "infomec:hsu23", "sap:locatello19", "sap:locatello19-standardised"),
     *(name for name in EVERY if name.startswith(("dci:", "factor_vae_score:", "mcc:", "r2:", "z_diff:"))),
-    *(name for name in EVERY if name.startswith(("downstream:", "fairness:", "z_max_variance:"))),
+    *(
+        name
+        for name in EVERY
+        if name.startswith(("downstream:", "fairness:", "single_neuron:", "z_max_variance:"))
+    ),
     *("unified:boosting", "unified:svm"),
 }
 """Protocols that draw rows, latents or features by number: in another order they draw others."""

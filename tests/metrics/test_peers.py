@@ -136,6 +136,7 @@ PEERS = {
     "sap:locatello19-standardised": trained(prediction.locatello19_sap, standardised=True),
     "separability:do20": unlabelled(information.do20_separability, seed=100),
     "sepin:do20": unlabelled(information.do20_sepin, seed=100),
+    "single_neuron:mahon23": trained(use.mahon23_snc),
     "total_correlation:do20": unlabelled(information.do20_total_correlation, seed=100),
     "total_information:do20": unlabelled(information.do20_total_information, seed=100),
     "unified:boosting": trained(use.locatello20_unified, matrix="boosting"),

@@ -55,7 +55,7 @@ PROPERTIES = {
     "dci_explicitness": Row(1, 0, "same", "same", "same"),
     "dci_size": Row(1, 4 / 6, "worse", "same", "worse"),
     "downstream_accuracy": Row(None, CHANCE, "same", "same", None, within=0.03),
-    "downstream_efficiency": Row(None, 1, None, "same", None, within=0.06),
+    "downstream_efficiency": Row(None, 1, None, "same", None, within=0.12),
     "explicitness": Row(None, 0.53, "same", "same", "same"),
     "factor_vae_score": Row(1, 0.3, "same", "worse", "same", within=0.04),
     "gaussian_total_correlation": Row(0, 0, "worse", "same", "same"),
@@ -83,6 +83,7 @@ PROPERTIES = {
     "sap": Row(1 - CHANCE, 0, "worse", "worse", None),
     "separability": Row(0, None, "worse", "worse", "same"),
     "sepin": Row(None, 0, "worse", "worse", "same"),
+    "single_neuron": Row(None, CHANCE, "same", "worse", "same", within=0.2),
     "total_correlation": Row(0, None, "worse", "worse", "same"),
     "total_information": Row(4 * MEAN_ENTROPY, None, "same", "same", "same"),
     "unfairness_max": Row(None, None, "same", "same", "same"),
@@ -97,6 +98,7 @@ PROPERTIES = {
     "z_max_variance": Row(1, 0.25, "same", "worse", "same", within=0.06),
     "z_diff": Row(1, 0.25, "same", None, "same", within=0.03),
 }
+# Ties of ordinal latents fall to other shares of a line that is turned round: single_neuron's wide tolerance.
 # SEPIN@3 and the others read nats of the best latents, so perfect codes have log of the largest sizes; with
 # rotation, informativeness, MISJED and modularity move with the bins the mixtures fall into.
 

@@ -348,6 +348,16 @@ def sepin(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
+def single_neuron(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "mahon23",
+    train: int | None = None,
+    test: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
 def total_correlation(
     codes: CodesLike,
     logvar: ArrayLike | None = None,

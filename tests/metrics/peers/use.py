@@ -1,5 +1,7 @@
 """What codes are good for, and summaries of matrices, once more from their public definitions."""
 
+from itertools import permutations
+
 import numpy as np
 from scipy.stats import entropy
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
@@ -116,3 +118,30 @@ def locatello20_unified(codes, classes, train, test, matrix):
         np.mean(ordered[-1] - ordered[-2]),
         np.mean(modular),
     )
+
+
+def mahon23_snc(codes, classes, train, test):
+    """As the authors' snc_nk.py: bins by how many dividers lie above, and every order of them tried."""
+
+    def binned(z, rows, size):
+        ordered = np.sort(z[train])
+        dividers = [ordered[int(i * len(train) / size)] for i in range(size)]
+        return sum((z[rows] < divider).astype(int) for divider in dividers[1:])
+
+    sizes = classes.max(axis=0) + 1
+    table = np.array(
+        [
+            [mutual_info_score(binned(z, train, s), y[train]) for y, s in zip(classes.T, sizes, strict=True)]
+            for z in codes.means.T
+        ]
+    )
+    latents = max(
+        permutations(range(len(table)), len(sizes)), key=lambda p: sum(table[i, k] for k, i in enumerate(p))
+    )
+    accuracies = []
+    for i, y, size in zip(latents, classes.T, sizes, strict=True):
+        bins = binned(codes.means[:, i], train, size)
+        names = max(permutations(range(size)), key=lambda p: (np.array(p)[bins] == y[train]).sum())
+        guess = np.array(names)[binned(codes.means[:, i], test, size)]
+        accuracies.append((guess == y[test]).mean())
+    return (np.mean(accuracies),)
