@@ -85,7 +85,7 @@ def metric(name: str) -> str:
     facts = metrics_table().set_index("metric").loc[name]
     line = (
         f"Range {facts['range']}, **{card.direction} is better**. Labels: {facts['needs labels']}. "
-        f"q(z|x): {facts['needs q(z|x)']}. {card.paper}. "
+        f"q(z|x): {facts['needs q(z|x)']}. Latents: {facts['latents']}. {card.paper}. "
         f"[All arguments](api/metrics.md#{function.__module__}.{name})"
     )
     rows = [

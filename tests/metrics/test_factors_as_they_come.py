@@ -5,7 +5,25 @@ import pandas as pd
 import pytest
 
 from distaff import DistaffError
-from distaff.metrics import evaluate, evaluate_scores, explicitness, jemmig, mig, modularity, rmig, sap
+from distaff.metrics import (
+    Score,
+    dcimig,
+    evaluate,
+    evaluate_scores,
+    explicitness,
+    factor_vae_score,
+    irs,
+    jemmig,
+    med,
+    mig,
+    mig_sup,
+    minimality_sufficiency,
+    modularity,
+    rmig,
+    sap,
+    z_diff,
+)
+from distaff.metrics.fixed_factor_sampling import Groups
 from tests.metrics.toys import grid, perfect_codes, sharp
 
 CLASSES = grid((3, 4, 5), repeats=4)
@@ -56,6 +74,41 @@ def test_a_missing_label_costs_a_row_of_its_own_factor_only(metric):
     assert found.per_factor == pytest.approx({name: score.value for name, score in alone.items()})
     assert found.value == pytest.approx(np.mean([score.value for score in alone.values()]))
     assert "factor 'size': 80 of 240 rows dropped, the label is missing" in found.notes
+
+
+@pytest.mark.parametrize("metric", [mig_sup, dcimig, med, minimality_sufficiency])
+def test_information_of_a_factor_is_that_of_the_rows_that_have_its_label(metric):
+    gaps = FRAME.astype(float)
+    gaps.loc[::3, "size"] = np.nan
+    gaps.loc[:9, "hue"] = np.nan
+    found = metric(CODES, gaps)
+    one = found if isinstance(found, Score) else found[0]
+    for k, name in enumerate(NAMES):
+        own = mig(CODES[gaps[name].notna().to_numpy()], gaps[[name]].dropna(), bins=one.settings["bins"])
+        matrix = own.details["mutual_information"][:, 0]
+        assert one.details["mutual_information"][:, k] == pytest.approx(matrix, abs=1e-12)
+    assert "factor 'size': 80 of 240 rows dropped, the label is missing" in one.notes
+
+
+@pytest.mark.parametrize("metric", [factor_vae_score, z_diff, irs])
+def test_a_factor_is_held_fixed_among_the_rows_that_have_its_label(metric):
+    quick = {z_diff: {"pairs": 5, "points": 300, "test": 100}}.get(metric, {})
+    gaps = FRAME.astype(float)
+    gaps.loc[FRAME["size"] == 0, "hue"] = np.nan
+    gaps.loc[::2, "shape"] = np.nan
+    assert not gaps[["shape", "hue"]].dropna().empty
+    found = metric(perfect_codes(CLASSES), gaps, **quick)
+    assert found.value == pytest.approx(1.0)
+    assert "factor 'shape': 120 of 240 rows dropped, the label is missing" in found.notes
+
+
+def test_groups_hold_no_row_without_a_label():
+    groups = Groups(np.array([1, -1, 0, 1, -1, 0, 1]), 2)
+    rng = np.random.default_rng(0)
+    assert groups.counts.tolist() == [2, 3]
+    rows = groups.anchors(200, rng)
+    assert set(rows) == {0, 2, 3, 5, 6}
+    assert (groups.classes[groups.companions(rows, 5, rng)] == groups.classes[rows][:, None]).all()
 
 
 def test_matrices_keep_the_order_of_the_factors():

@@ -17,6 +17,12 @@ DRAWN = {
     *(f"{name}:do20" for name in SAMPLED),
     *("mig:chen18", "dci_es:eastwood23", "infomec:hsu23", "sap:locatello19", "sap:locatello19-standardised"),
     *(name for name in EVERY if name.startswith(("dci:", "factor_vae_score:", "mcc:", "r2:", "z_diff:"))),
+    *(
+        name
+        for name in EVERY
+        if name.startswith(("downstream:", "fairness:", "single_neuron:", "z_max_variance:"))
+    ),
+    *("unified:boosting", "unified:svm"),
 }
 """Protocols that draw rows, latents or features by number: in another order they draw others."""
 
@@ -32,6 +38,8 @@ SMALL = {
     "z_diff:kim18": np.inf,
     "z_diff:locatello19": np.inf,
     "dci:locatello19": 1e-6,
+    "unified:boosting": 1e-6,
+    "unified:svm": np.inf,
 }
 """Depend on the scale up to here, as their docstrings say; above they are the same at all."""
 

@@ -14,7 +14,7 @@ from distaff.metrics import Score
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of
 from distaff.metrics.train_test import split_rows
-from tests.metrics.peers import identifiability, information, prediction, voting
+from tests.metrics.peers import identifiability, information, prediction, use, voting
 from tests.metrics.toys import grid, perfect_codes, rotated
 
 CLASSES = grid((2, 3, 4), repeats=10)
@@ -94,9 +94,13 @@ PEERS = {
     "dci_es:eastwood23": Peer(
         lambda codes, seed: prediction.eastwood23_dci_es(codes, CLASSES, *split(seed), seed + 100), 10
     ),
+    "downstream:boosted": trained(use.locatello19_downstream, predictor="boosted"),
+    "downstream:logistic": trained(use.locatello19_downstream, predictor="logistic"),
     "explicitness:ridgeway18": exact(prediction.ridgeway18_explicitness),
     "factor_vae_score:kim18": sampled(voting.kim18_factor_vae, 10),
     "factor_vae_score:locatello19": sampled(voting.locatello19_factor_vae, 3),
+    "fairness:boosted": trained(use.locatello19_fairness, predictor="boosted"),
+    "fairness:logistic": trained(use.locatello19_fairness, predictor="logistic"),
     "gaussian_total_correlation:locatello19": unlabelled(identifiability.locatello19_gaussian_tc),
     "gaussian_wasserstein_correlation:locatello19": unlabelled(
         identifiability.locatello19_wasserstein, normalised=False
@@ -132,12 +136,17 @@ PEERS = {
     "sap:locatello19-standardised": trained(prediction.locatello19_sap, standardised=True),
     "separability:do20": unlabelled(information.do20_separability, seed=100),
     "sepin:do20": unlabelled(information.do20_sepin, seed=100),
+    "single_neuron:mahon23": trained(use.mahon23_snc),
     "total_correlation:do20": unlabelled(information.do20_total_correlation, seed=100),
     "total_information:do20": unlabelled(information.do20_total_information, seed=100),
+    "unified:boosting": trained(use.locatello20_unified, matrix="boosting"),
+    "unified:information": trained(use.locatello20_unified, matrix="information"),
+    "unified:svm": trained(use.locatello20_unified, matrix="svm"),
     "windin:do20": unlabelled(information.do20_wsepin, seed=100),
     "wsepin:do20": unlabelled(information.do20_wsepin, seed=100),
     "z_diff:kim18": sampled(voting.kim18_z_diff, 8),
     "z_diff:locatello19": sampled(voting.locatello19_z_diff, 3),
+    "z_max_variance:kim19": sampled(use.kim19_z_max_variance, 5),
 }
 MODEL_PEERS = {
     "udr:duan20": prediction.lasso_similarity,

@@ -95,8 +95,9 @@ def evaluate_run(
             raise DistaffError(f"--ica, --held-out and --data go with a run folder, not with {run}.")
         codes, labels = read_source(folder.path, factors, latents)
         chosen = "default" if metrics == "auto" else metrics
-        report = _shown if progress and sys.stderr.isatty() else None
-        evaluation = evaluate_scores(codes, labels, metrics=chosen, baselines=others, report=report, **how)
+        if progress and sys.stderr.isatty():
+            how |= {"report": _shown, "announce": _too_long}
+        evaluation = evaluate_scores(codes, labels, metrics=chosen, baselines=others, **how)
         if out is not None:
             scores = Scores().plus(evaluation, Setup(seed=seed, factor_bins=factor_bins))
             _write(Path(out), scores, evaluation, folder.path.name, codes, labels)
@@ -172,6 +173,10 @@ def _write(
 
 def _shown(metric: str) -> None:
     print(f"{metric} …", file=sys.stderr, flush=True)
+
+
+def _too_long(metric: str, reason: str) -> None:
+    print(f"{metric}: left out, {reason}", file=sys.stderr, flush=True)
 
 
 def unmix_run(folder: RunFolder, encoded: Encoded, step: int, seed: int = 0) -> Unmixing:

@@ -12,10 +12,12 @@ from distaff.metrics.codes_file import write_codes as write_codes
 from distaff.metrics.correlations import correlation_matrix as correlation_matrix
 from distaff.metrics.dci import DCI as DCI
 from distaff.metrics.dci_es import DCIES as DCIES
+from distaff.metrics.downstream import Downstream as Downstream
 from distaff.metrics.evaluation import Evaluation as Evaluation
 from distaff.metrics.evaluation import evaluate as evaluate
 from distaff.metrics.evaluation import evaluate_scores as evaluate_scores
 from distaff.metrics.evaluator import Evaluator as Evaluator
+from distaff.metrics.fairness import Fairness as Fairness
 from distaff.metrics.infomec import InfoMEC as InfoMEC
 from distaff.metrics.inputs import CodesLike, FactorsLike
 from distaff.metrics.inputs import Factors as Factors
@@ -27,6 +29,7 @@ from distaff.metrics.minimality_sufficiency import MinimalSufficient as MinimalS
 from distaff.metrics.score import Result as Result
 from distaff.metrics.score import Score as Score
 from distaff.metrics.scores_file import write_scores as write_scores
+from distaff.metrics.unified import Unified as Unified
 
 def dci(
     codes: CodesLike,
@@ -64,6 +67,17 @@ def dcimig(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
+def downstream(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "logistic",
+    predictor: Literal["logistic", "boosted"] | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Downstream: ...
 def explicitness(
     codes: CodesLike,
     factors: FactorsLike,
@@ -87,6 +101,17 @@ def factor_vae_score(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
+def fairness(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "logistic",
+    predictor: Literal["logistic", "boosted"] | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Fairness: ...
 def gaussian_total_correlation(
     codes: CodesLike,
     logvar: ArrayLike | None = None,
@@ -323,6 +348,16 @@ def sepin(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
+def single_neuron(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "mahon23",
+    train: int | None = None,
+    test: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
 def total_correlation(
     codes: CodesLike,
     logvar: ArrayLike | None = None,
@@ -350,6 +385,15 @@ def udr(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> dict[str, Score]: ...
+def unified(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "information",
+    matrix: Literal["information", "boosting", "svm"] | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Unified: ...
 def windin(
     codes: CodesLike,
     logvar: ArrayLike | None = None,
@@ -385,6 +429,19 @@ def z_diff(
     points: int | None = None,
     test: int | None = None,
     solver: Literal["adagrad", "logistic"] | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
+def z_max_variance(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "kim19",
+    votes: int | None = None,
+    size: int | None = None,
+    fresh: int | None = None,
+    prune: Literal["auto", "kl", "ratio", "means", "none"] | None = None,
+    threshold: float | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...

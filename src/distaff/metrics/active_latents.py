@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.blocks import slices
 from distaff.metrics.inputs import Float64Array
 
 Prune = Literal["auto", "kl", "ratio", "means", "none"]
@@ -18,12 +19,16 @@ THRESHOLDS = {"kl": 0.01, "ratio": 0.05, "means": 0.05}
 
 def standardised(means: FloatArray) -> Float64Array:
     """(N, D) float64 columns of mean 0 and standard deviation 1; a constant column becomes 0."""
-    largest = np.abs(means).max(axis=0)
-    scaled = means / np.where(largest > 0, largest, 1).astype(np.float64)
-    scaled -= scaled.mean(axis=0)
-    deviation = scaled.std(axis=0)
-    varies = means.max(axis=0) > means.min(axis=0)
-    return np.asarray(scaled * np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
+    scaled = np.empty(means.shape)
+    for some in slices(means.shape[1], len(means)):
+        high, low = means[:, some].max(axis=0), means[:, some].min(axis=0)
+        largest = np.maximum(np.abs(high), np.abs(low))
+        part = means[:, some] / np.where(largest > 0, largest, 1).astype(np.float64)
+        part -= part.mean(axis=0)
+        deviation = part.std(axis=0)
+        part *= np.divide(1.0, deviation, out=np.zeros_like(deviation), where=high > low)
+        scaled[:, some] = part
+    return scaled
 
 
 def constant_latents(codes: Codes) -> NDArray[np.bool_]:

@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 from distaff.codes import Codes
 
+Width = tuple[int, str]
+"""A number of latents, and what takes too long with more of them."""
+UNLIMITED: Mapping[str, Width] = {}
 Posterior = Literal["no", "used if given", "yes"] | tuple[str, ...]
 Topic = Literal[
     "both", "compactness", "modularity", "explicitness", "information", "independence", "use", "other"
@@ -40,12 +43,14 @@ class Card:
         idle: the settings that have no effect beside the others, for these codes (of the first model): they
             keep the protocol's value and stay out of the score's name.
         shares: the parts of the rows to score for intervals, see ``distaff.metrics.intervals.errors``.
-        by_factor: whether its value is the mean of what it finds for each factor by itself: then a missing
-            label costs a row of its own factor only.
+        by_factor: whether a missing label costs a row of its own factor only: yes if its value is the mean of
+            what it finds for each factor by itself; "within" if the formula looks at factors one by one and
+            takes classes of −1 as missing; else rows that lack any label are dropped.
         says: what a score is about, by its name if the metric has several.
         usual: whether it is in the default table; what takes long, or is for few, is not.
-        widest: the most latents with which it is in the default table, and what it does with them that takes
-            too long or too much memory beyond.
+        widest: the most latents for which ``evaluate`` takes it unless it is named, and what it does with
+            them that takes longer than a minute beyond (for 20,000 rows on two cores) or too much memory; by
+            protocol where that differs. A protocol without an entry has no limit.
     """
 
     formula: Callable[..., Any]
@@ -57,10 +62,10 @@ class Card:
     returns: type
     idle: Callable[[Any, Codes], Collection[str]]
     shares: Sequence[float]
-    by_factor: bool
+    by_factor: bool | Literal["within"]
     says: Topic | Mapping[str, Topic]
     usual: bool
-    widest: tuple[int, str] | None
+    widest: Width | Mapping[str, Width]
 
     @property
     def name(self) -> str:
@@ -83,6 +88,12 @@ class Card:
     def topic(self, score: str) -> Topic:
         """What one of its scores is about."""
         return self.says if isinstance(self.says, str) else self.says[score]
+
+    def limit(self, protocol: str | None) -> Width | None:
+        """The most latents for a protocol (the first if None), and what takes too long with more."""
+        if isinstance(self.widest, Mapping):
+            return self.widest.get(protocol or self.protocols[0])
+        return self.widest
 
     @property
     def best(self) -> float:

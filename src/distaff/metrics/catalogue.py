@@ -22,7 +22,7 @@ def all_metrics() -> Mapping[str, Callable[..., Any]]:
 
 
 def metrics_table() -> pd.DataFrame:
-    """One row per metric: what it needs, its range, which way is better, its protocols and its paper."""
+    """One row per metric: what it needs, its range, which way is better, its limit, protocols and paper."""
     cards = [card_of(function) for function in all_metrics().values()]
     return pd.DataFrame(
         {
@@ -31,6 +31,7 @@ def metrics_table() -> pd.DataFrame:
             "needs q(z|x)": [_posterior(card) for card in cards],
             "range": [f"{_bound(card.bounds[0])} … {_bound(card.bounds[1])}" for card in cards],
             "better": [card.direction for card in cards],
+            "latents": [_latents(card) for card in cards],
             "protocols": [", ".join(card.protocols) for card in cards],
             "paper": [card.paper for card in cards],
             "summary": [card.summary for card in cards],
@@ -41,6 +42,15 @@ def metrics_table() -> pd.DataFrame:
 def _posterior(card: Card) -> str:
     """Whether q(z|x) is needed: always, never, never but used where it is known, or by some protocols."""
     return card.posterior if isinstance(card.posterior, str) else f"for {', '.join(card.posterior)}"
+
+
+def _latents(card: Card) -> str:
+    """How many latents ``evaluate`` takes it for, unless it is named."""
+    limits = {protocol: card.limit(protocol) for protocol in card.protocols}
+    told = {protocol: f"up to {limit[0]:,}" if limit else "any" for protocol, limit in limits.items()}
+    if len(set(told.values())) == 1:
+        return told[card.protocols[0]]
+    return ", ".join(f"{words} ({protocol})" for protocol, words in told.items())
 
 
 def _bound(value: float) -> str:

@@ -51,6 +51,7 @@ class DCIES(NamedTuple):
     bounds=(-1, np.inf),
     returns=DCIES,
     says="explicitness",
+    widest=(4096, "solves regressions on all latents"),
 )
 def dci_es(codes: Codes, factors: Factors, settings: Capacities, seed: int) -> dict[str, Result]:
     """How little capacity a probe needs for its best prediction of each factor, and factors per latent.

@@ -4,15 +4,21 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.mig_sup import OwnBins
-from distaff.metrics.quantized import mean_tables
 from distaff.metrics.score import Result
 
 
-@metric(paper="Sepliarskaia et al. 2019", protocols={"sepliarskaia19": OwnBins()}, bounds=(0, 1), says="both")
+@metric(
+    paper="Sepliarskaia et al. 2019",
+    protocols={"sepliarskaia19": OwnBins()},
+    bounds=(0, 1),
+    says="both",
+    by_factor="within",
+)
 def dcimig(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
     """Σ_k max_i R_ik / Σ_k H(y_k), with R_ik the gap of a latent that knows most of factor k.
 
@@ -40,7 +46,7 @@ def dcimig(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
     labels = hard_labels(factors)
     if len(labels.names) < 2:
         raise DistaffError("DCIMIG compares factors: give at least 2 of them.")
-    information = mean_tables(codes, settings.bins, labels).information(labels)
+    information = mean_information(codes, settings.bins, labels).information
     ordered = np.sort(information, axis=1)
     gaps = np.zeros_like(information)
     own = information.argmax(axis=1)

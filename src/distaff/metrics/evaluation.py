@@ -1,7 +1,7 @@
 """``evaluate``: many metrics of one representation in one table."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -139,12 +139,14 @@ def evaluate_scores(
     baselines: Mapping[str, CodesLike] | None = None,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
+    announce: Callable[[str, str], None] | None = None,
     strict: bool | None = None,
 ) -> Evaluation:
     """As ``evaluate``, with whole ``Score`` objects.
 
-    ``report`` is told each metric before it runs. Metrics that cannot be had are an error where ``strict``,
-    by default if they were named one by one.
+    ``report`` is told each metric before it runs, and ``announce``, before any starts, each that is left out
+    because it would take too long, with the sentence that says so. Metrics that cannot be had are an error
+    where ``strict``, by default if they were named one by one.
     """
     chosen = requested(metrics, factor_bins, bootstrap, seed, null)
     check_index(codes, factors)
@@ -159,14 +161,13 @@ def evaluate_scores(
     compared = {name: replace(inputs, codes=other) for name, other in others.items()}
     strict = metrics not in ("default", "all") if strict is None else strict
     scores: list[Score] = []
-    skipped: dict[str, str] = {}
+    skipped = {} if strict else _left_out(chosen, inputs, announce or (lambda label, reason: None))
     for name, protocol in chosen:
         label = metric_label(name, protocol)
         card = card_of(metric_of(name))
+        if label in skipped:
+            continue
         try:
-            missing = None if strict else _missing(card, protocol, inputs)
-            if missing:
-                raise DistaffError(missing)
             if report:
                 report(label)
             found = _scores(name, protocol, inputs, bootstrap, seed)
@@ -223,6 +224,21 @@ class Inputs:
         return self if self.factors is None else Inputs(self.codes, moved(self.factors, rows))
 
 
+def _left_out(
+    chosen: Sequence[tuple[Choice, str | None]], inputs: Inputs, announce: Callable[[str, str], None]
+) -> dict[str, str]:
+    """The metrics that do not apply to these inputs or would take too long, with the reasons."""
+    reasons = {}
+    for name, protocol in chosen:
+        label, card = metric_label(name, protocol), card_of(metric_of(name))
+        if missing := _missing(card, protocol, inputs):
+            reasons[label] = missing
+        elif too_long := _too_long(card, protocol, inputs.codes):
+            reasons[label] = too_long
+            announce(label, too_long)
+    return reasons
+
+
 def _missing(card: Card, protocol: str | None, inputs: Inputs) -> str | None:
     """Why a metric does not apply to these inputs, if it does not."""
     if card.inputs == "codes and factors" and inputs.factors is None:
@@ -231,12 +247,19 @@ def _missing(card: Card, protocol: str | None, inputs: Inputs) -> str | None:
     bare = codes.logvars is None and codes.means.shape[1] > 0
     if bare and (card.posterior == "yes" or (protocol in card.protocols and protocol in card.posterior)):
         return "it needs log-variances."
-    if card.widest is not None and len(codes.names) > card.widest[0]:
-        return (
-            f"it {card.widest[1]}, which takes too long for {len(codes.names)} latents: it is for up to "
-            f"{card.widest[0]}; name it to have it all the same."
-        )
     return None
+
+
+def _too_long(card: Card, protocol: str | None, codes: Codes) -> str | None:
+    """The sentence on a metric for fewer latents than there are."""
+    limit = card.limit(protocol)
+    if limit is None or len(codes.names) <= limit[0]:
+        return None
+    most, doing = limit
+    return (
+        f"it {doing}, which takes too long for {len(codes.names)} latents: it is for up to {most}; name it "
+        "to have it all the same."
+    )
 
 
 def _scores(name: Choice, protocol: str | None, inputs: Inputs, bootstrap: int, seed: int) -> list[Score]:

@@ -32,6 +32,7 @@ class Separation:
     bounds=(0, 1),
     by_factor=True,
     says="explicitness",
+    widest=(2048, "fits a logistic regression on all latents for every class"),
 )
 def explicitness(codes: Codes, factors: Factors, settings: Separation) -> Result:
     """Area under the ROC curve of one-versus-rest logistic regressions, averaged over classes and factors.

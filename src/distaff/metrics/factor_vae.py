@@ -15,7 +15,8 @@ from distaff.metrics.active_latents import (
     pruning,
     standardised,
 )
-from distaff.metrics.fixed_factor_sampling import Groups, blocks, fixed_factor_rows, group_rows, share_right
+from distaff.metrics.blocks import blocks
+from distaff.metrics.fixed_factor_sampling import Groups, fixed_factor_rows, group_rows, share_right
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Count, NotNegative
@@ -41,7 +42,8 @@ class Voting:
     threshold: NotNegative | None = None
 
 
-def _idle(settings: Voting, codes: Codes) -> tuple[str, ...]:
+def idle_threshold(settings: Voting, codes: Codes) -> tuple[str, ...]:
+    """The threshold, where it is what the pruning takes anyway."""
     usual = THRESHOLDS.get(pruning(codes, settings.prune), settings.threshold)
     return ("threshold",) if settings.threshold == usual else ()
 
@@ -53,9 +55,11 @@ def _idle(settings: Voting, codes: Codes) -> tuple[str, ...]:
         "locatello19": Voting(votes=10_000, size=64, fresh=5_000, prune="means"),
     },
     bounds=(0, 1),
+    by_factor="within",
     posterior="used if given",
-    idle=_idle,
+    idle=idle_threshold,
     says="both",
+    widest={"locatello19": (4096, "takes 15,000 variances of all latents")},
 )
 def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int) -> Result:
     """Accuracy of guessing the fixed factor from the latent that varies least.
@@ -91,7 +95,7 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
     table = np.zeros((len(codes.names), count), dtype=np.int64)
     tested = slice(settings.votes, None) if settings.fresh else slice(None)
     if active.any():
-        variances = _relative_variances(codes, groups, fixed, settings.size, rng)
+        variances = relative_variances(codes, groups, fixed, settings.size, rng)
         lowest = np.where(active, variances, np.inf).argmin(axis=1)
         np.add.at(table, (lowest[: settings.votes], fixed[: settings.votes]), 1)
         right = (table.argmax(axis=1)[lowest] == fixed)[tested]
@@ -109,7 +113,7 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
     )
 
 
-def _relative_variances(
+def relative_variances(
     codes: Codes, groups: list[Groups], fixed: IntArray, size: int, rng: np.random.Generator
 ) -> Float64Array:
     """(M, D + groups) variance of each latent within each draw over its variance in the data."""

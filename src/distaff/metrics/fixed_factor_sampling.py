@@ -19,7 +19,7 @@ class Groups:
     independent, as the papers ask; on any other data it is a draw from the data given the factor.
 
     Args:
-        classes: (N,) class of each row.
+        classes: (N,) class of each row; −1 where it is missing, which is in no group.
         size: number of classes.
     """
 
@@ -27,15 +27,21 @@ class Groups:
     size: int
 
     @cached_property
+    def known(self) -> IntArray:
+        """(M,) the rows that have a class."""
+        return np.flatnonzero(self.classes >= 0)
+
+    @cached_property
     def order(self) -> IntArray:
-        """(N,) the rows, class by class. Few classes fit small integers, which numpy sorts in linear time."""
-        small = self.classes.astype(np.uint16) if self.size <= 1 << 16 else self.classes
-        return np.argsort(small, kind="stable")
+        """(M,) the rows, class by class. Few classes fit small integers, which numpy sorts in linear time."""
+        classes = self.classes[self.known]
+        small = classes.astype(np.uint16) if self.size <= 1 << 16 else classes
+        return np.asarray(self.known[np.argsort(small, kind="stable")])
 
     @cached_property
     def counts(self) -> IntArray:
         """(size,) rows in each class."""
-        return np.bincount(self.classes, minlength=self.size)
+        return np.bincount(self.classes[self.known], minlength=self.size)
 
     @cached_property
     def starts(self) -> IntArray:
@@ -44,9 +50,9 @@ class Groups:
 
     def anchors(self, count: int, rng: np.random.Generator) -> IntArray:
         """(count,) random rows whose class holds at least one other row."""
-        if self.counts.min() >= 2:
+        if self.counts.min() >= 2 and len(self.known) == len(self.classes):
             return rng.integers(len(self.classes), size=count)
-        rows: IntArray = np.flatnonzero(self.counts[self.classes] >= 2)
+        rows: IntArray = self.known[self.counts[self.classes[self.known]] >= 2]
         return rows[rng.integers(len(rows), size=count)]
 
     def companions(self, rows: IntArray, count: int, rng: np.random.Generator) -> IntArray:
@@ -76,11 +82,6 @@ def fixed_factor_rows(groups: list[Groups], fixed: IntArray, size: int, rng: np.
         votes = np.flatnonzero(fixed == k)
         rows[votes] = group.companions(group.anchors(len(votes), rng), size, rng)
     return rows
-
-
-def blocks(count: int, cost: int, budget: int = 8_000_000) -> list[NDArray[np.int64]]:
-    """``range(count)`` cut into pieces of at most ``budget`` numbers when one item takes ``cost``."""
-    return np.array_split(np.arange(count), max(1, -(-count * cost // budget)))
 
 
 def share_right(right: NDArray[np.bool_], fixed: IntArray, names: Sequence[str]) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """Scores of dependence between latents that need neither labels nor log-variances (Locatello et al. 2019)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,8 @@ from numpy.typing import NDArray
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import standardised
-from distaff.metrics.inputs import Float64Array
+from distaff.metrics.blocks import slices
+from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import mutual_information
 from distaff.metrics.metric import metric
 from distaff.metrics.mig_sup import OwnBins
@@ -37,6 +39,7 @@ class Transport:
     protocols={"locatello19": Plain()},
     direction="lower",
     says="independence",
+    widest=(4096, "takes the eigenvalues of the covariance of all latents"),
 )
 def gaussian_total_correlation(codes: Codes, settings: Plain) -> Result:
     """Total correlation of a Gaussian with the covariance Σ of the means: ½(Σ_i log Σ_ii − log det Σ), nats.
@@ -74,6 +77,7 @@ def gaussian_total_correlation(codes: Codes, settings: Plain) -> Result:
     },
     direction="lower",
     says="independence",
+    widest=(4096, "takes the eigenvalues of the covariance of all latents"),
 )
 def gaussian_wasserstein_correlation(codes: Codes, settings: Transport) -> Result:
     """Squared 2-Wasserstein distance of a Gaussian with the means' covariance Σ to independent latents.
@@ -143,13 +147,19 @@ def pairwise_information(codes: Codes, settings: OwnBins) -> Result:
     size = len(codes.names)
     if size < 2:
         raise DistaffError("pairwise information compares latents: the codes have only one.")
-    indices = [own_bins(np.ascontiguousarray(z), settings.bins) for z in codes.means.T]
-    indices += [p.argmax(axis=1) for p in codes.categories.values()]
-    sizes = [settings.bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
+    kinds = [p.argmax(axis=1) for p in codes.categories.values()]
+    width = max([settings.bins, *(p.shape[1] for p in codes.categories.values())])
+    small = np.uint16 if width < 1 << 16 else np.int64
+    bins = np.empty((size, len(codes)), small)  # of all latents: a quarter of the codes' own memory or less
+    for i, z in enumerate(codes.means.T):
+        bins[i] = own_bins(np.ascontiguousarray(z), settings.bins)
+    for i, kind in enumerate(kinds, start=codes.means.shape[1]):
+        bins[i] = kind
     pairs = np.zeros((size, size))
-    for i in range(size):
-        for j in range(i):
-            pairs[i, j] = pairs[j, i] = _shared(indices[i], indices[j], sizes[i], sizes[j])
+    for i in range(1, size):
+        first = bins[i].astype(np.int64) * width
+        for some in slices(i, max(len(codes), width**2)):
+            pairs[i, some] = pairs[some, i] = _shared(first, bins[some], width)
     each = pairs.sum(axis=1) / (size - 1)
     return Result(each.mean(), per_latent=each, details={"pairs": pairs})
 
@@ -164,6 +174,10 @@ def _varied(codes: Codes) -> tuple[Float64Array, tuple[str, ...]]:
     return codes.means[:, varies].astype(np.float64), notes
 
 
-def _shared(one: NDArray[np.int64], other: NDArray[np.int64], size: int, width: int) -> float:
-    counts = np.bincount(one * width + other, minlength=size * width).reshape(size, width)
-    return float(mutual_information(counts / len(one)))
+def _shared(first: IntArray, others: NDArray[Any], width: int) -> Float64Array:
+    """(B,) information that a latent shares with others: (N,) ``width`` times its bins, and theirs (B, N)."""
+    cells = width * width
+    counts = np.empty((len(others), cells))
+    for count, other in zip(counts, others, strict=True):
+        count[:] = np.bincount(first + other, minlength=cells)
+    return mutual_information(counts.reshape(-1, width, width) / len(first))

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distaff.codes import Codes
+from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.blocks import slices
+from distaff.metrics.inputs import Float64Array
 from distaff.metrics.metric import metric
 from distaff.metrics.score import Result
 
@@ -46,17 +48,25 @@ def hoyer(codes: Codes, settings: Sparsity) -> Result:
     size = codes.means.shape[1]
     if size < 2:
         raise DistaffError("Hoyer sparsity compares latents: it needs at least two Gaussian ones.")
-    z = np.abs(codes.means.astype(np.float64))
-    z /= max(float(z.max()), 1e-300)
-    if settings.scale:
-        deviation = codes.means.std(axis=0, dtype=np.float64)
-        z = z / np.where(deviation > 0, deviation, np.inf)
-        z /= max(float(z.max()), 1e-300)
-    norm = np.sqrt((z**2).sum(axis=1))
-    used = norm > 0
-    if not used.any():
+    largest = np.maximum(codes.means.max(axis=0), -codes.means.min(axis=0)).astype(np.float64)
+    scale = _deviations(codes.means, largest) if settings.scale else np.ones(size)
+    unit = scale * max(float((largest / scale).max()), 1e-300)
+    root, sparsity = np.sqrt(size), []
+    for some in slices(len(codes), size):
+        z = np.abs(codes.means[some] / unit)
+        norm = np.sqrt((z**2).sum(axis=1))
+        used = norm > 0
+        sparsity.append(np.clip((root - z[used].sum(axis=1) / norm[used]) / (root - 1), 0, 1))
+    each = np.concatenate(sparsity)
+    if not len(each):
         raise DistaffError("all codes are zero: their sparsity is not defined.")
-    root = np.sqrt(size)
-    sparsity = np.clip((root - z[used].sum(axis=1) / norm[used]) / (root - 1), 0, 1)
-    zero = int((~used).sum())
-    return Result(sparsity.mean(), notes=(f"{zero} rows of zeros left out",) if zero else ())
+    zero = len(codes) - len(each)
+    return Result(each.mean(), notes=(f"{zero} rows of zeros left out",) if zero else ())
+
+
+def _deviations(means: FloatArray, largest: Float64Array) -> Float64Array:
+    """(D,) standard deviations of latents; infinite for one that never varies, so that it counts nothing."""
+    unit, found = np.where(largest > 0, largest, 1), np.empty(means.shape[1])
+    for some in slices(means.shape[1], len(means)):
+        found[some] = (means[:, some] / unit[some]).std(axis=0) * unit[some]
+    return np.where(found > 0, found, np.inf)

@@ -50,7 +50,7 @@ class InfoMEC(NamedTuple):
     protocols={"hsu23": Information(neighbours=10, inactive=0.05, rows=10_000)},
     bounds=(0, 1),
     returns=InfoMEC,
-    widest=(1024, "keeps a term for every row, factor and latent"),
+    widest=(1024, "sorts the rows by every latent, for every factor"),
     says={"infom": "modularity", "infoe": "explicitness", "infoc": "compactness"},
 )
 def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) -> dict[str, Result]:
@@ -86,10 +86,10 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
     active = _active(codes, settings.inactive)
     if active.sum() < 1:
         raise DistaffError("all latents are constant: they hold no information.")
-    terms = _information_terms(codes, classes, settings.neighbours, rng)[:, :, active]
+    information = _information(codes, classes, settings.neighbours, rng)[:, active]
     shares = np.stack([np.bincount(c)[c] / len(c) for c in classes.T], axis=1)
     entropies = -np.log(shares).mean(axis=0)
-    nmi = np.maximum(terms.mean(axis=0) / entropies[:, None], 0)
+    nmi = np.maximum(information / entropies[:, None], 0)
     losses = _cross_entropies(codes, factors, settings.rows, rng)
     explained = 1 - losses.mean(axis=0) / np.log(factors.sizes)
 
@@ -120,22 +120,20 @@ def _active(codes: Codes, share: float) -> NDArray[np.bool_]:
     return np.append(wide, np.ones(len(codes.categories), dtype=bool)) & ~constant_latents(codes)
 
 
-def _information_terms(
-    codes: Codes, classes: IntArray, neighbours: int, rng: np.random.Generator
-) -> Float64Array:
-    """(N, K, latents) terms whose means over rows are the mutual informations in nats."""
+def _information(codes: Codes, classes: IntArray, neighbours: int, rng: np.random.Generator) -> Float64Array:
+    """(K, latents) mutual informations in nats."""
     z = standardised(codes.means)
     hard = [p.argmax(axis=1) for p in codes.categories.values()]
-    terms = np.empty((len(z), classes.shape[1], len(codes.names)))
+    found = np.empty((classes.shape[1], len(codes.names)))
     for i, latent in enumerate(z.T):
-        terms[:, :, i] = neighbour_information(latent, classes, neighbours, rng)
+        found[:, i] = neighbour_information(latent, classes, neighbours, rng).mean(axis=0)
     for k, labels in enumerate(classes.T):
         for i, kinds in enumerate(hard, start=z.shape[1]):
             joint = np.zeros((kinds.max() + 1, labels.max() + 1))
             np.add.at(joint, (kinds, labels), 1 / len(labels))
             expected = joint.sum(axis=1)[kinds] * joint.sum(axis=0)[labels]
-            terms[:, k, i] = np.log(joint[kinds, labels] / expected)
-    return terms
+            found[k, i] = np.log(joint[kinds, labels] / expected).mean()
+    return found
 
 
 def _cross_entropies(codes: Codes, factors: Factors, rows: int, rng: np.random.Generator) -> Float64Array:

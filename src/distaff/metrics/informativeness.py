@@ -9,7 +9,7 @@ from distaff.codes import Codes
 from distaff.metrics.labels import entropy
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, SampleCount
-from distaff.metrics.quantized import Bins, posterior_tables
+from distaff.metrics.quantized import MASSES_OF_BINS, Bins, posterior_tables
 from distaff.metrics.sampled import samples_of
 from distaff.metrics.score import Result
 
@@ -58,6 +58,7 @@ class Estimation:
     posterior="yes",
     idle=lambda settings, _: settings.idle,
     says="information",
+    widest=MASSES_OF_BINS,
 )
 def informativeness(codes: Codes, settings: Estimation, seed: int) -> Result:
     """Mean over latents of I(x; z_i), the information a latent has about its observation.

@@ -6,8 +6,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Gt, Le
 
-from distaff.codes import Codes
+from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.blocks import slices
 from distaff.metrics.fixed_factor_sampling import Groups, group_rows
 from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.metric import metric
@@ -33,6 +34,7 @@ SHARES = (1 / 2, 1 / 4, 1 / 16)
     paper="Suter et al. 2019",
     protocols={"suter19": Robustness(quantile=0.99)},
     bounds=(-1, 1),
+    by_factor="within",
     shares=SHARES,
     says="modularity",
 )
@@ -61,12 +63,16 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     """
     if not codes.means.shape[1]:
         raise DistaffError("IRS needs Gaussian latents: these codes are all categorical.")
-    largest = np.abs(codes.means - codes.means.mean(axis=0, dtype=np.float64)).max(axis=0)
+    groups = group_rows(factors)
+    largest = np.zeros(codes.means.shape[1])
     table = np.zeros((codes.means.shape[1], len(factors.names)))
-    for k, group in enumerate(group_rows(factors)):
-        strays = _strays(codes, group, settings.quantile)
-        relative = np.divide(strays, largest, out=np.ones_like(strays), where=largest > 0)
-        table[:, k] = 1 - relative.mean(axis=0)
+    for some in slices(len(largest), len(codes)):
+        means = codes.means[:, some]
+        largest[some] = np.abs(means - means.mean(axis=0, dtype=np.float64)).max(axis=0)
+        for k, group in enumerate(groups):
+            strays = _strays(means, group, settings.quantile)
+            relative = np.divide(strays, largest[some], out=np.ones_like(strays), where=largest[some] > 0)
+            table[some, k] = 1 - relative.mean(axis=0)
     best = table.max(axis=1)
     if not largest.any():
         raise DistaffError("all latents are constant: IRS is not defined.")
@@ -80,9 +86,9 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     )
 
 
-def _strays(codes: Codes, group: Groups, quantile: float) -> Float64Array:
+def _strays(means: FloatArray, group: Groups, quantile: float) -> Float64Array:
     """(classes, D) the quantile of the distances to the group's mean, for each class of one factor."""
-    ordered = codes.means[group.order]
+    ordered = means[group.order]
     parts = np.split(ordered, group.starts[1:])
     return np.stack(
         [np.quantile(np.abs(z - z.mean(axis=0, dtype=np.float64)), quantile, axis=0) for z in parts]

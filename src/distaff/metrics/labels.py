@@ -28,7 +28,8 @@ class Labels:
     Args:
         names: one name per factor.
         sizes: the number of classes of each factor.
-        classes: (N, K) hard labels, if they are hard.
+        classes: (N, K) hard labels, if they are hard; −1 is missing, for formulas that look at factors one by
+            one.
         soft: p(y_k|x_n), one (N, size) array per factor, if they are soft.
         notes: what a reader of a score should know.
     """
@@ -88,8 +89,8 @@ class Labels:
         """(K,) H(y_k) in nats."""
         if self.classes is None:
             return np.array([entropy(p.mean(axis=0)) for p in self.soft])
-        counts = [np.bincount(y, minlength=size) for y, size in zip(self.by_factor, self.sizes, strict=True)]
-        return np.array([entropy(count / len(self.classes)) for count in counts])
+        counts = [np.bincount(y[y >= 0]) for y in self.by_factor]
+        return np.array([entropy(count / count.sum()) for count in counts])
 
 
 def read_labels(

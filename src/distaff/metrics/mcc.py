@@ -13,11 +13,14 @@ from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.metrics.active_latents import standardised
+from distaff.metrics.blocks import slices
 from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Count, Positive
 from distaff.metrics.score import Result
 from distaff.metrics.train_test import columns, split_rows
+
+LEAST_SQUARES = (2048, "solves a regression on all latents")
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class Matching:
     },
     bounds=(0, 1),
     says="both",
+    widest={"khemakhem20-weak": LEAST_SQUARES},
 )
 def mcc(codes: Codes, factors: Factors, settings: Matching, seed: int) -> Result:
     """Mean correlation coefficient: mean over factors of |correlation| with the latent matched to each.
@@ -120,6 +124,7 @@ class Regression:
     idle=lambda settings, _: () if settings.predictor == "kernel" else ("penalty",),
     by_factor=True,
     says="explicitness",
+    widest={"linear": LEAST_SQUARES, "boosted": (512, "grows trees over all latents")},
 )
 def r2(codes: Codes, factors: Factors, settings: Regression, seed: int) -> Result:
     """R² of a regression of each factor on all latents, on held-out rows, averaged over factors.
@@ -178,6 +183,9 @@ def _mapped(z: Float64Array, y: Float64Array, train: NDArray[np.int64]) -> Float
 
 def _correlations(z: Float64Array, y: Float64Array, kind: str) -> Float64Array:
     """(D, K) correlations of columns; 0 for constant ones."""
-    if kind == "spearman":
-        z, y = rankdata(z, axis=0), rankdata(y, axis=0)
-    return np.clip(standardised(z).T @ standardised(y) / len(z), -1, 1)
+    y = standardised(rankdata(y, axis=0) if kind == "spearman" else y)
+    parts = []
+    for some in slices(z.shape[1], len(z)):
+        values = rankdata(z[:, some], axis=0) if kind == "spearman" else z[:, some]
+        parts.append(standardised(values).T @ y / len(z))
+    return np.clip(np.concatenate(parts), -1, 1)

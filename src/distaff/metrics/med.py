@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from distaff.codes import Codes
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.dci import entropy_share, weighted_mean
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, Count
-from distaff.metrics.quantized import mean_tables
 from distaff.metrics.score import Result, Score
 
 
@@ -40,6 +40,7 @@ class Picking:
     paper="Cao et al. 2022",
     protocols={"cao22": Picking()},
     bounds=(0, 1),
+    by_factor="within",
     returns=MED,
     says={"med_disentanglement": "modularity", "med_completeness": "compactness"},
 )
@@ -66,7 +67,7 @@ def med(codes: Codes, factors: Factors, settings: Picking) -> dict[str, Result]:
         ``dci``, by trained predictors.
     """
     labels = hard_labels(factors)
-    information = mean_tables(codes, settings.bins, labels).information(labels)
+    information = mean_information(codes, settings.bins, labels).information
     total = information.sum(axis=0)
     shares = information / np.where(total > 0, total, 1)
     each = 1 - entropy_share(shares, axis=1)

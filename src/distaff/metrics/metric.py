@@ -29,8 +29,8 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.metrics.card import UNLIMITED, Posterior, Topic, Width
 from distaff.metrics.card import Card as Card
-from distaff.metrics.card import Posterior, Topic
 from distaff.metrics.card import card_of as card_of
 from distaff.metrics.inputs import Factors, IntArray, RealValued, as_codes, check, labelled
 from distaff.metrics.intervals import HALF, checked_draws, with_intervals
@@ -57,10 +57,10 @@ def metric(
     returns: type = Score,
     idle: Callable[[Settings, Codes], Collection[str]] = lambda settings, codes: (),
     shares: Sequence[float] = HALF,
-    by_factor: bool = False,
+    by_factor: bool | Literal["within"] = False,
     says: Topic | Mapping[str, Topic] = "other",
     usual: bool = True,
-    widest: tuple[int, str] | None = None,
+    widest: Width | Mapping[str, Width] = UNLIMITED,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a public metric of a formula; ``Card`` describes the arguments.
 
@@ -154,7 +154,7 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
         return {card.name: found} if isinstance(found, Result) else found
 
     def results(read: Mapping[str, Any], seed: int) -> dict[str, Result]:
-        if "factors" not in read:
+        if "factors" not in read or card.by_factor == "within":
             return result(read, seed)
         cut = parts(read["codes"], read["factors"])
         each = [result(_as_taken(takes, part.codes, part.factors), seed) for part in cut]

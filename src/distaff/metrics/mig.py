@@ -6,11 +6,11 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels, highest_two, one_latent_note
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, SampleCount
-from distaff.metrics.quantized import mean_tables
 from distaff.metrics.rmig_jemmig import sampled_information
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Result
@@ -36,6 +36,7 @@ class Gap:
     posterior=("chen18",),
     by_factor=True,
     says="compactness",
+    widest={"chen18": (64, "compares samples with all posteriors, latent by latent")},
 )
 def mig(codes: Codes, factors: Factors, settings: Gap, seed: int) -> Result:
     """Mutual information gap: mean over factors of (I* − I°) / H(y_k).
@@ -64,7 +65,7 @@ def mig(codes: Codes, factors: Factors, settings: Gap, seed: int) -> Result:
     labels = hard_labels(factors)
     notes = one_latent_note(codes)
     if settings.bins:
-        information = mean_tables(codes, settings.bins, labels).information(labels)
+        information = mean_information(codes, settings.bins, labels).information
     else:
         information = sampled_information(codes, labels, settings.samples or 0, seed).mean(axis=0)
         notes += means_only_note(codes)

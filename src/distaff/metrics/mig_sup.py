@@ -6,11 +6,11 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import mean_tables
 from distaff.metrics.score import Result
 
 
@@ -25,7 +25,13 @@ class OwnBins:
     bins: BinCount = 20
 
 
-@metric(paper="Li et al. 2020", protocols={"li20": OwnBins()}, bounds=(0, 1), says="modularity")
+@metric(
+    paper="Li et al. 2020",
+    protocols={"li20": OwnBins()},
+    bounds=(0, 1),
+    says="modularity",
+    by_factor="within",
+)
 def mig_sup(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
     """Mean over latents of the gap between the two factors they know most of: I(z_i; y_k) / H(y_k).
 
@@ -52,7 +58,7 @@ def mig_sup(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
     labels = hard_labels(factors)
     if len(labels.names) < 2:
         raise DistaffError("MIG-sup is a gap between two factors: give at least 2 of them.")
-    information = mean_tables(codes, settings.bins, labels).information(labels)
+    information = mean_information(codes, settings.bins, labels).information
     ordered = np.sort(np.clip(information / labels.entropies, 0, 1), axis=1)
     gaps = ordered[:, -1] - ordered[:, -2]
     return Result(gaps.mean(), per_latent=gaps, details=gap_details(codes, labels, information))

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from distaff.codes import Codes
+from distaff.metrics.binned_means import mean_information
 from distaff.metrics.inputs import Factors
-from distaff.metrics.labels import entropy, gap_details, hard_labels
+from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import mean_tables
 from distaff.metrics.score import Result, Score
 
 
@@ -36,6 +36,7 @@ class FewBins:
     paper="Almudévar & Ortega 2024",
     protocols={"almudevar24": FewBins()},
     bounds=(0, 1),
+    by_factor="within",
     returns=MinimalSufficient,
     says={"minimality": "modularity", "sufficiency": "compactness"},
 )
@@ -65,8 +66,8 @@ def minimality_sufficiency(codes: Codes, factors: Factors, settings: FewBins) ->
         ``mig`` and ``mig_sup``, which ask for independent factors.
     """
     labels = hard_labels(factors)
-    tables = mean_tables(codes, settings.bins, labels)
-    information, heights = tables.information(labels), entropy(tables.masses)
+    known = mean_information(codes, settings.bins, labels)
+    information, heights = known.information, known.entropies
     varies = heights > 0
     own = np.divide(information.max(axis=1), heights, out=np.zeros(len(heights)), where=varies)
     full = np.minimum(information.max(axis=0) / labels.entropies, 1)

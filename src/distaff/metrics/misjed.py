@@ -38,6 +38,7 @@ class Grid:
     direction="lower",
     posterior="yes",
     says="independence",
+    widest=(512, "counts every pair of latents in 10,000 cells"),
 )
 def misjed(codes: Codes, settings: Grid) -> Result:
     """Mean over pairs of latents of H(z_i) + H(z_j) − H(z̄_i, z̄_j); low for independent informative pairs.

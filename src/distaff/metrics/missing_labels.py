@@ -43,6 +43,7 @@ def one_by_one(codes: CodesLike, factors: FactorsLike) -> tuple[Codes, Factors]:
             raise DistaffError(
                 f"factor {name!r} has {len(codes) - count} labels: a metric needs 2 or more, leave it out."
             )
+    refuse_constant(factors.names, factors.sizes)
     lacking = [
         f"factor {name!r}: {count} of {len(codes)} rows dropped, the label is missing"
         for name, count in zip(factors.names, absent, strict=True)

@@ -6,11 +6,12 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.inputs import Factors
+from distaff.metrics.binned_means import mean_information
+from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import Bins, mean_tables, posterior_tables
+from distaff.metrics.quantized import MASSES_OF_BINS, Bins, posterior_tables
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Result
 
@@ -43,6 +44,7 @@ _TOLD = 1e-6
     posterior=("correct",),
     idle=lambda settings, _: () if settings.posterior else ("low", "high"),
     says="modularity",
+    widest={"correct": MASSES_OF_BINS},
 )
 def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
     """Mean over latents of 1 − Σ_{k≠k*} I(z_i; y_k)² / (I(z_i; y_k*)² (K − 1)).
@@ -68,23 +70,27 @@ def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
         ``explicitness``, its companion in the paper; ``infomec``; ``dci``.
     """
     labels = hard_labels(factors)
-    count = len(labels.names)
-    if count < 2:
+    if len(labels.names) < 2:
         raise DistaffError("modularity compares factors: give at least 2 of them.")
     notes: tuple[str, ...] = ()
     if settings.posterior:
         grid = Bins(settings.bins, settings.low, settings.high)
         tables = posterior_tables(codes, grid, labels)
         notes += means_only_note(codes) + tables.note(codes, grid)
+        information = tables.information(labels)
     else:
-        tables = mean_tables(codes, settings.bins, labels)
+        information = mean_information(codes, settings.bins, labels).information
 
-    information = tables.information(labels)
-    squares = np.square(np.where(information > _TOLD, information, 0))
-    best = squares.max(axis=1)
-    others = (squares.sum(axis=1) - best) / (np.where(best > 0, best, 1) * (count - 1))
-    each = np.where(best > 0, 1 - others, 0.0)
+    each = modularities(information)
     empty = [name for name, score in zip(codes.names, each, strict=True) if score == 0]
     if empty:
         notes += (f"latents that know no factor count 0: {', '.join(empty)}",)
     return Result(each.mean(), per_latent=each, details={"mutual_information": information}, notes=notes)
+
+
+def modularities(information: Float64Array) -> Float64Array:
+    """(L,) 1 − Σ_{k≠k*} I_ik² / (I_ik*² (K − 1)) of (L, K) with K of at least 2; 0 without information."""
+    squares = np.square(np.where(information > _TOLD, information, 0))
+    best = squares.max(axis=1)
+    others = (squares.sum(axis=1) - best) / (np.where(best > 0, best, 1) * (squares.shape[1] - 1))
+    return np.where(best > 0, 1 - others, 0.0)

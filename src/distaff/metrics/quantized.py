@@ -7,7 +7,6 @@ range. Categorical latents take part with their classes as bins, which is exact.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 import torch
@@ -16,19 +15,23 @@ from torch import Tensor
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
+from distaff.metrics.blocks import BUDGET
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, mutual_information
 from distaff.metrics.resolution import hidden_note, hidden_shares
 from distaff.metrics.shared import digest, remember
 
 ROWS = 1024
-"""Rows at a time: their masses fit in a core's cache."""
+"""Rows at a time: their masses fit in a core's cache; fewer of wide codes."""
 
 SLAB = 1 << 16
 """Rows that one core sums up."""
 
 CELLS = 1 << 15
 """Counts that fit in a core's cache."""
+
+MASSES_OF_BINS = (4096, "integrates every posterior over every bin")
+"""The most latents of metrics that do, see ``distaff.metrics.card.Card``."""
 
 OUTSIDE = 1e-4
 """A posterior with less mass inside the range goes to its nearest bin, which renormalising tends to."""
@@ -120,20 +123,6 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None) -> 
     return remember(codes, key, lambda: _posterior_tables(codes, bins, labels))
 
 
-def mean_tables(codes: Codes, bins: int, labels: Labels) -> Tables:
-    """``Tables`` of the means in ``bins`` between each latent's extremes.
-
-    The edges are those of ``numpy.histogram``, in the precision of the means, as in Locatello et al. 2019.
-    A categorical latent stands with its likeliest class. A constant latent lies in one bin and knows nothing.
-    """
-    indices = chain(
-        (own_bins(np.ascontiguousarray(means), bins) for means in codes.means.T),
-        (p.argmax(axis=1) for p in codes.categories.values()),
-    )
-    sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
-    return index_tables(indices, len(codes), sizes, labels)
-
-
 def index_tables(
     indices: Iterable[IntArray],
     count: int,
@@ -215,8 +204,9 @@ def _slab_sums(
     masses, joint = np.zeros((latents, width)), np.zeros((latents, width, columns))
     conditional = np.full(latents, 0.0 if labels is None else np.nan)
     outside = np.zeros(latents)
-    for start in range(0, len(rows), ROWS):
-        some = rows[start : start + ROWS]
+    step = min(ROWS, max(1, BUDGET // (latents * width)))
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
         mass, beyond = _row_masses(codes, some, bins, width)
         outside[: len(beyond)] += beyond
         if labels is not None:

@@ -13,7 +13,7 @@ from distaff.metrics.informativeness import Estimation
 from distaff.metrics.inputs import Float64Array
 from distaff.metrics.labels import Labels, entropy, gap_details, highest_two, one_latent_note
 from distaff.metrics.metric import metric
-from distaff.metrics.quantized import posterior_tables
+from distaff.metrics.quantized import MASSES_OF_BINS, posterior_tables
 from distaff.metrics.sampled import samples_of
 from distaff.metrics.score import Result
 
@@ -25,6 +25,7 @@ from distaff.metrics.score import Result
     by_factor=True,
     says="compactness",
     idle=lambda s, _: ("samples",) if s.estimate == "quantized" else ("bins", "low", "high"),
+    widest=MASSES_OF_BINS,
 )
 def rmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Result:
     """Robust MIG: mean over factors of I* − I° in nats, from q(z|x) and p(y|x).
@@ -65,6 +66,7 @@ def rmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Resul
     by_factor=True,
     says="both",
     idle=lambda s, _: () if s.estimate == "sampled" and s.normalize else s.idle,
+    widest=MASSES_OF_BINS,
 )
 def jemmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Result:
     """Joint entropy minus the gap: mean over factors of H(z*, y_k) − I* + I°, in nats; lower is better.

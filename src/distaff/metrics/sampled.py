@@ -17,6 +17,9 @@ from distaff.metrics.shared import remember
 from distaff.mixtures.gaussians import Classes, Mixture, blur
 from distaff.mixtures.pairs import log_density
 
+EACH_LEFT_OUT = (64, "compares samples with all posteriors, leaving out each latent in turn")
+"""The most latents of such metrics; beyond about ten the estimates are unstable (Do & Tran 2020, Fig. 19)."""
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:

@@ -16,6 +16,8 @@ from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_
 from distaff.metrics.score import Result
 from distaff.metrics.train_test import split_rows
 
+ONE_BY_ONE = (256, "trains a support vector machine for every latent and factor")
+
 
 @dataclass(frozen=True)
 class Predictability:
@@ -51,6 +53,11 @@ def _idle(settings: Predictability, _: Codes) -> tuple[str, ...]:
     idle=_idle,
     by_factor=True,
     says="compactness",
+    widest={
+        "kumar18": (2048, "searches thresholds on every latent, for every factor"),
+        "locatello19": ONE_BY_ONE,
+        "locatello19-standardised": ONE_BY_ONE,
+    },
 )
 def sap(
     codes: Codes,

@@ -10,7 +10,7 @@ import numpy as np
 from distaff.codes import Codes
 from distaff.metrics.metric import metric
 from distaff.metrics.options import SampleCount
-from distaff.metrics.sampled import samples_of
+from distaff.metrics.sampled import EACH_LEFT_OUT, samples_of
 from distaff.metrics.score import Result
 
 
@@ -31,6 +31,7 @@ class Sampling:
     direction="lower",
     posterior="yes",
     says="independence",
+    widest=EACH_LEFT_OUT,
 )
 def separability(codes: Codes, settings: Sampling, seed: int) -> Result:
     """Mean over latents of I(z_i; z_≠i), what a latent shares with all others, in nats.
@@ -60,6 +61,7 @@ def separability(codes: Codes, settings: Sampling, seed: int) -> Result:
     direction="lower",
     posterior="yes",
     says="independence",
+    widest=(512, "compares samples with all posteriors, latent by latent"),
 )
 def total_correlation(codes: Codes, settings: Sampling, seed: int) -> Result:
     """TC = KL(q(z) ‖ Π_i q(z_i)), in nats; 0 for independent latents.
@@ -87,7 +89,13 @@ def total_correlation(codes: Codes, settings: Sampling, seed: int) -> Result:
     )
 
 
-@metric(paper="Do & Tran 2020", protocols={"do20": Sampling()}, posterior="yes", says="information")
+@metric(
+    paper="Do & Tran 2020",
+    protocols={"do20": Sampling()},
+    posterior="yes",
+    says="information",
+    widest=(1024, "compares samples with all posteriors"),
+)
 def total_information(codes: Codes, settings: Sampling, seed: int) -> Result:
     """I(x; z), the information all latents together have about x, in nats.
 

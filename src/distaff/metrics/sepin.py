@@ -11,7 +11,7 @@ from distaff.metrics.labels import entropy
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, Count, SampleCount
 from distaff.metrics.quantized import Bins, posterior_tables
-from distaff.metrics.sampled import Samples, samples_of
+from distaff.metrics.sampled import EACH_LEFT_OUT, Samples, samples_of
 from distaff.metrics.score import Result
 
 
@@ -50,7 +50,12 @@ def _idle(settings: Weighting, _: Codes) -> tuple[str, ...]:
 
 
 @metric(
-    paper="Do & Tran 2020", protocols={"do20": Ranking()}, posterior="yes", idle=_idle, says="independence"
+    paper="Do & Tran 2020",
+    protocols={"do20": Ranking()},
+    posterior="yes",
+    idle=_idle,
+    says="independence",
+    widest=EACH_LEFT_OUT,
 )
 def sepin(codes: Codes, settings: Ranking, seed: int) -> Result:
     """SEPIN@k: mean of the k highest I(x; z_i|z_≠i), what only z_i knows of x, in nats.
@@ -75,7 +80,12 @@ def sepin(codes: Codes, settings: Ranking, seed: int) -> Result:
 
 
 @metric(
-    paper="Do & Tran 2020", protocols={"do20": Weighting()}, posterior="yes", idle=_idle, says="independence"
+    paper="Do & Tran 2020",
+    protocols={"do20": Weighting()},
+    posterior="yes",
+    idle=_idle,
+    says="independence",
+    widest=EACH_LEFT_OUT,
 )
 def wsepin(codes: Codes, settings: Weighting, seed: int) -> Result:
     """WSEPIN: Σ_i ρ_i I(x; z_i|z_≠i) with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.
@@ -106,6 +116,7 @@ def wsepin(codes: Codes, settings: Weighting, seed: int) -> Result:
     posterior="yes",
     idle=_idle,
     says="independence",
+    widest=EACH_LEFT_OUT,
 )
 def indin(codes: Codes, settings: Ranking, seed: int) -> Result:
     """INDIN@k: mean of the k highest I(x; z_i) − I(z_i; z_≠i), informative and independent, in nats.
@@ -136,6 +147,7 @@ def indin(codes: Codes, settings: Ranking, seed: int) -> Result:
     posterior="yes",
     idle=_idle,
     says="independence",
+    widest=EACH_LEFT_OUT,
 )
 def windin(codes: Codes, settings: Weighting, seed: int) -> Result:
     """WINDIN: Σ_i ρ_i [I(x; z_i) − I(z_i; z_≠i)] with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.

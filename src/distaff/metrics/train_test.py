@@ -28,7 +28,7 @@ def columns(codes: Codes, *, standardise: bool = True) -> tuple[Float64Array, In
     gaussian = codes.means.shape[1]
     owners = [np.arange(gaussian)]
     owners += [np.full(p.shape[1], gaussian + g) for g, p in enumerate(codes.categories.values())]
-    return np.concatenate(parts, axis=1), np.concatenate(owners)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1), np.concatenate(owners)
 
 
 def by_latent(columnwise: Float64Array, owners: IntArray) -> Float64Array:

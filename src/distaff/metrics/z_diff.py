@@ -10,7 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.fixed_factor_sampling import Groups, blocks, group_rows, share_right
+from distaff.metrics.blocks import blocks
+from distaff.metrics.fixed_factor_sampling import Groups, group_rows, share_right
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Count
@@ -43,7 +44,12 @@ class Pairing:
         "kim18": Pairing(pairs=200, points=100_000, test=800, solver="adagrad"),
     },
     bounds=(0, 1),
+    by_factor="within",
     says="both",
+    widest={
+        "locatello19": (2048, "fits a logistic regression on differences of all latents"),
+        "kim18": (256, "takes 20 million differences of all latents"),
+    },
 )
 def z_diff(codes: Codes, factors: Factors, settings: Pairing, seed: int) -> Result:
     """Accuracy of a linear classifier that reads which factor two observations share.

@@ -1,0 +1,127 @@
+"""Metrics against plain statements of the formulas as public implementations write them: ratios in one run.
+
+python -m benchmarks.metrics_peers                  # 100,000 rows: a quarter of an hour
+python -m benchmarks.metrics_peers --rows 5000      # a minute
+
+disentanglement_lib and ubisoft's metrics cannot be installed beside a current scikit-learn, so that their
+formulas stand here, pair by pair and vote by vote as they have them, on the same rows.
+"""
+
+import argparse
+
+import numpy as np
+from scipy.stats import entropy
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.metrics import mutual_info_score
+from sklearn.model_selection import KFold
+from sklearn.svm import LinearSVC
+
+import distaff.metrics as ours
+from benchmarks.information import compare, pair_loop, trained
+from benchmarks.metrics import pairs_in_a_loop, regressions_in_a_loop, votes_in_a_loop
+
+ROWS = 100_000
+
+
+def gaps(means, classes):
+    """MIG, MIG-sup, DCIMIG, modularity and MED all start from this loop, and cost nothing more."""
+    table = pair_loop(means, classes)
+    heights = [mutual_info_score(y, y) for y in classes.T]
+    ordered = np.sort(table, axis=0)
+    return np.mean((ordered[-1] - ordered[-2]) / heights)
+
+
+def pairs_of_latents(means, _classes):
+    """disentanglement_lib's mutual_info_score of all pairs."""
+    bins = [np.digitize(z, np.histogram(z, 20)[1][:-1]) for z in means.T]
+    return np.mean([mutual_info_score(a, b) for a in bins for b in bins])
+
+
+def robustness(means, classes):
+    """IRS, factor by factor and value by value."""
+    largest = np.abs(means - means.mean(axis=0)).max(axis=0)
+    strays = []
+    for y in classes.T:
+        groups = [means[y == value] for value in np.unique(y)]
+        strays.append(
+            np.mean([np.percentile(np.abs(z - z.mean(axis=0)), 99, axis=0) for z in groups], axis=0)
+        )
+    return (1 - np.array(strays) / largest).max(axis=0)
+
+
+def support_vectors(means, classes, train=10_000):
+    """SAP with one support vector machine per latent and factor."""
+    rows = np.random.default_rng(0).permutation(len(means))[:train]
+    for z in means[rows].T:
+        for y in classes[rows].T:
+            LinearSVC(C=0.01, class_weight="balanced", dual=False).fit(z[:, None], y)
+
+
+def changed_alone(means, classes, votes=1600, size=200):
+    """Z-max-variance, one vote at a time."""
+    rng, whole = np.random.default_rng(0), means.var(axis=0, ddof=1)
+    for _ in range(votes):
+        k, row = rng.integers(classes.shape[1]), rng.integers(len(classes))
+        same = np.flatnonzero(np.delete(classes == classes[row], k, axis=1).all(axis=1))
+        (means[rng.choice(same, size)].var(axis=0, ddof=1) / whole).argmax()
+
+
+def cross_validated(means, classes, sizes=(10, 100, 1_000, 10_000)):
+    """Downstream accuracy with disentanglement_lib's logistic regression, its penalty cross-validated."""
+    for size in sizes:
+        rows = np.random.default_rng(0).permutation(len(means))[:size]
+        for y in classes.T:
+            labels, counts = np.unique(y[rows], return_counts=True)
+            if counts.min() < 10 or len(labels) < 2:  # a fold would lack a class
+                LogisticRegression(max_iter=1000).fit(means[rows], y[rows])
+            else:
+                LogisticRegressionCV(Cs=10, cv=KFold(5), max_iter=1000, use_legacy_attributes=False).fit(
+                    means[rows], y[rows]
+                )
+
+
+def disentangled(means, classes):
+    """MED: the loop over pairs and entropies of its shares."""
+    table = pair_loop(means, classes)
+    return 1 - entropy(table.T + 1e-11, base=table.shape[1])
+
+
+PEERS = {
+    "mig": gaps,
+    "mig_sup": gaps,
+    "dcimig": gaps,
+    "med": disentangled,
+    "modularity": gaps,
+    "pairwise_information": pairs_of_latents,
+    "sap": support_vectors,
+    "irs": robustness,
+    "factor_vae_score": votes_in_a_loop,
+    "z_diff": pairs_in_a_loop,
+    "z_max_variance": changed_alone,
+    "explicitness": regressions_in_a_loop,
+    "downstream": cross_validated,
+}
+
+
+def main(rows):
+    codes, classes = trained(rows)
+    means = codes.means
+    print(f"N = {rows:,}, D = 10, 5 factors of 3 to 40 classes; wanted: 10 and more, MIG 50")
+    print(f"{'':<52} {'peer':>10}  {'here':>10}  {'ratio':>8}")
+    for name, peer in PEERS.items():
+        metric = getattr(ours, name)
+        unlabelled = name == "pairwise_information"
+        compare(
+            name,
+            lambda peer=peer: peer(means, classes),
+            # plain arrays, new ones each time: nothing is remembered of the last call
+            lambda metric=metric, alone=unlabelled: (
+                metric(means.copy()) if alone else metric(means.copy(), classes.copy())
+            ),
+        )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    main(parser.parse_args().rows)

@@ -1,0 +1,75 @@
+"""Downstream prediction: how well factors are predicted from codes, and from how few labels."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from distaff.codes import Codes
+from distaff.metrics.inputs import Factors
+from distaff.metrics.metric import metric
+from distaff.metrics.predictors import PREDICTORS, WIDEST, Predicting, predictions
+from distaff.metrics.score import Result, Score
+
+SIZES = (10, 100, 1_000)
+FEW = 100
+
+
+class Downstream(NamedTuple):
+    """The two scores; both are best at 1."""
+
+    accuracy: Score
+    efficiency: Score
+
+
+@metric(
+    paper="Locatello et al. 2019",
+    protocols=PREDICTORS,
+    bounds=(0, 1),
+    returns=Downstream,
+    says="use",
+    widest=WIDEST,
+)
+def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) -> dict[str, Result]:
+    """Accuracy of predicting factors from all latents on held-out rows, and how much of it 100 labels give.
+
+    ``downstream_accuracy`` is the mean over factors after training on 10,000 rows;
+    ``downstream_efficiency`` is the mean accuracy after 100 rows over it, at most 1 (Locatello et al.'s
+    sample efficiency). ``details["accuracies"]`` has the accuracies after 10, 100, 1,000 and all training
+    rows, as far as there are so many. disentanglement_lib chooses the logistic penalty by cross-validation
+    and draws new rows for each size; here the penalty is fixed and smaller sizes are parts of the largest.
+
+    Args:
+        codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
+        protocol: ``"logistic"`` or ``"boosted"`` (trees, minutes for a hundred classes); two thirds of the
+            rows train, at most 10,000, and others test, at most 5,000.
+        seed: of the split.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import downstream
+        >>> factors = np.indices((2, 2)).reshape(2, -1).T.repeat(100, axis=0)
+        >>> [score.value for score in downstream(factors, factors)]  # few labels tell all
+        [1.0, 1.0]
+
+    See Also:
+        ``explicitness`` and ``r2``; ``fairness``, of the same predictors.
+    """
+    found = predictions(codes, factors, settings, SIZES, seed)
+    truth = factors.classes[found.tested]
+    right = {size: (guess == truth).mean(axis=0) for size, guess in found.guesses.items()}
+    most = max(right)
+    whole, few = right[most], right[min(FEW, most)]
+    details = {"accuracies": {str(size): each for size, each in right.items()}}
+    notes = (f"{most} rows train: efficiency compares them with themselves",) if most <= FEW else ()
+    tested = len(truth)
+    return {
+        "downstream_accuracy": Result(
+            whole.mean(), per_factor=whole, details=details, rows=tested, trials=tested
+        ),
+        "downstream_efficiency": Result(
+            min(few.mean() / max(whole.mean(), 1e-12), 1.0) if np.any(whole) else 0.0,
+            details=details,
+            rows=tested,
+            notes=notes,
+        ),
+    }

@@ -1,0 +1,84 @@
+"""Z-max-variance: which latent varies most when all factors but one are held fixed."""
+
+import numpy as np
+
+from distaff.codes import Codes
+from distaff.foundation.errors import DistaffError
+from distaff.metrics.active_latents import active_latents
+from distaff.metrics.factor_vae import Voting, idle_threshold, relative_variances
+from distaff.metrics.fixed_factor_sampling import Groups, share_right
+from distaff.metrics.inputs import Factors
+from distaff.metrics.metric import metric
+from distaff.metrics.score import Result
+
+
+@metric(
+    paper="Kim et al. 2019",
+    protocols={"kim19": Voting(votes=800, size=200, fresh=800)},
+    bounds=(0, 1),
+    posterior="used if given",
+    idle=idle_threshold,
+    says="both",
+    widest=(8192, "takes 1,600 variances of all latents"),
+)
+def z_max_variance(codes: Codes, factors: Factors, settings: Voting, seed: int) -> Result:
+    """Accuracy of guessing the only factor that changes from the latent that varies most.
+
+    A vote draws a random factor k and a random row, and ``size`` observations that agree with the row in all
+    other factors; each latent's variance is divided by its variance over all data, and the argmax j votes for
+    k. The majority C(j) = argmax_k V_jk guesses k on fresh votes. Chance is 1/K; ubisoft's ``z_max_var.py``,
+    whose numbers of votes these are, moves it to 0. Rows must share combinations of factors, as on a grid.
+    Without any active latent the score is 0.
+
+    Args:
+        codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to N(0, 1) do not vote. Other
+            noise varies as much as the factor's own latent: prune it.
+        factors: (N, K) classes, K of at least 2.
+        protocol: ``"kim19"``: 800 votes of 200, tested on 800 fresh ones.
+
+    Examples:
+        >>> import numpy as np
+        >>> from distaff.metrics import z_max_variance
+        >>> factors = np.indices((4, 5)).reshape(2, -1).T
+        >>> z_max_variance(factors, factors).value  # one latent per factor
+        1.0
+
+    See Also:
+        ``factor_vae_score``, which holds one factor fixed.
+    """
+    if len(factors.names) < 2:
+        raise DistaffError("Z-max-variance tells factors apart, so it needs at least two of them.")
+    groups = [_others(factors, k) for k in range(len(factors.names))]
+    active, criterion, notes = active_latents(codes, settings.prune, settings.threshold)
+    rng = np.random.default_rng(seed)
+    varied = rng.integers(len(groups), size=settings.votes + settings.fresh)
+    table = np.zeros((len(codes.names), len(groups)), dtype=np.int64)
+    tested = slice(settings.votes, None) if settings.fresh else slice(None)
+    if active.any():
+        variances = relative_variances(codes, groups, varied, settings.size, rng)
+        most = np.where(active, variances, -np.inf).argmax(axis=1)
+        np.add.at(table, (most[: settings.votes], varied[: settings.votes]), 1)
+        right = (table.argmax(axis=1)[most] == varied)[tested]
+    else:
+        right = np.zeros(len(varied[tested]), dtype=bool)
+        notes += ("no latent is active: the score is 0",)
+    return Result(
+        right.mean(),
+        per_factor=share_right(right, varied[tested], factors.names),
+        details={"votes": table},
+        notes=notes,
+        settings=criterion,
+        trials=len(right),
+    )
+
+
+def _others(factors: Factors, k: int) -> Groups:
+    """The rows grouped by all factors but one."""
+    _, combination = np.unique(np.delete(factors.classes, k, axis=1), axis=0, return_inverse=True)
+    groups = Groups(combination.ravel(), int(combination.max()) + 1)
+    if groups.counts.max() < 2:
+        raise DistaffError(
+            f"no two rows agree in all factors but {factors.names[k]!r}, so it can never change alone: give "
+            "fewer factors, or more rows."
+        )
+    return groups
