@@ -40,7 +40,7 @@ def contact_sheet(data: Dataset, columns: int = 8, seed: int = 0) -> str:
     if len(data.shape) == 1:
         some = data.images[some_rows(len(data), SAMPLE)].numpy()
         stats = (np.nanmean(some, 0), np.nanstd(some, 0), np.nanmin(some, 0), np.nanmax(some, 0))
-        rows = [(f"{d}", *(float(stat[d]) for stat in stats)) for d in range(some.shape[1])]
+        rows: list[list[Cell]] = [[f"{d}", *(float(stat[d]) for stat in stats)] for d in range(some.shape[1])]
         headers = ["column", "mean", "standard deviation", "least", "most"]
         notes = [f"Of {len(some):,} observations."]
         return snippet(title, about, headers=headers, rows=rows, notes=notes)

@@ -56,7 +56,8 @@ def in_the_dark(colour: str) -> str:
         return CARD
     hue, lightness, saturation = colorsys.rgb_to_hls(*to_rgb(colour))
     if saturation < GREY:
-        return to_hex(3 * [0.93 - 0.8 * lightness])
+        grey = 0.93 - 0.8 * lightness
+        return str(to_hex((grey, grey, grey)))
     return str(to_hex(colorsys.hls_to_rgb(hue, max(lightness, VISIBLE), saturation)))
 
 

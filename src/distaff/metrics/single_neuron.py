@@ -71,7 +71,7 @@ def single_neuron(codes: Codes, factors: Factors, settings: OneNeuron, seed: int
             table[i, k] = mutual_information(counts / len(train))
     accuracies = np.zeros(len(factors.names))
     owners, matched = linear_sum_assignment(table, maximize=True)
-    for i, k in zip(owners, matched, strict=True):
+    for i, k in zip(owners.tolist(), matched.tolist(), strict=True):
         size, z = factors.sizes[k], latents[i]
         ordered = np.sort(z[train]) if i < real else None
         counts = _counts(_bins(z[train], ordered, size), classes[train, k], size)
