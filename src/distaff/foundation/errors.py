@@ -89,7 +89,7 @@ def _as_argument(flag: re.Match[str]) -> str:
     name, value = flag[1].replace("-", "_"), flag[2]
     if value is None or value in PROSE:
         return name if value is None else f"{name} {value}"
-    number = re.fullmatch(r"[0-9.]+(e-?[0-9]+)?", value)
+    number = re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?", value)
     return f"{name}={value if number else repr(value)}"
 
 

@@ -23,7 +23,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import t
 
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, said
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.score import Error, Result
 
@@ -70,7 +70,9 @@ def with_intervals(
 def checked_draws(bootstrap: int) -> int:
     """``bootstrap`` if it is a usable number of halves: 0 for no interval, or at least 10."""
     if bootstrap < 0 or 0 < bootstrap < FEWEST:
-        raise DistaffError(f"bootstrap={bootstrap}: use 0 for no interval, or {FEWEST} halves and more.")
+        raise DistaffError(
+            said(f"--bootstrap {bootstrap}: use 0 for no interval, or {FEWEST} halves and more.")
+        )
     return bootstrap
 
 
