@@ -109,6 +109,8 @@ def test_every_command_writes_numbers_that_any_reader_can_read(tmp_path, monkeyp
     Path("study.yaml").write_text(STUDY.format(data=tmp_path / "data.npz"))
     run("study", "run", "study.yaml", "--out", "study")
     run("study", "report", "study")
+    few = ["--minutes", "0.001", "--recipes", "beta_vae:0.1:0.3", "--seeds", 2, "--latents", 3]
+    run("choose", "data.npz", *few, "--network", "mlp", "--out", "choice", "--no-progress")
     for listing in (["recipes"], ["presets"], ["metrics"], ["data", "list"], ["zoo"]):
         run(*listing)
     assert cli.COMMANDS.keys() == SEEN, "a command is not tried here"

@@ -12,7 +12,7 @@ from distaff.metrics.catalogue import all_metrics, metrics_table
 from distaff.metrics.metric import card_of
 
 LATENT_BY_LATENT = [
-    *("dcimig", "factor_vae_score", "hoyer", "irs", "mcc", "med", "mig", "mig_sup"),
+    *("dcimig", "factor_vae_score", "hoyer", "irs", "mcc", "med", "mig", "mig_sup", "single_neuron"),
     *("minimality_sufficiency", "modularity", "unified", "z_max_variance"),
 ]
 DRAWN_IN_PIECES = {"factor_vae_score", "z_max_variance"}

@@ -75,4 +75,4 @@ def test_python_run_folders_and_studies_follow(ended):
 def test_flags_follow(ended):
     _, done = ended
     assert "--stamina" in done.stdout
-    assert "steps to wait in vain." in done.stdout
+    assert "steps to wait in vain (default: 7)" in " ".join(done.stdout.split())

@@ -9,7 +9,7 @@ import pytest
 import distaff
 from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder, read_log
-from distaff.training.train import Interrupted
+from distaff.training.job import Interrupted
 from tests import toys
 
 TINY = {
