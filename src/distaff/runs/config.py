@@ -35,7 +35,7 @@ from distaff.objectives.objective import Objective
 from distaff.runs.former_versions import in_todays_words, renamed_data
 from distaff.runs.model_config import ModelConfig, VAEConfig, model_config
 from distaff.runs.named_code import named_code
-from distaff.runs.settings import AUTO, TrainingSettings
+from distaff.runs.settings import AUTO, DataSettings, TrainingSettings
 
 Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
 """What can be trained on: a name, a file, a folder, or data in Python."""
@@ -94,6 +94,11 @@ class DataCall:
     spec: Annotated[Data, SkipValidation]
     file: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def told(cls, data: Data, how: DataSettings) -> "DataCall":
+        """The data that ``train`` was given, brought in as it was told."""
+        return cls(data, None if how.file is None else str(how.file), how.options)
 
     @classmethod
     def of(cls, data: Any) -> "DataCall":

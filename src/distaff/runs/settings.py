@@ -14,8 +14,10 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import docstring_parser
 from annotated_types import Ge, Gt, Lt
 
+from distaff.data.pictures import Fit
 from distaff.foundation.binding import ADDED_LATER, bind
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.text import named_values
 from distaff.models.latents import TEMPERATURE
 from distaff.objectives.schedules import Weight, weight_range
 
@@ -25,6 +27,43 @@ AtLeastOne = Annotated[int, Ge(1)]
 FromZero = Annotated[int, Ge(0)]
 BetweenZeroAndOne = Annotated[float, Ge(0), Lt(1)]
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSettings:
+    """How the data are brought in.
+
+    Args:
+        file: the official file of a named data set, instead of the built-in one.
+        resize: the side that images are brought to, where the data set can.
+        fit: how images that are not square are brought there: crop keeps their middle, pad keeps all of them
+            with black beside it, squash stretches them, as is done by default.
+        range: which values of images are black and white, for 16-bit and float images: min-max,
+            percentiles:1:99, signed (−1 to 1) or two numbers such as 0:4095.
+        skip_bad: leave out images that do not decode, instead of stopping at the first.
+        correlate: tie two factors to each other, such as scale,posX:0.4: p(a, b) ∝ exp(−(a − b)²/2·0.4²).
+        leave_out: combinations of factors to leave out of training: recombination_to_element,
+            recombination_to_range, composition, interpolation or extrapolation, the last three of any factors
+            as in extrapolation:posX,posY.
+        data_options: what the data set's load takes beside, such as part=test.
+    """
+
+    file: str | Path | None = None
+    resize: AtLeastOne | None = None
+    fit: Fit | None = None
+    range: str | None = None
+    skip_bad: bool = False
+    correlate: str | None = None
+    leave_out: str | None = None
+    data_options: str | Mapping[str, Any] | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the data set's ``load`` is told: all but the file, where it is not the default."""
+        given = self.data_options or {}
+        told = named_values(given) if isinstance(given, str) else dict(given)
+        names = ("resize", "fit", "range", "skip_bad", "correlate", "leave_out")
+        return told | {name: getattr(self, name) for name in names if getattr(self, name)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,11 +206,12 @@ class Machine:
     track: str | None = None
 
 
-Settings = ModelSettings | TrainingSettings | Machine
-Group = TypeVar("Group", ModelSettings, TrainingSettings, Machine)
+Settings = DataSettings | ModelSettings | TrainingSettings | Machine
+Group = TypeVar("Group", DataSettings, ModelSettings, TrainingSettings, Machine)
 
 
 GROUPS = (TrainingSettings, ModelSettings, Machine)
+DATA_SETTINGS = tuple(field.name for field in dataclasses.fields(DataSettings))
 SETTINGS = {field.name: field for group in GROUPS for field in dataclasses.fields(group)}
 """Every setting that any recipe takes, by name."""
 

@@ -6,10 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from distaff.data.pictures import Fit
 from distaff.foundation.binding import bind, name_of
 from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
-from distaff.foundation.text import named_values
 from distaff.foundation.trust import trusting
 from distaff.models.representation import Representation
 from distaff.runs.config import (
@@ -28,9 +26,11 @@ from distaff.runs.named_code import named_code
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import (
+    DATA_SETTINGS,
     GROUPS,
     SETTINGS,
     AtLeastOne,
+    DataSettings,
     Machine,
     ModelSettings,
     TrainingSettings,
@@ -58,7 +58,7 @@ ELSEWHERE = {
 """What settings are called in other libraries."""
 
 
-@takes_settings(*GROUPS)
+@takes_settings(DataSettings, *GROUPS)
 @spoken_to_its_caller
 def train(
     recipe: str | Callable[..., Goal],
@@ -66,14 +66,6 @@ def train(
     *,
     preset: str | None = None,
     out: str | Path | None = None,
-    file: str | Path | None = None,
-    resize: AtLeastOne | None = None,
-    fit: Fit | None = None,
-    range: str | None = None,
-    skip_bad: bool = False,
-    correlate: str | None = None,
-    leave_out: str | None = None,
-    data_options: str | Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Representation:
     """Train a recipe on a data set; resumes the run in ``out``, if any.
@@ -85,18 +77,6 @@ def train(
         preset: settings that go well together, a name from ``distaff presets``; all others given here win.
         out: the run folder; on the command line by default runs/RECIPE-DATA-SEED. In Python, without one,
             nothing is written and nothing can be resumed.
-        file: the official file of a named data set, instead of the built-in one.
-        resize: the side that images are brought to, where the data set can.
-        fit: how images that are not square are brought there: crop keeps their middle, pad keeps all of them
-            with black beside it, squash stretches them, as is done by default.
-        range: which values of images are black and white, for 16-bit and float images: min-max,
-            percentiles:1:99, signed (−1 to 1) or two numbers such as 0:4095.
-        skip_bad: leave out images that do not decode, instead of stopping at the first.
-        correlate: tie two factors to each other, such as scale,posX:0.4: p(a, b) ∝ exp(−(a − b)²/2·0.4²).
-        leave_out: combinations of factors to leave out of training: recombination_to_element,
-            recombination_to_range, composition, interpolation or extrapolation, the last three of any factors
-            as in extrapolation:posX,posY.
-        data_options: what the data set's load takes beside, such as part=test.
         **settings: the recipe's own weights and settings.
 
     Returns:
@@ -106,18 +86,13 @@ def train(
         named = data if isinstance(data, str) else None
         settings = find_preset(preset).fill(settings, getattr(recipe, "__name__", str(recipe)), named)
     settings |= {part: name_of(part, settings[part]) for part in ("network", "prior") if part in settings}
-    own = {name: value for name, value in settings.items() if name not in SETTINGS}
+    shared = (*SETTINGS, *DATA_SETTINGS)
+    own = {name: value for name, value in settings.items() if name not in shared}
     model, training = chosen(ModelSettings, settings), chosen(TrainingSettings, settings)
     machine = chosen(Machine, settings)
     _refuse_unknown(recipe, own)
     call, goal = RecipeCall.of(recipe, own)
-    options = named_values(data_options) if isinstance(data_options, str) else dict(data_options or {})
-    given = {"resize": resize, "fit": fit, "range": range}
-    options |= {name: value for name, value in given.items() if value is not None}
-    options |= {"skip_bad": True} if skip_bad else {}
-    options |= {} if correlate is None else {"correlate": correlate}
-    options |= {} if leave_out is None else {"leave_out": leave_out}
-    source = DataCall(data, None if file is None else str(file), options)
+    source = DataCall.told(data, chosen(DataSettings, settings))
     return begin(RunRequest(call, source, model, training, machine), goal, out)
 
 

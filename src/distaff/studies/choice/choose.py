@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import pandas as pd
 from annotated_types import Ge, Gt
 
-from distaff.data.pictures import Fit
 from distaff.foundation.binding import to_plain
 from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller, unknown
-from distaff.foundation.text import named_values
 from distaff.runs.config import Data, DataCall
 from distaff.runs.settings import (
+    DATA_SETTINGS,
     AtLeastOne,
+    DataSettings,
     ModelSettings,
     TrainingSettings,
     chosen,
@@ -65,7 +65,7 @@ class Choice:
         return f"{text}\n\n{self.verdict}\n\ntrain it to the end with:\n{self.command}\n\npage: {self.page}"
 
 
-@takes_settings(ModelSettings)
+@takes_settings(DataSettings, ModelSettings)
 @spoken_to_its_caller
 def choose(
     data: Data,
@@ -75,12 +75,6 @@ def choose(
     seeds: Annotated[int, Ge(2)] = 4,
     hold_out: float | str = 0.1,
     out: str | Path | None = None,
-    file: str | Path | None = None,
-    resize: AtLeastOne | None = None,
-    fit: Fit | None = None,
-    range: str | None = None,
-    skip_bad: bool = False,
-    data_options: str | Mapping[str, Any] | None = None,
     batch_size: AtLeastOne = 64,
     workers: AtLeastOne | None = None,
     so_far: bool = False,
@@ -102,12 +96,6 @@ def choose(
         seeds: runs per setting; with three or more, differences come with intervals.
         hold_out: the share of the data that is not trained on, or a file or folder of other data.
         out: the study's folder; by default runs/choose-NAME.
-        file: the official file of a named data set, instead of the built-in one.
-        resize: the side that images are brought to, where the data set can.
-        fit: how images that are not square are brought there: crop, pad or squash.
-        range: which values of images are black and white: min-max, percentiles:1:99, signed or 0:4095.
-        skip_bad: leave out images that do not decode, instead of stopping at the first.
-        data_options: what the data set's reader takes beside, such as counts=all.
         batch_size: observations per step.
         workers: how many runs at once; by default one per core, with a thread each.
         so_far: train no more, and rank the runs that are finished.
@@ -118,16 +106,14 @@ def choose(
         The choice, with its table, its page and the command that trains the best to the end.
     """
     usual = vars(ModelSettings())
+    known = (*usual, *DATA_SETTINGS)
     for name in settings:
-        if name not in usual:
-            raise unknown("argument of choose", name, usual)
-    options = named_values(data_options) if isinstance(data_options, str) else dict(data_options or {})
-    given = {"resize": resize, "fit": fit, "range": range, "skip_bad": skip_bad or None}
-    options |= {name: value for name, value in given.items() if value is not None}
+        if name not in known:
+            raise unknown("argument of choose", name, known)
     grid = None if recipes is None else read_grid(recipes)
     model = chosen(ModelSettings, settings)
     chosen(TrainingSettings, {"hold_out": hold_out})  # which refuses what is no share
-    call = DataCall(data, None if file is None else str(file), options)
+    call = DataCall.told(data, chosen(DataSettings, settings))
     dataset, _ = call.open(model.likelihood)
     name = Path(str(data)).stem if isinstance(data, str | Path) else type(data).__name__
     folder = Path(out) if out is not None else Path("runs") / f"choose-{name}"
