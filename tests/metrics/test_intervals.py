@@ -7,7 +7,16 @@ import pytest
 from scipy.stats import binomtest, t
 
 from distaff import Codes, DistaffError
-from distaff.metrics import dci, explicitness, factor_vae_score, hoyer, mig, rmig, z_diff
+from distaff.metrics import (
+    dci,
+    explicitness,
+    factor_vae_score,
+    hoyer,
+    mig,
+    pairwise_information,
+    rmig,
+    z_diff,
+)
 from distaff.metrics.intervals import checked_draws, errors, interval
 from distaff.metrics.metric import metric
 from distaff.metrics.score import Error, Result
@@ -182,3 +191,18 @@ def test_a_metric_from_outside_gets_intervals_for_nothing():
 def test_too_few_halves_are_refused(draws):
     with pytest.raises(DistaffError, match="10 halves"):
         checked_draws(draws)
+
+
+@pytest.mark.parametrize("sharing", [0.0, 0.3])
+def test_error_of_pairwise_information_is_the_spread_over_data_sets(sharing):
+    """Of latents that share nothing the variance falls as 1/N²; halves would show three times it."""
+    values, variances = [], []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        z = rng.integers(6, size=(500, 3))
+        same = rng.random(500) < sharing
+        z[same, 1] = z[same, 0]
+        score = pairwise_information(z, bins=6, bootstrap=10)
+        values.append(score.value)
+        variances.append(((score.interval[1] - score.value) / 1.965) ** 2)
+    assert np.mean(variances) == pytest.approx(np.var(values), rel=0.25)

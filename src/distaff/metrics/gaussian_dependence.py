@@ -15,7 +15,7 @@ from distaff.metrics.labels import mutual_information
 from distaff.metrics.metric import metric
 from distaff.metrics.mig_sup import OwnBins
 from distaff.metrics.quantized import own_bins
-from distaff.metrics.score import Result
+from distaff.metrics.score import Error, Result
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,33 @@ def pairwise_information(codes: Codes, settings: OwnBins) -> Result:
         for some in slices(i, max(len(codes), width**2)):
             pairs[i, some] = pairs[some, i] = _shared(first, bins[some], width)
     each = pairs.sum(axis=1) / (size - 1)
-    return Result(each.mean(), per_latent=each, details={"pairs": pairs})
+    return Result(
+        each.mean(), per_latent=each, details={"pairs": pairs}, own_error=lambda: _error(bins, width)
+    )
+
+
+def _error(bins: NDArray[Any], width: int) -> Error:
+    """Of the mean over pairs of the information in bins (D, N).
+
+    The score is the mean over rows of log p(z_i, z_j) / p(z_i)p(z_j), which gives its variance where latents
+    share information. Where they share none, the 1/N² of chance remains: for k free cells a χ² of k degrees
+    over 2N, of variance k/2N². Rows show twice that, so it is taken off; free cells are counted as Miller and
+    Madow do, among those that occur.
+    """
+    rows, chance = np.zeros(bins.shape[1]), 0.0
+    for i in range(1, len(bins)):
+        first = bins[i].astype(np.int64) * width
+        for other in bins[:i]:
+            cells = first + other
+            joint = np.bincount(cells, minlength=width * width).reshape(width, width) / len(cells)
+            one, two = joint.sum(axis=1), joint.sum(axis=0)
+            apart = one[:, None] * two
+            rows += np.log(np.divide(joint, apart, out=np.ones_like(joint), where=joint > 0)).ravel()[cells]
+            free = int((joint > 0).sum() - (one > 0).sum() - (two > 0).sum()) + 1
+            chance += max(free, 0) / (2 * len(cells) ** 2)
+    pairs = len(bins) * (len(bins) - 1) / 2
+    shown = float(rows.var(ddof=1)) / len(rows) / pairs**2
+    return Error(max(shown - chance / pairs**2, shown / 2), len(rows) - 1)
 
 
 def _varied(codes: Codes) -> tuple[Float64Array, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 """``Score``: what every metric returns; ``Result``: what its formula finds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -155,6 +155,7 @@ class Result:
         trials: how many guesses it is the share of right ones of, if it is such a share.
         bounds: the range of values, if it is not the metric's usual one.
         error: of sources other than rows and draws, for the interval.
+        own_error: gives the error of rows, if the formula knows it better than parts of the rows tell it.
         interval: set by ``@metric``, if asked for.
     """
 
@@ -168,6 +169,7 @@ class Result:
     trials: int | None = None
     bounds: tuple[float, float] | None = None
     error: Error | None = None
+    own_error: Callable[[], Error] | None = None
     interval: tuple[float, float] | None = None
 
 
