@@ -111,8 +111,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _model(model: ZooModel) -> list[str]:
-    weights = ", ".join(f"{name} {value}" for name, value in model.settings.items())
-    recipe = f"{model.config.recipe.name} ({weights})" if weights else model.config.recipe.name
+    recipe = model.config.recipe.name + (f" ({model.weights})" if model.weights else "")
     chosen = f"seed {model.config.training.seed}, {model.origin.rule}"
     scores = "; ".join(model.score_texts)
     size = f"{model.size / 1e6:.1f}"

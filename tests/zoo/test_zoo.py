@@ -23,7 +23,7 @@ def test_the_list_has_data_recipe_scores_with_seeds_and_size(own_zoo, capsys):
     assert f"{MODEL}  factor_vae on squares, " in printed
     assert "12 steps, seed " in printed
     assert "the median of 2 seeds by mig" in printed
-    assert "    factor_vae_score " in printed
+    assert "factor_vae_score " in printed
     assert re.search(r"mig 0\.\d+ \(seeds 0: 0\.\d+, 1: 0\.\d+\)", printed)
     assert list(distaff.zoo.models()) == ["factor_vae-squares", "factor_vae-squares-best"]
 

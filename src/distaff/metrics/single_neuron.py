@@ -82,7 +82,8 @@ def single_neuron(codes: Codes, factors: Factors, settings: OneNeuron, seed: int
         accuracies[k] = (means[places] == classes[test, k]).mean()
     pairs = {factors.names[k]: codes.names[i] for i, k in zip(owners, matched, strict=True)}
     details = {"matched_latent": pairs, "mutual_information": table}
-    return Result(accuracies.mean(), per_factor=accuracies, details=details, rows=len(test), trials=len(test))
+    guesses = len(test) * len(accuracies)
+    return Result(accuracies.mean(), per_factor=accuracies, details=details, rows=len(test), trials=guesses)
 
 
 def _bins(z: Float64Array, ordered: Float64Array | None, size: int) -> IntArray:

@@ -222,13 +222,20 @@ class Representation:
             grid[: len(row)] = decoded[end - len(row) : end]
         return images
 
+    def __repr__(self) -> str:
+        return f"Representation({self._about})"
+
+    @property
+    def _about(self) -> str:
+        return f"{type(self.model).__name__} with {len(self.names)} latents, of observations {self.shape}"
+
     def _repr_html_(self) -> str:
         """What a notebook shows: a small traversal from z = 0, the latents that change most first."""
-        kind = type(self.model).__name__
-        about = f"{kind} with {len(self.names)} latents, of observations {self.shape}"
         titles = [self.titles.get(name, name) for name in self.names]
         if len(self.shape) == 1 or not titles:
-            return snippet("Representation", about, headers=["latent"], rows=[(title,) for title in titles])
+            return snippet(
+                "Representation", self._about, headers=["latent"], rows=[(title,) for title in titles]
+            )
         reach = self.model.latents.reach
         moved = self.traverse(values=np.linspace(-reach, reach, 7).tolist())
         change = np.nanstd(moved, axis=1).reshape(len(moved), -1).mean(1)
@@ -238,7 +245,7 @@ class Representation:
             drawn = [Strip(images)] if images.ndim == 4 else [Curve(signal[0]) for signal in images[::3]]
             rows.append((titles[latent], *drawn))
         return snippet(
-            "Representation", about, rows=rows[:SHOWN], notes=["Each row moves one latent from z = 0."]
+            "Representation", self._about, rows=rows[:SHOWN], notes=["Each row moves one latent from z = 0."]
         )
 
     def latent(self, which: int | str) -> int:

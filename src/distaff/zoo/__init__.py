@@ -12,12 +12,15 @@ clone: it writes the folder from a finished study, by the rule that ``zoo/rules.
 True
 """
 
-from collections.abc import Mapping, Sequence
+import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.score import Score
 from distaff.metrics.scores_file import Scores
+from distaff.objectives.schedules import Schedule, weight_at
 from distaff.runs.config import RunConfig
 from distaff.runs.zoo import PREFIX, Origin, model_config, zoo_folder, zoo_names
 
@@ -54,10 +57,13 @@ class ZooModel:
         return sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())
 
     @property
-    def settings(self) -> Mapping[str, str]:
-        """The recipe's weights, as text."""
-        weights = {k: v for k, v in self.config.recipe.arguments.items() if isinstance(v, str | float | int)}
-        return {name: v if isinstance(v, str) else f"{v:g}" for name, v in weights.items()}
+    def weights(self) -> str:
+        """The recipe's weights; of those that changed while it was trained, what they came to."""
+        given = self.config.recipe.arguments
+        texts = {
+            name: _at_the_end(v, self.step) for name, v in given.items() if isinstance(v, str | float | int)
+        }
+        return ", ".join(f"{name} {text}" for name, text in texts.items())
 
     @property
     def score_texts(self) -> list[str]:
@@ -70,14 +76,16 @@ class ZooModel:
         return texts
 
     def __str__(self) -> str:
-        weights = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         made = f"{self.step:,} steps, seed {self.config.training.seed}, {self.origin.rule}"
-        return "\n".join(
+        scores = textwrap.wrap(
+            "  ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in self.score_texts), 96
+        )
+        return "\n    ".join(
             [
                 f"{PREFIX}{self.name}  {self.config.title}, {self.size / 1e6:.1f} MB",
-                *([f"    {weights}"] if weights else []),
-                f"    {made}",
-                *(f"    {text}" for text in self.score_texts),
+                made,
+                *([self.weights] if self.weights else []),
+                *(line.replace("\N{NO-BREAK SPACE}", " ") for line in scores),
             ]
         )
 
@@ -93,3 +101,12 @@ def _model(name: str) -> ZooModel:
     entries = Scores.read(folder / "scores.json").entries
     scores = [entry.score for entry in entries if not entry.reason]
     return ZooModel(name, folder, config, step, scores, Origin.read(folder))
+
+
+def _at_the_end(value: str | float, step: int) -> str:
+    if not isinstance(value, str):
+        return f"{value:g}"
+    try:
+        return f"→ {weight_at(Schedule.parse(value), step):g}"
+    except DistaffError:
+        return value
