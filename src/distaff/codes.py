@@ -1,6 +1,6 @@
 """``Codes``: what an encoder says about a data set, as plain arrays from any framework."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,10 +53,10 @@ class Codes:
     latents: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        means = _matrix("means", self.means)
+        means = _matrix("means", self.means, names=self.latents)
         object.__setattr__(self, "means", means)
         if self.logvars is not None:
-            logvars = _matrix("log-variances", self.logvars, minus_infinity=True)
+            logvars = _matrix("log-variances", self.logvars, minus_infinity=True, names=self.latents)
             if logvars.shape != means.shape:
                 raise DistaffError(
                     f"log-variances have shape {logvars.shape} but means {means.shape}: they must agree."
@@ -106,7 +106,15 @@ class Codes:
         return (*(self.latents or (f"z{d}" for d in range(self.means.shape[1]))), *self.categories)
 
 
-def _matrix(what: str, values: Any, minus_infinity: bool = False) -> FloatArray:
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _matrix(what: str, values: Any, minus_infinity: bool = False, names: Sequence[str] = ()) -> FloatArray:
     array = as_array(values)
     if array.ndim != 2:
         raise DistaffError(f"{what} must be a matrix (N, D), not an array of shape {array.shape}.")
@@ -114,7 +122,13 @@ def _matrix(what: str, values: Any, minus_infinity: bool = False) -> FloatArray:
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
-            raise DistaffError(f"{what} must be real numbers, and some are not.") from None
+            place, value = next(
+                (i, v) for i, values in enumerate(array.T) for v in values if not _is_number(v)
+            )
+            column = repr(names[place]) if names else str(place)
+            raise DistaffError(
+                f"{what} must be real numbers, and column {column} holds {value!r}: leave it out."
+            ) from None
     if not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
         raise DistaffError(f"{what} must be real numbers, not {array.dtype}.")
     if not np.issubdtype(array.dtype, np.floating) or array.dtype.itemsize not in (4, 8):

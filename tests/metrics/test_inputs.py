@@ -118,7 +118,7 @@ def test_values_with_fractions_are_classes_from_ten_rows_a_value_on_and_the_scor
     factors = as_factors({"angle": angles, "kind": other})
     assert factors.sizes == (10 if rows >= 100 else 0, 3)
     taken = "classes: at least" if rows >= 100 else "numbers: fewer than"
-    note = f"factor 'angle' has 10 values with fractions in {rows} rows, taken as {taken} 10 rows a value"
+    note = f"factor 'angle' has 10 values with fractions in {rows} rows, taken as {taken} 10 rows per value"
     assert factors.notes == (note,)
     assert sap(np.stack([angles, other], axis=1), factors).notes == (note,)
 
@@ -245,7 +245,7 @@ def test_frames_in_different_orders_are_not_paired():
         (np.zeros(4), np.arange(4), r"matrix \(N, D\)"),
         ([[1, 2], [3]], np.arange(2), "list cannot be read as an array"),
         (np.ma.masked_less(np.arange(8.0).reshape(4, 2), 1), np.arange(4), "nan at row 0"),
-        (pd.DataFrame({"a": [1, pd.NA]}), np.arange(2), "some are not"),
+        (pd.DataFrame({"a": [1, pd.NA]}), np.arange(2), "column 'a' holds <NA>"),
         (torch.empty(4, 2, device="meta"), np.arange(4), "Tensor cannot be read"),
         (np.zeros((4, 2)), [[1, 2], [3]], "differ in length"),
         (np.zeros((4, 2)), [], "no rows"),

@@ -99,7 +99,7 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
         kind = "numbers: fewer than" if real else "classes: at least"
         note = (
             f"factor {name!r} has {len(levels)} values with fractions in {len(numbers)} rows, taken as {kind}"
-            f" {ROWS_PER_CLASS} rows a value"
+            f" {ROWS_PER_CLASS} rows per value"
         )
     if not real:
         indices[present] = found
