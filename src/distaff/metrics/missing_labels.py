@@ -47,7 +47,7 @@ class Part:
 def one_by_one(codes: CodesLike, factors: FactorsLike) -> tuple[Codes, Factors]:
     """Codes and factors whose missing labels are counted in notes but not yet dropped."""
     codes, factors = aligned(codes, factors)
-    absent = np.isnan(factors.values).sum(axis=0)
+    absent = np.array([np.count_nonzero(np.isnan(values)) for values in factors.values.T])
     if not absent.any():
         refuse_constant(factors.names, factors.sizes)
         return codes, factors
