@@ -59,8 +59,8 @@ def split_columns(values: Any) -> tuple[list["pd.Series[Any]"], list[str]]:
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8", "replace")
     # Columns in memory of their own: what reads them one by one would skip over the others' labels.
-    columns = np.ascontiguousarray(array.T)
-    return [pd.Series(column) for column in columns], [f"factor{k}" for k in range(array.shape[1])]
+    by_factor = np.ascontiguousarray(array.T)
+    return [pd.Series(column) for column in by_factor], [f"factor{k}" for k in range(array.shape[1])]
 
 
 def join_columns(parts: list["pd.Series[Any]"]) -> "pd.Series[Any]":

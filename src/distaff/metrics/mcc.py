@@ -103,7 +103,7 @@ def mcc(codes: Codes, factors: Factors, settings: Matching, seed: int) -> Result
             _correlations(z[part.rows[split[side]]], y[split[side]], settings.correlation)
             for part, split, y in zip(cut, splits, targets, strict=True)
         ]
-        return np.abs(as_columns(cut, found))
+        return np.asarray(np.abs(as_columns(cut, found)))
 
     of_train, held_out = strengths_of(0), strengths_of(1)
     latents, matched = linear_sum_assignment(of_train, maximize=True)

@@ -190,7 +190,7 @@ def _equal_bins(values: FloatArray, edges: FloatArray) -> IntArray:
     near = np.flatnonzero(np.abs(place, out=place) > 0.5 - doubt)
     if 8 * len(near) > len(values):
         return bin_numbers(values, edges)
-    numbers = whole.astype(np.int64)
+    numbers: IntArray = whole.astype(np.int64)
     numbers[near] = bin_numbers(values[near], edges)
     return numbers
 
