@@ -61,7 +61,7 @@ def partial_information(codes: Codes, factors: Factors, settings: PairBins) -> R
         >>> from distaff.metrics import partial_information
         >>> z = np.indices((2, 2)).reshape(2, -1).T
         >>> either = partial_information(z, z[:, :1] ^ z[:, 1:])  # an exclusive or: only both tell it
-        >>> either.value, round(either.details["synergistic"][0, 1, 0] / np.log(2), 6)
+        >>> either.value, round(float(either.details["synergistic"][0, 1, 0] / np.log(2)), 6)
         (0.0, 1.0)
         >>> round(partial_information(z, z).value, 6)  # one latent per factor
         1.0
