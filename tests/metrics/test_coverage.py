@@ -82,6 +82,7 @@ CASES = [
     Case("gaussian_wasserstein_correlation", "locatello19", 400),
     Case("gaussian_wasserstein_correlation", "locatello19-normalised", 400),
     Case("pairwise_information", "locatello19", 400),
+    Case("partial_information", "williams10", 400),
     Case("mcc", "khemakhem20", 400),
     Case("mcc", "khemakhem20-spearman", 400),
     Case("mcc", "khemakhem20-weak", 400),

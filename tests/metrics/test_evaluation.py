@@ -73,7 +73,7 @@ def test_a_metric_that_was_named_raises_instead():
 def test_dropped_rows_are_noted():
     values = CLASSES.astype(float)
     values[3, 1] = np.nan
-    table = evaluate(CODES, values, metrics=["mig", "modularity"])
+    table = evaluate(CODES, values, metrics=["mig", "z_max_variance"])
     assert table["notes"][0] == "factor 'factor1': 1 of 240 rows dropped, the label is missing"
     assert table["notes"][1] == "1 of 240 rows dropped: a label is missing"
 

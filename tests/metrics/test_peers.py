@@ -127,6 +127,7 @@ PEERS = {
     "modularity:original": exact(information.ridgeway18_modularity),
     "modularity:correct": exact(information.correct_modularity),
     "pairwise_information:locatello19": unlabelled(identifiability.locatello19_pairwise),
+    "partial_information:williams10": exact(information.williams10_unique),
     "r2:boosted": trained(identifiability.held_out_r2, predictor="boosted"),
     "r2:kernel": Peer(kernel),
     "r2:linear": trained(identifiability.held_out_r2, predictor="linear"),

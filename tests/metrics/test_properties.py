@@ -77,6 +77,7 @@ PROPERTIES = {
     "mig": Row(1, 0, "worse", "worse", "same"),
     "misjed": Row(None, None, "worse", None, "worse", rescaled=False, within=0.01),
     "modularity": Row(1, None, "same", None, None),
+    "partial_information": Row(1, 0, "worse", "worse", "same"),
     "pairwise_information": Row(0, None, "worse", None, None),
     "r2": Row(1, 0, "same", "same", "same"),
     "rmig": Row(MEAN_ENTROPY, 0, "worse", "worse", "same"),

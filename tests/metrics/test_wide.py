@@ -59,6 +59,7 @@ def test_the_table_of_metrics_tells_limits():
     [
         *(name for name in LATENT_BY_LATENT if name not in DRAWN_IN_PIECES),
         "pairwise_information",
+        "partial_information",
         "hoyer:mathieu19-code",
         "mcc:khemakhem20-spearman",
         "infomec",

@@ -284,6 +284,15 @@ def pairwise_information(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
+def partial_information(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "williams10",
+    bins: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
 def r2(
     codes: CodesLike,
     factors: FactorsLike,

@@ -10,7 +10,7 @@ from distaff.metrics.blocks import slices
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, entropy
 from distaff.metrics.quantized import index_tables, own_bins
-from distaff.metrics.shared import digest, remember
+from distaff.metrics.shared import remember
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
     Latents are counted some at a time: of wide codes, tables of all at once would fill the memory. Where some
     labels of a factor are missing, the other rows are counted, in bins between their own extremes.
     """
-    key = ("means", bins, labels.sizes, digest(labels.classes))
+    key = ("means", bins, labels.contents)
     return remember(codes, key, lambda: _mean_information(codes, bins, labels))
 
 

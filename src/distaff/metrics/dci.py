@@ -37,6 +37,7 @@ class DCI(NamedTuple):
     },
     bounds=(0, 1),
     returns=DCI,
+    by_factor="within",
     idle=lambda settings, _: _IDLE[settings.predictor],
     widest=(256, "grows trees over all latents"),
     says={
@@ -57,7 +58,7 @@ def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[st
 
     Args:
         codes: (N, D) means, or ``Codes``; the importance of a categorical latent is that of its classes.
-        factors: (N, K) classes or real values.
+        factors: (N, K) classes or real values; each is predicted from the rows that have its label.
         protocol: ``"esmaeili18"`` (random forest); ``"eastwood18"`` (lasso, with the penalty that Do & Tran
             2020 give); ``"eastwood18-code"`` (the penalty of 0.02 of the authors' notebook);
             ``"locatello19"`` (scikit-learn's gradient boosting of classes, minutes for a hundred of them, and

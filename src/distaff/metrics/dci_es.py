@@ -11,6 +11,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
+from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.options import Count
 from distaff.metrics.score import Result, Score
 from distaff.metrics.train_test import columns, split_rows
@@ -50,6 +51,7 @@ class DCIES(NamedTuple):
     protocols={"eastwood23": Capacities(first=3, last=9)},
     bounds=(-1, np.inf),
     returns=DCIES,
+    by_factor="within",
     says="explicitness",
     widest=(4096, "solves regressions on all latents"),
 )
@@ -63,7 +65,7 @@ def dci_es(codes: Codes, factors: Factors, settings: Capacities, seed: int) -> d
     Size is K/D. The paper's other three are those of ``distaff.metrics.dci``.
 
     Args:
-        factors: (N, K) classes, regressed as numbers, or real values.
+        factors: (N, K) classes, regressed as numbers, or real values; each from the rows with its label.
         protocol: ``"eastwood23"`` (the random Fourier feature probes of the paper).
         seed: of the features and the split.
 
@@ -80,20 +82,17 @@ def dci_es(codes: Codes, factors: Factors, settings: Capacities, seed: int) -> d
     """
     if settings.first > settings.last:
         raise DistaffError(f"first={settings.first} is above last={settings.last}: no probe is left.")
-    rng = np.random.default_rng(seed)
-    x, _ = columns(codes)
-    training, testing = split_rows(len(x), settings.train, settings.test, rng)
-
     sizes = [0, *(2**power for power in range(settings.first, settings.last + 1))]
-    y = standardised(factors.values)
-    losses = _losses(x, y, training, testing, sizes, rng)
+    cut = parts(codes, factors)
+    found = of_each(cut, lambda part: _curves(part, settings, sizes, seed))
+    losses = as_columns(cut, [curves for curves, _ in found])
     explicit = explicitness_of(np.minimum(losses, 1.0))
     return {
         "dci_explicitness": Result(
             explicit.mean(),
             per_factor=explicit,
             details={"features": sizes, "losses": losses},
-            rows=len(testing),
+            rows=min(tested for _, tested in found),
             bounds=(-1.0, 1.0),
         ),
         "dci_size": Result(len(factors.names) / len(codes.names)),
@@ -110,6 +109,15 @@ def explicitness_of(curves: Float64Array) -> Float64Array:
     whole = areas.shape[-2] * (1 - lowest[..., 0, :]) / 2
     ratio = np.divide(area, whole, out=np.ones_like(area), where=lowest[..., 0, :] < _PREDICTED)
     return np.asarray(1 - np.minimum(ratio, 2.0))
+
+
+def _curves(part: Part, settings: Capacities, sizes: list[int], seed: int) -> tuple[Float64Array, int]:
+    """(probes, k) losses of the factors of a part, and on how many rows they were tested."""
+    rng = np.random.default_rng(seed)
+    x, _ = columns(part.codes)
+    training, testing = split_rows(len(x), settings.train, settings.test, rng)
+    y = standardised(part.factors.values)
+    return _losses(x, y, training, testing, sizes, rng), len(testing)
 
 
 def _losses(

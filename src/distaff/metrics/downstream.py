@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from distaff.codes import Codes
-from distaff.metrics.inputs import Factors
+from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.metric import metric
+from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.predictors import PREDICTORS, WIDEST, Predicting, predictions
 from distaff.metrics.score import Result, Score
 
@@ -26,6 +27,7 @@ class Downstream(NamedTuple):
     protocols=PREDICTORS,
     bounds=(0, 1),
     returns=Downstream,
+    by_factor="within",
     says="use",
     widest=WIDEST,
 )
@@ -35,11 +37,13 @@ def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) 
     ``downstream_accuracy`` is the mean over factors after training on 10,000 rows;
     ``downstream_efficiency`` is the mean accuracy after 100 rows over it, at most 1 (Locatello et al.'s
     sample efficiency). ``details["accuracies"]`` has the accuracies after 10, 100, 1,000 and all training
-    rows, as far as there are so many. disentanglement_lib chooses the logistic penalty by cross-validation
-    and draws new rows for each size; here the penalty is fixed and smaller sizes are parts of the largest.
+    rows, as far as there are so many (NaN for a factor with fewer labels). disentanglement_lib chooses the
+    logistic penalty by cross-validation and draws new rows for each size; here the penalty is fixed and
+    smaller sizes are parts of the largest.
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
+        factors: (N, K) classes; each is predicted from the rows that have its label.
         protocol: ``"logistic"`` or ``"boosted"`` (trees, minutes for a hundred classes); two thirds of the
             rows train, at most 10,000, and others test, at most 5,000.
         seed: of the split.
@@ -54,14 +58,26 @@ def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) 
     See Also:
         ``explicitness`` and ``r2``; ``fairness``, of the same predictors.
     """
-    found = predictions(codes, factors, settings, SIZES, seed)
-    truth = factors.classes[found.tested]
-    right = {size: (guess == truth).mean(axis=0) for size, guess in found.guesses.items()}
-    most = max(right)
-    whole, few = right[most], right[min(FEW, most)]
-    details = {"accuracies": {str(size): each for size, each in right.items()}}
+    _ = factors.classes  # real-valued factors have none: this says how to bin them
+    cut = parts(codes, factors)
+    found = of_each(cut, lambda part: _right(part, settings, seed))
+    sizes = sorted({size for right, _ in found for size in right})
+    accuracies = {
+        str(size): as_columns(
+            cut,
+            [
+                right.get(size, np.full(len(part.columns), np.nan))
+                for part, (right, _) in zip(cut, found, strict=True)
+            ],
+        )
+        for size in sizes
+    }
+    whole = as_columns(cut, [right[max(right)] for right, _ in found])
+    few = as_columns(cut, [right[min(FEW, max(right))] for right, _ in found])
+    most = max(max(right) for right, _ in found)
+    details = {"accuracies": accuracies}
     notes = (f"{most} rows train: efficiency compares them with themselves",) if most <= FEW else ()
-    tested = len(truth)
+    tested = min(tested for _, tested in found)
     return {
         "downstream_accuracy": Result(
             whole.mean(), per_factor=whole, details=details, rows=tested, trials=tested
@@ -73,3 +89,11 @@ def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) 
             notes=notes,
         ),
     }
+
+
+def _right(part: Part, settings: Predicting, seed: int) -> tuple[dict[int, Float64Array], int]:
+    """Number of training rows → (k,) accuracies for the factors of a part, and how many rows tested them."""
+    found = predictions(part.codes, part.factors, settings, SIZES, seed)
+    truth = part.factors.classes[found.tested]
+    right = {size: np.asarray((guess == truth).mean(axis=0)) for size, guess in found.guesses.items()}
+    return right, len(truth)

@@ -40,7 +40,8 @@ def fairness(codes: Codes, factors: Factors, settings: Predicting, seed: int) ->
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
-        factors: (N, K) classes, K of at least 2.
+        factors: (N, K) classes, K of at least 2. Rows that lack any label are dropped: predictions of one
+            factor are compared with the label of another on the same rows.
         protocol: ``"logistic"`` or ``"boosted"`` (trees, as in the paper; minutes for a hundred classes); two
             thirds of the rows train, at most 10,000, and others test, at most 5,000.
         seed: of the split.

@@ -21,6 +21,7 @@ from distaff.foundation.parallel import side_by_side
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.lasso import lasso_weights
+from distaff.metrics.missing_labels import as_columns, of_each, parts
 from distaff.metrics.options import Count, NotNegative
 from distaff.metrics.train_test import by_latent, columns, split_rows
 
@@ -56,8 +57,8 @@ class Probe:
         importances: (latents, K) not negative.
         informativeness: (K,) 1 − NRMSE on test rows (0 if no better than the mean), or the accuracy.
         regressed: (K,) which of the two.
-        trained: rows that trained the predictors.
-        tested: rows that tested them.
+        trained: rows that trained each predictor, the fewest where some labels are missing.
+        tested: rows that tested it.
     """
 
     importances: Float64Array
@@ -71,8 +72,22 @@ def probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Probe
     """Train one predictor per factor on some rows and test it on others.
 
     The lasso reads latents and factors standardised by the rows that train it; gradient boosting reads the
-    latents as they are, since scikit-learn's trees take values closer than 1e-7 as equal.
+    latents as they are, since scikit-learn's trees take values closer than 1e-7 as equal. The predictor of a
+    factor that lacks labels is trained and tested on the rows that have them.
     """
+    cut = parts(codes, factors)
+    found = of_each(cut, lambda part: _probe(part.codes, part.factors, settings, seed))
+    return Probe(
+        as_columns(cut, [one.importances for one in found]),
+        as_columns(cut, [one.informativeness for one in found]),
+        as_columns(cut, [one.regressed for one in found]),
+        min(one.trained for one in found),
+        min(one.tested for one in found),
+    )
+
+
+def _probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Probe:
+    """The same for factors that have all their labels."""
     rng = np.random.default_rng(seed)
     x, owners = columns(codes, standardise=settings.predictor != "boosting")
     if settings.predictor == "boosting" and np.abs(x).max() > np.finfo(np.float32).max:

@@ -16,6 +16,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import constant_latents, standardised
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
+from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.neighbours import neighbour_information
 from distaff.metrics.options import Count
 from distaff.metrics.score import Result, Score
@@ -50,6 +51,7 @@ class InfoMEC(NamedTuple):
     protocols={"hsu23": Information(neighbours=10, inactive=0.05, rows=10_000)},
     bounds=(0, 1),
     returns=InfoMEC,
+    by_factor="within",
     widest=(1024, "sorts the rows by every latent, for every factor"),
     says={"infom": "modularity", "infoe": "explicitness", "infoc": "compactness"},
 )
@@ -63,7 +65,8 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent is counted.
-        factors: (N, K) classes with K of at least 2.
+        factors: (N, K) classes with K of at least 2; information and classifiers are of the rows that have
+            the factor's label.
         protocol: ``"hsu23"`` (MI from 10 nearest neighbours; latents with less than 1/20 of the widest range
             are inactive).
         seed: of the rows and of what breaks ties.
@@ -80,18 +83,14 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
     """
     if len(factors.names) < 2:
         raise DistaffError("InfoM compares factors: it needs at least two of them.")
-    classes = factors.classes
-    rng = np.random.default_rng(seed)
-
+    _ = factors.classes  # real-valued factors have none: this says how to bin them
     active = _active(codes, settings.inactive)
     if active.sum() < 1:
         raise DistaffError("all latents are constant: they hold no information.")
-    information = _information(codes, classes, settings.neighbours, rng)[:, active]
-    shares = np.stack([np.bincount(c)[c] / len(c) for c in classes.T], axis=1)
-    entropies = -np.log(shares).mean(axis=0)
-    nmi = np.maximum(information / entropies[:, None], 0)
-    losses = _cross_entropies(codes, factors, settings.rows, rng)
-    explained = 1 - losses.mean(axis=0) / np.log(factors.sizes)
+    cut = parts(codes, factors)
+    found = of_each(cut, lambda part: _known(part, settings, seed))
+    nmi = as_columns(cut, [one.nmi for one in found])[active].T
+    explained = as_columns(cut, [one.explained for one in found])
 
     by_latent, by_factor = _stretched(nmi, axis=0), _stretched(nmi, axis=1)
     names = tuple(name for name, a in zip(codes.names, active, strict=True) if a)
@@ -103,9 +102,42 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
         "infom": Result(_mean(by_latent), per_latent=per_latent, details=details, notes=notes),
         "infoc": Result(_mean(by_factor), per_factor=by_factor, details=details, notes=notes),
         "infoe": Result(
-            _mean(explained), per_factor=explained, details=details, notes=notes, rows=len(losses)
+            _mean(explained),
+            per_factor=explained,
+            details=details,
+            notes=notes,
+            rows=min(one.rows for one in found),
         ),
     }
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What latents know of the k factors of a part.
+
+    Args:
+        nmi: (latents, k) I(z_i; y_k)/H(y_k), not negative.
+        explained: (k,) 1 − CE_k/log C_k.
+        rows: how many the classifiers learnt from.
+    """
+
+    nmi: Float64Array
+    explained: Float64Array
+    rows: int
+
+
+def _known(part: Part, settings: Information, seed: int) -> _Known:
+    rng = np.random.default_rng(seed)
+    classes = part.factors.classes
+    information = _information(part.codes, classes, settings.neighbours, rng)
+    shares = np.stack([np.bincount(c)[c] / len(c) for c in classes.T], axis=1)
+    entropies = -np.log(shares).mean(axis=0)
+    losses = _cross_entropies(part.codes, part.factors, settings.rows, rng)
+    return _Known(
+        nmi=np.maximum(information / entropies[:, None], 0).T,
+        explained=1 - losses.mean(axis=0) / np.log(part.factors.sizes),
+        rows=len(losses),
+    )
 
 
 def _mean(values: Float64Array) -> float:

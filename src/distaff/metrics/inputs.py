@@ -70,8 +70,8 @@ class Factors:
     def select(self, rows: Any) -> "Factors":
         """Some observations (a mask, a slice or indices), with classes that no longer occur removed."""
         columns = [
-            numbered(value, None if size == 0 else index)
-            for value, index, size in zip(self.values[rows].T, self.indices[rows].T, self.sizes, strict=True)
+            numbered(value[rows], None if size == 0 else index[rows])
+            for value, index, size in zip(self.values.T, self.indices.T, self.sizes, strict=True)
         ]
         return _assemble(columns, self.names, self.notes)
 
@@ -280,7 +280,8 @@ def _assemble(columns: list[Column], names: tuple[str, ...], notes: tuple[str, .
     if len(values[0]) == 0:
         raise DistaffError("the factors have no rows.")
     notes += tuple(note for note in read if note)
-    return Factors(np.stack(values, axis=1), np.stack(indices, axis=1), names, tuple(sizes), notes)
+    # Each factor lies in memory of its own: most metrics look at one after the other.
+    return Factors(np.stack(values).T, np.stack(indices).T, names, tuple(sizes), notes)
 
 
 def _checked_names(names: Sequence[str], count: int) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """IRS: whether a latent stays put when its factor is held fixed and all others change."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -8,6 +9,7 @@ from annotated_types import Gt, Le
 
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.parallel import side_by_side
 from distaff.metrics.blocks import slices
 from distaff.metrics.fixed_factor_sampling import Groups, group_rows
 from distaff.metrics.inputs import Factors, Float64Array
@@ -67,10 +69,11 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     largest = np.zeros(codes.means.shape[1])
     table = np.zeros((codes.means.shape[1], len(factors.names)))
     for some in slices(len(largest), len(codes)):
-        means = codes.means[:, some]
-        largest[some] = np.abs(means - means.mean(axis=0, dtype=np.float64)).max(axis=0)
-        for k, group in enumerate(groups):
-            strays = _strays(means, group, settings.quantile)
+        latents = np.ascontiguousarray(codes.means[:, some].T)
+        centre = latents.mean(axis=1, dtype=np.float64)
+        largest[some] = np.maximum(latents.max(axis=1) - centre, centre - latents.min(axis=1))
+        found = side_by_side(partial(_strays, latents, settings.quantile), groups)
+        for k, strays in enumerate(found):
             relative = np.divide(strays, largest[some], out=np.ones_like(strays), where=largest[some] > 0)
             table[some, k] = 1 - relative.mean(axis=0)
     best = table.max(axis=1)
@@ -86,10 +89,25 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     )
 
 
-def _strays(means: FloatArray, group: Groups, quantile: float) -> Float64Array:
-    """(classes, D) the quantile of the distances to the group's mean, for each class of one factor."""
-    ordered = means[group.order]
-    parts = np.split(ordered, group.starts[1:])
-    return np.stack(
-        [np.quantile(np.abs(z - z.mean(axis=0, dtype=np.float64)), quantile, axis=0) for z in parts]
-    )
+def _strays(latents: FloatArray, quantile: float, group: Groups) -> Float64Array:
+    """(classes, d) the quantile of the distances to the group's mean, for each class of one factor.
+
+    ``latents`` is (d, N): a selection within rows that lie in memory of their own is several times as quick.
+    """
+    ordered = np.take(latents, group.order, axis=1)
+    return np.stack([_quantile(z, quantile) for z in np.split(ordered, group.starts[1:], axis=1)])
+
+
+def _quantile(z: FloatArray, quantile: float) -> Float64Array:
+    """(d,) ``numpy.quantile`` of |z − mean| along the rows of (d, n); one selection instead of two."""
+    strays = z - z.mean(axis=1, dtype=np.float64, keepdims=True)
+    np.abs(strays, out=strays)
+    place = quantile * (strays.shape[1] - 1)
+    below = int(place)
+    strays.partition(below, axis=1)
+    first = strays[:, below]
+    if below == place:
+        return np.asarray(first.copy())
+    second = strays[:, below + 1 :].min(axis=1)
+    share, step = place - below, second - first
+    return np.asarray(first + step * share if share < 0.5 else second - step * (1 - share))

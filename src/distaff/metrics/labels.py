@@ -1,6 +1,6 @@
 """Labels as information metrics read them, hard or soft: p(y_k|x_n); entropies of tables with them."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from distaff.metrics.inputs import (
     labelled,
     refuse_constant,
 )
+from distaff.metrics.shared import digest
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +86,17 @@ class Labels:
         return [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
 
     @cached_property
+    def contents(self) -> Hashable:
+        """What tells these hard labels from others, see ``distaff.metrics.shared``."""
+        small = np.int16 if max(self.sizes) < 1 << 15 else np.int64
+        return self.sizes, None if self.classes is None else digest(self.classes.astype(small))
+
+    @cached_property
     def entropies(self) -> Float64Array:
         """(K,) H(y_k) in nats."""
         if self.classes is None:
             return np.array([entropy(p.mean(axis=0)) for p in self.soft])
-        counts = [np.bincount(y[y >= 0]) for y in self.by_factor]
+        counts = [np.bincount(y + 1)[1:] for y in self.by_factor]
         return np.array([entropy(count / count.sum()) for count in counts])
 
 

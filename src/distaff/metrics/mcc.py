@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 from distaff.codes import Codes
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.blocks import slices
-from distaff.metrics.inputs import Factors, Float64Array
+from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
+from distaff.metrics.missing_labels import as_columns, of_each, parts
 from distaff.metrics.options import Count, Positive
 from distaff.metrics.score import Result
 from distaff.metrics.train_test import columns, split_rows
@@ -48,6 +49,7 @@ class Matching:
         "khemakhem20-weak": Matching("pearson", linear=True),
     },
     bounds=(0, 1),
+    by_factor="within",
     says="both",
     widest={"khemakhem20-weak": LEAST_SQUARES},
 )
@@ -62,7 +64,8 @@ def mcc(codes: Codes, factors: Factors, settings: Matching, seed: int) -> Result
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
-        factors: (N, K) numbers, or classes whose order means something.
+        factors: (N, K) numbers, or classes whose order means something; the correlations with each are of the
+            rows that have its label, which are split by themselves.
         protocol: ``"khemakhem20"`` (Pearson), ``"khemakhem20-spearman"`` or ``"khemakhem20-weak"``; two
             thirds of the rows match, at most 10,000, and others test, at most 5,000.
         seed: of the split.
@@ -80,20 +83,36 @@ def mcc(codes: Codes, factors: Factors, settings: Matching, seed: int) -> Result
     See Also:
         ``r2``; ``dci``.
     """
-    train, test = split_rows(len(codes), settings.train, settings.test, np.random.default_rng(seed))
+    cut = parts(codes, factors)
+    splits = of_each(
+        cut,
+        lambda part: split_rows(len(part.rows), settings.train, settings.test, np.random.default_rng(seed)),
+    )
+    targets = [standardised(part.factors.values) for part in cut]
     z, owners = columns(codes)
     names = [codes.names[i] for i in owners]
-    y = standardised(factors.values)
     if settings.linear:
-        z, names = _mapped(z, y, train), [f"map to {name}" for name in factors.names]
-    of_train = np.abs(_correlations(z[train], y[train], settings.correlation))
+        maps = [
+            _mapped(z, part.rows[train], y[train])
+            for part, (train, _), y in zip(cut, splits, targets, strict=True)
+        ]
+        z, names = as_columns(cut, maps), [f"map to {name}" for name in factors.names]
+
+    def strengths_of(side: int) -> Float64Array:
+        found = [
+            _correlations(z[part.rows[split[side]]], y[split[side]], settings.correlation)
+            for part, split, y in zip(cut, splits, targets, strict=True)
+        ]
+        return np.asarray(np.abs(as_columns(cut, found)))
+
+    of_train, held_out = strengths_of(0), strengths_of(1)
     latents, matched = linear_sum_assignment(of_train, maximize=True)
     strengths = np.zeros(len(factors.names))
-    held_out = np.abs(_correlations(z[test], y[test], settings.correlation))
     strengths[matched] = held_out[latents, matched]
     pairs = {factors.names[k]: names[i] for i, k in zip(latents, matched, strict=True)}
     details = {"matched_latent": pairs, "correlations": held_out}
-    return Result(strengths.mean(), per_factor=strengths, details=details, rows=len(test))
+    tested = min(len(test) for _, test in splits)
+    return Result(strengths.mean(), per_factor=strengths, details=details, rows=tested)
 
 
 @dataclass(frozen=True)
@@ -155,7 +174,7 @@ def r2(codes: Codes, factors: Factors, settings: Regression, seed: int) -> Resul
     z, _ = columns(codes)
     y = standardised(factors.values)
     if settings.predictor == "linear":
-        guesses = _mapped(z, y, train)[test]
+        guesses = _mapped(z, train, y[train])[test]
     elif settings.predictor == "kernel":
         width = max(float(z[train].var(axis=0).sum()), 1e-12)
         model = KernelRidge(alpha=settings.penalty, kernel="rbf", gamma=1 / (2 * width))
@@ -174,10 +193,10 @@ def _boosted(x: Float64Array, y: Float64Array, test: Float64Array, seed: int) ->
         return np.asarray(model.fit(x, y).predict(test))
 
 
-def _mapped(z: Float64Array, y: Float64Array, train: NDArray[np.int64]) -> Float64Array:
-    """(N, K) what least squares on some rows make of the latents."""
+def _mapped(z: Float64Array, rows: IntArray, targets: Float64Array) -> Float64Array:
+    """(N, K) what least squares for (n, K) targets of some rows make of the latents of all."""
     inputs = np.concatenate([z, np.ones((len(z), 1))], axis=1)
-    weights, *_ = np.linalg.lstsq(inputs[train], y[train], rcond=1e-10)
+    weights, *_ = np.linalg.lstsq(inputs[rows], targets, rcond=1e-10)
     return np.asarray(inputs @ weights)
 
 

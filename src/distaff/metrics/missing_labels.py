@@ -1,19 +1,30 @@
-"""Labels that are missing: a metric that scores factors one by one reads each factor's own rows.
+"""Labels that are missing: a metric that looks at factors one by one reads each factor's own rows.
 
-Factors that lack the same labels are scored together, on the rows that have them; the parts are put together
-as if all had been scored at once.
+Factors that lack the same labels are looked at together, on the rows that have them; the parts are put
+together as if all had been looked at at once: the results of a metric that is a mean over factors
+(``joined``), or the columns of a matrix of latents and factors that its formula sums up (``as_columns``).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, IntArray, aligned, refuse_constant
+from distaff.metrics.inputs import (
+    CodesLike,
+    Factors,
+    FactorsLike,
+    IntArray,
+    aligned,
+    refuse_constant,
+)
 from distaff.metrics.score import Result
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -22,11 +33,13 @@ class Part:
 
     Args:
         columns: (k,) which of the factors.
+        rows: (n,) which of the rows.
         codes: of the rows.
         factors: those k, of the rows.
     """
 
     columns: IntArray
+    rows: IntArray
     codes: Codes
     factors: Factors
 
@@ -34,7 +47,7 @@ class Part:
 def one_by_one(codes: CodesLike, factors: FactorsLike) -> tuple[Codes, Factors]:
     """Codes and factors whose missing labels are counted in notes but not yet dropped."""
     codes, factors = aligned(codes, factors)
-    absent = np.isnan(factors.values).sum(axis=0)
+    absent = np.array([np.count_nonzero(np.isnan(values)) for values in factors.values.T])
     if not absent.any():
         refuse_constant(factors.names, factors.sizes)
         return codes, factors
@@ -56,15 +69,37 @@ def parts(codes: Codes, factors: Factors) -> list[Part]:
     """One part for each set of rows that factors have labels in."""
     absent = np.isnan(factors.values)
     if not absent.any():
-        return [Part(np.arange(len(factors.names)), codes, factors)]
+        return [Part(np.arange(len(factors.names)), np.arange(len(codes)), codes, factors)]
     patterns, owner = np.unique(absent, axis=1, return_inverse=True)
     found = []
     for pattern, mask in enumerate(patterns.T):
         columns = np.flatnonzero(owner.ravel() == pattern)
         own = factors.choose(owner.ravel() == pattern).select(~mask)
         refuse_constant(own.names, own.sizes)
-        found.append(Part(columns, codes[~mask] if mask.any() else codes, own))
+        found.append(Part(columns, np.flatnonzero(~mask), codes[~mask] if mask.any() else codes, own))
     return found
+
+
+def of_each(cut: Sequence[Part], find: Callable[[Part], Found]) -> list[Found]:
+    """What is found in each part; an error names the factors whose rows it is about."""
+    if len(cut) == 1:
+        return [find(cut[0])]
+    found = []
+    for part in cut:
+        try:
+            found.append(find(part))
+        except DistaffError as error:
+            listed = ", ".join(map(repr, part.factors.names))
+            raise type(error)(f"where {listed} has labels: {error}") from error
+    return found
+
+
+def as_columns(cut: Sequence[Part], found: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """(..., K) what was found in each part, an array (..., k) each, in the order of the factors."""
+    if len(cut) == 1:
+        return found[0]
+    order = np.argsort(np.concatenate([part.columns for part in cut]))
+    return np.asarray(np.concatenate(found, axis=-1)[..., order])
 
 
 def joined(columns: Sequence[IntArray], results: Sequence[Mapping[str, Result]]) -> dict[str, Result]:

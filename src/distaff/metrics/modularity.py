@@ -10,6 +10,7 @@ from distaff.metrics.binned_means import mean_information
 from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
+from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.options import BinCount
 from distaff.metrics.quantized import MASSES_OF_BINS, Bins, posterior_tables
 from distaff.metrics.sampled import means_only_note
@@ -42,6 +43,7 @@ _TOLD = 1e-6
     protocols={"original": Source(bins=20, posterior=False), "correct": Source(bins=100, posterior=True)},
     bounds=(0, 1),
     posterior=("correct",),
+    by_factor="within",
     idle=lambda settings, _: () if settings.posterior else ("low", "high"),
     says="modularity",
     widest={"correct": MASSES_OF_BINS},
@@ -53,7 +55,8 @@ def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
     information below a millionth of a nat, which float32 cannot tell from rounding, is none.
 
     Args:
-        factors: (N, K) classes, K of at least 2.
+        factors: (N, K) classes, K of at least 2; the information about each is that of the rows with its
+            label.
         protocol: ``"original"``: information from means in 20 bins, as its authors do; ``"correct"``: from
             q(z|x) in 100 bins over [−4, 4] (Do & Tran 2020, A.8, Fig. 8).
 
@@ -75,9 +78,11 @@ def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
     notes: tuple[str, ...] = ()
     if settings.posterior:
         grid = Bins(settings.bins, settings.low, settings.high)
-        tables = posterior_tables(codes, grid, labels)
-        notes += means_only_note(codes) + tables.note(codes, grid)
-        information = tables.information(labels)
+        cut = parts(codes, factors)
+        found = of_each(cut, lambda part: _posterior_information(part, grid))
+        information = as_columns(cut, [part for part, _ in found])
+        most = max(range(len(cut)), key=lambda p: len(cut[p].rows))
+        notes += means_only_note(codes) + found[most][1]
     else:
         information = mean_information(codes, settings.bins, labels).information
 
@@ -86,6 +91,13 @@ def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
     if empty:
         notes += (f"latents that know no factor count 0: {', '.join(empty)}",)
     return Result(each.mean(), per_latent=each, details={"mutual_information": information}, notes=notes)
+
+
+def _posterior_information(part: Part, grid: Bins) -> tuple[Float64Array, tuple[str, ...]]:
+    """(L, k) I(z_i; y_k) of q(z|x) in nats, and what the bins miss."""
+    labels = hard_labels(part.factors)
+    tables = posterior_tables(part.codes, grid, labels)
+    return tables.information(labels), tables.note(part.codes, grid)
 
 
 def modularities(information: Float64Array) -> Float64Array:

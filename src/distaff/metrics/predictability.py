@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 from distaff.codes import Codes, FloatArray
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Float64Array, IntArray
-from distaff.metrics.thresholds import Line
+from distaff.metrics.thresholds import Line, best_labels
 
 
 def r_squared(codes: Codes, values: Float64Array) -> Float64Array:
@@ -38,7 +38,10 @@ def threshold_accuracies(codes: Codes, classes: IntArray, sizes: list[int]) -> F
     for k, size in enumerate(sizes):
         y = np.ascontiguousarray(classes[:, k])
         total = np.bincount(y, minlength=size)
-        guesses = [line.guesses(y, size) for line in lines]
+        candidates = [line.candidates(y, size) for line in lines]
+        labels = best_labels([found.recall for found in candidates]) if lines else []
+        cuts = zip(candidates, labels, strict=True)
+        guesses = [line.guesses(*cut) for line, cut in zip(lines, cuts, strict=True)]
         guesses += [_likeliest(kind, y, total) for kind in kinds]
         for i, guess in enumerate(guesses):
             hits = np.bincount(y[guess == y], minlength=size)

@@ -19,7 +19,7 @@ from distaff.metrics.blocks import BUDGET
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, mutual_information
 from distaff.metrics.resolution import hidden_note, hidden_shares
-from distaff.metrics.shared import digest, remember
+from distaff.metrics.shared import remember
 
 ROWS = 1024
 """Rows at a time: their masses fit in a core's cache; fewer of wide codes."""
@@ -119,7 +119,7 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None) -> 
         return index_tables(indices, len(codes), sizes, labels, outside)
     if not hard:
         return _posterior_tables(codes, bins, labels)
-    key = ("tables", bins, None if labels is None else (labels.sizes, digest(labels.classes)))
+    key = ("tables", bins, None if labels is None else labels.contents)
     return remember(codes, key, lambda: _posterior_tables(codes, bins, labels))
 
 
@@ -141,6 +141,7 @@ def index_tables(
     joint = np.empty((latents, bins, 0 if hard is None else sum(hard.sizes)))
     place = np.empty(count, np.int64)
     bundles = [] if hard is None else _bundles(hard.by_factor, hard.sizes, CELLS // bins)
+    bundles = [(factors, y * bins) for factors, y in bundles]
     for i, z in enumerate(indices):
         if hard is None:
             masses[i] = np.bincount(z, minlength=bins) / count
@@ -148,11 +149,10 @@ def index_tables(
         for factors, y in bundles:
             shape = tuple(hard.sizes[k] for k in factors)
             size = int(np.prod(shape))
-            np.add(np.multiply(z, size, out=place), y, out=place)
-            cells = np.bincount(place, minlength=bins * size).reshape(bins, *shape)
-            for k in reversed(factors):
-                joint[i, :, hard.columns[k]] = cells.sum(axis=tuple(range(1, cells.ndim - 1))) / count
-                cells = cells.sum(axis=-1)
+            cells = np.bincount(np.add(y, z, out=place), minlength=bins * size).reshape(*shape, bins)
+            for k in factors:
+                joint[i, :, hard.columns[k]] = cells.sum(axis=tuple(range(1, cells.ndim - 1))).T / count
+                cells = cells.sum(axis=0)
         masses[i] = joint[i, :, hard.columns[0]].sum(axis=-1)
     return Tables(
         masses=masses,
@@ -168,7 +168,31 @@ def own_bins(means: FloatArray, bins: int) -> IntArray:
     low, high = means.min(), means.max()
     if not low < high:
         return np.zeros(len(means), np.int64)
-    return bin_numbers(means, np.linspace(low, high, bins + 1, dtype=means.dtype))
+    return _equal_bins(means, np.linspace(low, high, bins + 1, dtype=means.dtype))
+
+
+def _equal_bins(values: FloatArray, edges: FloatArray) -> IntArray:
+    """``bin_numbers`` of bins of equal width, with no value outside.
+
+    A multiplication tells the bin of nearly every value. Only those so near to an edge that rounding may
+    have moved them, or it, are compared with the edges.
+    """
+    bins, low, high = len(edges) - 1, float(edges[0]), float(edges[-1])
+    scale = bins / (high - low)
+    doubt = 8 * float(np.finfo(values.dtype).eps) * (bins + max(abs(low), abs(high)) * scale)
+    if not doubt < 0.01 or high - low > np.finfo(values.dtype).max or scale > np.finfo(values.dtype).max:
+        return bin_numbers(values, edges)
+    place = values - edges[0]
+    place *= values.dtype.type(scale)
+    whole = np.floor(place)
+    place -= whole
+    place -= values.dtype.type(0.5)
+    near = np.flatnonzero(np.abs(place, out=place) > 0.5 - doubt)
+    if 8 * len(near) > len(values):
+        return bin_numbers(values, edges)
+    numbers: IntArray = whole.astype(np.int64)
+    numbers[near] = bin_numbers(values[near], edges)
+    return numbers
 
 
 def _bundles(

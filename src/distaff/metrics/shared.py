@@ -1,6 +1,5 @@
 """Work that several metrics share: done once for the same codes or factors."""
 
-import hashlib
 import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -13,8 +12,11 @@ from distaff.metrics.inputs import Factors
 
 Result = TypeVar("Result")
 
-_memory: weakref.WeakKeyDictionary[Codes | Factors, tuple[bytes, dict[Hashable, Any]]]
+_memory: weakref.WeakKeyDictionary[Codes | Factors, tuple[Hashable, dict[Hashable, Any]]]
 _memory = weakref.WeakKeyDictionary()
+
+_PIECE = 1 << 20
+"""Bytes at a time."""
 
 
 def remember(owner: Codes | Factors, key: Hashable, compute: Callable[[], Result]) -> Result:
@@ -27,7 +29,7 @@ def remember(owner: Codes | Factors, key: Hashable, compute: Callable[[], Result
         contents = digest(owner.means, owner.logvars, *owner.categories.values())
     else:
         contents = digest(owner.values, owner.indices)
-    known, kept = _memory.get(owner, (b"", {}))
+    known, kept = _memory.get(owner, (None, {}))
     if known != contents:
         kept = {}
         _memory[owner] = contents, kept
@@ -37,12 +39,17 @@ def remember(owner: Codes | Factors, key: Hashable, compute: Callable[[], Result
     return result
 
 
-def digest(*arrays: NDArray[Any] | None) -> bytes:
-    """SHA-256 of the arrays' types, shapes and bytes."""
-    whole = hashlib.sha256()
-    for array in arrays:
-        if array is not None:
-            whole.update(f"{array.dtype}{array.shape}".encode())
-            whole.update(np.ascontiguousarray(array).data)
-        whole.update(b"|")
-    return whole.digest()
+def digest(*arrays: NDArray[Any] | None) -> Hashable:
+    """The arrays' types, shapes and order in memory, and Python's 64-bit hash of each megabyte of them.
+
+    It takes half the time of SHA-256, which is most of the time of metrics that count; nobody chooses arrays
+    in order to deceive a metric in the same process.
+    """
+    return tuple(None if array is None else _contents(array) for array in arrays)
+
+
+def _contents(array: NDArray[Any]) -> Hashable:
+    turned = array.flags.f_contiguous and not array.flags.c_contiguous
+    flat = np.ascontiguousarray(array.T if turned else array).reshape(-1).view(np.uint8)
+    pieces = tuple(hash(flat[at : at + _PIECE].tobytes()) for at in range(0, len(flat), _PIECE))
+    return str(array.dtype), array.shape, turned, pieces

@@ -9,6 +9,7 @@ from distaff.codes import Codes
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.labels import mutual_information
 from distaff.metrics.metric import metric
+from distaff.metrics.missing_labels import Part, of_each, parts
 from distaff.metrics.options import Count
 from distaff.metrics.score import Result
 from distaff.metrics.train_test import split_rows
@@ -31,6 +32,7 @@ class OneNeuron:
     paper="Mahon et al. 2023",
     protocols={"mahon23": OneNeuron()},
     bounds=(0, 1),
+    by_factor="within",
     says="both",
     widest=(8192, "counts every latent with every factor"),
 )
@@ -45,6 +47,7 @@ def single_neuron(codes: Codes, factors: Factors, settings: OneNeuron, seed: int
 
     Args:
         codes: (N, D) means, or ``Codes``; the bins of a categorical latent are its likeliest classes.
+        factors: (N, K) classes; the rows that have a factor's label are split by themselves.
         protocol: ``"mahon23"``: two thirds of the rows train, at most 10,000, and others test, at most 5,000.
         seed: of the split.
 
@@ -59,20 +62,24 @@ def single_neuron(codes: Codes, factors: Factors, settings: OneNeuron, seed: int
     See Also:
         ``sap``, of all latents; ``mcc``, of numbers.
     """
-    train, test = split_rows(len(codes), settings.train, settings.test, np.random.default_rng(seed))
     classes = factors.classes
+    cut = parts(codes, factors)
+    splits = of_each(cut, lambda part: _split(part, settings, seed))
+    own = {int(k): split for part, split in zip(cut, splits, strict=True) for k in part.columns}
     latents = [*codes.means.T, *(p.argmax(axis=1) for p in codes.categories.values())]
     real = codes.means.shape[1]
     table = np.zeros((len(latents), len(factors.names)))
     for i, z in enumerate(latents):
-        ordered = np.sort(z[train]) if i < real else None
-        for k, size in enumerate(factors.sizes):
-            counts = _counts(_bins(z[train], ordered, size), classes[train, k], size)
-            table[i, k] = mutual_information(counts / len(train))
+        for part, (train, _) in zip(cut, splits, strict=True):
+            ordered = np.sort(z[train]) if i < real else None
+            for k in part.columns:
+                size = factors.sizes[k]
+                counts = _counts(_bins(z[train], ordered, size), classes[train, k], size)
+                table[i, k] = mutual_information(counts / len(train))
     accuracies = np.zeros(len(factors.names))
     owners, matched = linear_sum_assignment(table, maximize=True)
     for i, k in zip(owners.tolist(), matched.tolist(), strict=True):
-        size, z = factors.sizes[k], latents[i]
+        size, z, (train, test) = factors.sizes[k], latents[i], own[k]
         ordered = np.sort(z[train]) if i < real else None
         counts = _counts(_bins(z[train], ordered, size), classes[train, k], size)
         means = np.full(len(counts), -1)
@@ -82,8 +89,16 @@ def single_neuron(codes: Codes, factors: Factors, settings: OneNeuron, seed: int
         accuracies[k] = (means[places] == classes[test, k]).mean()
     pairs = {factors.names[k]: codes.names[i] for i, k in zip(owners, matched, strict=True)}
     details = {"matched_latent": pairs, "mutual_information": table}
-    guesses = len(test) * len(accuracies)
-    return Result(accuracies.mean(), per_factor=accuracies, details=details, rows=len(test), trials=guesses)
+    tested = min(len(test) for _, test in splits)
+    guesses = tested * len(accuracies)
+    return Result(accuracies.mean(), per_factor=accuracies, details=details, rows=tested, trials=guesses)
+
+
+def _split(part: Part, settings: OneNeuron, seed: int) -> tuple[IntArray, IntArray]:
+    """The rows of a part that train and those that test."""
+    rng = np.random.default_rng(seed)
+    train, test = split_rows(len(part.rows), settings.train, settings.test, rng)
+    return part.rows[train], part.rows[test]
 
 
 def _bins(z: Float64Array, ordered: Float64Array | None, size: int) -> IntArray:

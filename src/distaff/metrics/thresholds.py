@@ -1,13 +1,17 @@
 """The thresholds that cut a line into one interval per class and win the best balanced accuracy.
 
-Each row of class c counts 1/n_c, so that all classes weigh the same. Cuts lie between distinct values.
+Each row of class c counts 1/n_c, so that all classes weigh the same. Cuts lie between distinct values. There
+are at most as many intervals as classes, several of which may have the same class.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from distaff.codes import FloatArray
+from distaff.metrics.blocks import slices
 from distaff.metrics.inputs import Float64Array, IntArray
 
 _CANDIDATES = 256
@@ -22,24 +26,26 @@ class Line:
     """
 
     def __init__(self, latent: FloatArray) -> None:
-        self.order: IntArray = np.argsort(latent, kind="stable")
+        # Rows of the same value are never told apart, so that their order does not matter.
+        self.order: IntArray = np.argsort(latent)
         ordered = latent[self.order]
         new = np.append(True, ordered[1:] != ordered[:-1])
         self.starts: IntArray = np.flatnonzero(new)
         """The first row of each distinct value, in order."""
+        self.inside: IntArray = np.flatnonzero(~new)
+        """The other rows, before which no cut can lie."""
         self.values: IntArray = np.cumsum(new) - 1
         """(N,) the number of each row's value, in order."""
         levels = np.arange(1, _CANDIDATES) * len(latent) // _CANDIDATES
         self.quantiles: IntArray = np.unique(self.starts[self.values[levels]])
         """Rows, in order, before which 255 quantiles cut the line."""
 
-    def guesses(self, classes: IntArray, size: int) -> IntArray:
-        """(N,) the class that the best cuts give to each row.
+    def candidates(self, classes: IntArray, size: int) -> "Candidates":
+        """Where the line may be cut for one factor, and how its classes lie between.
 
-        At most ``size`` intervals, several of which may have the same class. With up to 256 distinct values
-        the search is exact. With more, the candidates are 255 quantiles and, for each two classes whose
-        medians are neighbours, the best threshold between the two; each cut found then moves to its best
-        place between the cuts beside it. With more than 256 classes the quantiles are left out.
+        With up to 256 distinct values it may be cut between any two. With more, the candidates are 255
+        quantiles and, for each two classes whose medians are neighbours, the best threshold between the two.
+        With more than 256 classes the quantiles are left out.
         """
         y = classes[self.order]
         share = 1 / np.maximum(np.bincount(y, minlength=size), 1)
@@ -52,14 +58,20 @@ class Line:
         bounds = np.concatenate([[0], cuts, [len(y)]])
         bins = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
         counts = np.bincount(y * len(bounds[1:]) + bins, minlength=size * len(bounds[1:]))
-        labels = _best_labels(counts.reshape(size, -1) * share[:, None])
+        return Candidates(y, share, bounds, counts.reshape(size, -1) * share[:, None])
+
+    def guesses(self, found: "Candidates", labels: IntArray) -> IntArray:
+        """(N,) the class of each row, for (B,) labels of the intervals between candidates.
+
+        With more distinct values than candidates, each cut moves to its best place between those beside it.
+        """
         new = np.append(True, labels[1:] != labels[:-1])
-        bounds, labels = np.append(bounds[:-1][new], len(y)), labels[new]
+        bounds, labels = np.append(found.bounds[:-1][new], len(found.y)), labels[new]
         if len(self.starts) > _CANDIDATES:
-            bounds = self._moved(bounds, labels, y, share)
-        found = np.empty(len(y), dtype=np.int64)
-        found[self.order] = np.repeat(labels, np.diff(bounds))
-        return found
+            bounds = self._moved(bounds, labels, found.y, found.share)
+        guessed = np.empty(len(found.y), dtype=np.int64)
+        guessed[self.order] = np.repeat(labels, np.diff(bounds))
+        return guessed
 
     def _between_neighbours(self, y: IntArray, size: int) -> IntArray:
         """The best cut between each two classes whose medians are neighbours."""
@@ -79,16 +91,21 @@ class Line:
     def _moved(self, bounds: IntArray, labels: IntArray, y: IntArray, share: Float64Array) -> IntArray:
         """Each cut at its best place between the two beside it, given the labels on both its sides."""
         bounds = bounds.copy()
+        searched: dict[int, tuple[int, int]] = {}
         for _ in range(_SWEEPS):
             before = bounds.copy()
             for cut, (left, right) in enumerate(pairwise(labels), start=1):
-                low, high = bounds[cut - 1], bounds[cut + 1]
-                rows = y[low:high]
-                balance = share[left] * (rows == left) - share[right] * (rows == right)
-                gain = np.concatenate([[0], np.cumsum(balance)])
-                first, last = np.searchsorted(self.starts, [low, high])
-                allowed = np.append(self.starts[first:last], high)
-                best = allowed[gain[allowed - low].argmax()]
+                low, high = int(bounds[cut - 1]), int(bounds[cut + 1])
+                if searched.get(cut) == (low, high):  # it is at its best place already
+                    continue
+                searched[cut] = low, high
+                weights = np.zeros(len(share))
+                weights[left], weights[right] = share[left], -share[right]
+                gain = np.zeros(high - low + 1)
+                np.cumsum(weights[y[low:high]], out=gain[1:])
+                first, last = np.searchsorted(self.inside, [low, high])
+                gain[self.inside[first:last] - low] = -np.inf
+                best = low + gain.argmax()
                 if gain[best - low] > gain[bounds[cut] - low] + 1e-12:
                     bounds[cut] = best
             if np.array_equal(before, bounds):
@@ -96,28 +113,64 @@ class Line:
         return bounds
 
 
-def _best_labels(recall: Float64Array) -> IntArray:
-    """(B,) the class given to each bin when at most C intervals win the most of the recall (C, B)."""
-    size, bins = recall.shape
-    if bins <= size:
-        return np.asarray(recall.argmax(axis=0))
-    upto = np.zeros((size, bins + 1))
-    np.cumsum(recall, axis=1, out=upto[:, 1:])
-    # gain[a, b]: recall won by giving bins a ... b − 1 to the class with the largest share of itself there
-    gain = np.full((bins + 1, bins + 1), -np.inf)
-    winner = np.zeros((bins + 1, bins + 1), dtype=np.int64)
-    for c, row in enumerate(upto):
-        won = row[None, :] - row[:, None]
-        np.copyto(winner, c, where=won > gain)
-        np.maximum(gain, won, out=gain)
-    gain[np.tril_indices(bins + 1, -1)] = -np.inf
-    best, starts = gain[0], []
-    for _ in range(size - 1):
-        extended = best[:, None] + gain
-        starts.append(extended.argmax(axis=0))
-        best = extended.max(axis=0)
-    guess, end = np.zeros(bins, dtype=np.int64), bins
-    for start in [*reversed(starts), np.zeros(bins + 1, dtype=np.int64)]:
-        guess[start[end] : end] = winner[start[end], end]
-        end = int(start[end])
-    return guess
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Where a line may be cut for a factor of C classes.
+
+    Args:
+        y: (N,) the classes, in the order of the line.
+        share: (C,) what one row of each class counts.
+        bounds: (B + 1,) the rows, in order, at which intervals may begin or end.
+        recall: (C, B) the share of each class that lies in each interval.
+    """
+
+    y: IntArray
+    share: Float64Array
+    bounds: IntArray
+    recall: Float64Array
+
+
+def best_labels(recalls: Sequence[Float64Array]) -> list[IntArray]:
+    """For each of several (C, B) recalls the (B,) classes of intervals when at most C runs of them win most.
+
+    The classes of runs are chosen interval by interval, for all lines at once and every number m of runs up
+    to C: won[m, c] is the most that is won up to here if the last of m runs has class c.
+    """
+    size = len(recalls[0])
+    labels = [recall.argmax(axis=0) for recall in recalls]  # right where there are no more intervals than C
+    many = [line for line, recall in enumerate(recalls) if recall.shape[1] > size]
+    longest = max((recalls[line].shape[1] for line in many), default=0)
+    for some in slices(len(many), longest * size * size):
+        chosen = many[some]
+        padded = np.zeros((longest, len(chosen), size))
+        for place, line in enumerate(chosen):
+            padded[: recalls[line].shape[1], place] = recalls[line].T
+        for line, found in zip(chosen, _runs(padded).T, strict=True):
+            labels[line] = found[: recalls[line].shape[1]]
+    return labels
+
+
+def _runs(recall: Float64Array) -> IntArray:
+    """(B, lines) the class of each interval, for recalls (B, lines, C)."""
+    bins, lines, size = recall.shape
+    won = np.full((lines, size, size), -np.inf)
+    won[:, 0] = recall[0]
+    began = np.zeros((bins, lines, size, size), dtype=bool)
+    last = np.zeros((bins, lines, size), dtype=np.int64)
+    last[0] = won.argmax(axis=2)
+    most = won.max(axis=2)
+    for b in range(1, bins):
+        np.greater(most[:, :-1, None], won[:, 1:], out=began[b, :, 1:])
+        np.maximum(won[:, 1:], most[:, :-1, None], out=won[:, 1:])
+        won += recall[b][:, None]
+        won.argmax(axis=2, out=last[b])
+        most = won.max(axis=2)
+    every = np.arange(lines)
+    runs = most.argmax(axis=1)
+    found = np.empty((bins, lines), dtype=np.int64)
+    found[-1] = last[-1, every, runs]
+    for b in range(bins - 1, 0, -1):
+        new = began[b, every, runs, found[b]]
+        runs = runs - new
+        found[b - 1] = np.where(new, last[b - 1, every, runs], found[b])
+    return found

@@ -13,6 +13,7 @@ from distaff.metrics.importances import Probing, probe
 from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
+from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.modularity import modularities
 from distaff.metrics.predictability import svm_accuracies
 from distaff.metrics.score import Result, Score
@@ -45,6 +46,7 @@ class Relating:
     paper="Locatello et al. 2020",
     protocols={name: Relating(name) for name in ("information", "boosting", "svm")},
     returns=Unified,
+    by_factor="within",
     says={
         "unified_disentanglement": "modularity",
         "unified_completeness": "compactness",
@@ -66,7 +68,7 @@ def unified(codes: Codes, factors: Factors, settings: Relating, seed: int) -> di
     H(y_k), ``unified_sap`` that of R* − R°, ``unified_modularity`` the modularity with R as information.
 
     Args:
-        factors: (N, K) classes, K of at least 2.
+        factors: (N, K) classes, K of at least 2; a column of R is of the rows that have the factor's label.
         protocol: ``"information"`` (then two of the five are ``mig`` and ``modularity``), ``"boosting"``
             (that of ``dci`` by ``locatello19``) or ``"svm"`` (that of ``sap`` by ``locatello19``).
         seed: of the split and the trees.
@@ -109,5 +111,12 @@ def _matrix(codes: Codes, factors: Factors, settings: Relating, seed: int) -> Fl
         return mean_information(codes, 20, hard_labels(factors)).information
     if settings.matrix == "boosting":
         return probe(codes, factors, Probing("boosting", "classification"), seed).importances
-    train, test = split_rows(len(codes), 10_000, 5_000, np.random.default_rng(seed))
-    return svm_accuracies(codes, factors.classes, train, test, penalty=0.01, standardise=False)
+    cut = parts(codes, factors)
+    return as_columns(cut, of_each(cut, lambda part: _accuracies(part, seed)))
+
+
+def _accuracies(part: Part, seed: int) -> Float64Array:
+    """(latents, k) of the support vector machines of ``sap`` by ``locatello19``."""
+    train, test = split_rows(len(part.rows), 10_000, 5_000, np.random.default_rng(seed))
+    classes = part.factors.classes
+    return svm_accuracies(part.codes, classes, train, test, penalty=0.01, standardise=False)

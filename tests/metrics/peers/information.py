@@ -185,3 +185,27 @@ def _only(codes, seed):
     of_all = own.sum(axis=1) - whole
     of_others = own.sum(axis=1, keepdims=True) - own - without
     return (own - alone).mean(axis=0), (of_all[:, None] - of_others).mean(axis=0)
+
+
+def williams10_unique(codes, classes, bins=10):
+    """Williams & Beer 2010's I_min, value by value; what the best latent has alone, over the entropy."""
+    binned = [np.digitize(z, np.histogram(z, bins)[1][:-1]) for z in codes.means.T]
+    shares = []
+    for y in classes.T:
+        specific = []
+        for z in binned:
+            own = {}
+            for value in np.unique(y):
+                chances = [((z[y == value] == s).mean(), (z == s).mean()) for s in np.unique(z)]
+                own[value] = sum(p * np.log(p / q) for p, q in chances if p > 0)
+            specific.append(own)
+        weights = {value: (y == value).mean() for value in np.unique(y)}
+        known = [mutual_info_score(y, z) for z in binned]
+        best = int(np.argmax(known))
+        redundant = [
+            sum(weights[v] * min(specific[best][v], specific[j][v]) for v in weights)
+            for j in range(len(binned))
+            if j != best
+        ]
+        shares.append((known[best] - max(redundant)) / mutual_info_score(y, y))
+    return (np.mean(shares),)
