@@ -7,7 +7,7 @@ Each takes
     outputs: the shape of what the decoder gives, where the likelihood needs more than ``shape``.
 
 What else one takes is written behind its name, as in ``mlp:hidden=512,layers=3``; one that takes ``grey`` is
-told by the data set (``distaff.models.network_calls``).
+told by the data set (``distaff.models.by_name``).
 """
 
 import itertools

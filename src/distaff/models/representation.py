@@ -19,7 +19,7 @@ from distaff.foundation.snippets import Cell, Curve, Strip, snippet
 from distaff.models.coding import code_tensors, codes_from, joined, to_z
 from distaff.models.ica import Unmixing
 from distaff.models.infogan import InfoGAN
-from distaff.models.layout import channels_last, images_channels_last
+from distaff.models.layers import channels_last, images_channels_last
 from distaff.models.vae import VAE
 
 BATCH = 256

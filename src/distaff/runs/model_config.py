@@ -13,6 +13,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.models import infogan_networks
+from distaff.models.by_name import find_network, told_of
 from distaff.models.column_likelihood import ColumnLikelihood
 from distaff.models.infogan import InfoGAN
 from distaff.models.latents import Discrete, LatentSpace, Quantized, Uniform
@@ -25,7 +26,6 @@ from distaff.models.likelihoods import (
     likelihood_for,
     outputs_of,
 )
-from distaff.models.network_calls import find_network, told_of
 from distaff.models.priors.grammar import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.games import Game

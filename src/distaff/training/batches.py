@@ -9,7 +9,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import PairSource, unchanged
 from distaff.foundation.errors import DistaffError, said
-from distaff.models.layout import images_channels_last
+from distaff.models.layers import images_channels_last
 from distaff.objectives.step import Labelled
 
 LARGEST_WHOLE = 20_000
