@@ -14,7 +14,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import parse_yaml, read_text, yaml_text
 from distaff.foundation.snippets import snippet
 from distaff.metrics.selection import metric_label, selected
-from distaff.runs.named_code import named_code
+from distaff.runs.config import named_code
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS
 from distaff.studies.claim_forms import Claim

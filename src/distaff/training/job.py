@@ -28,12 +28,11 @@ from distaff.runs.settings import Machine, TrainingSettings
 from distaff.training.batches import Batches, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner
-from distaff.training.leftovers import remove_leftovers
 from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.recorder import Recorder
 from distaff.training.tracking import NONE, tracking
-from distaff.training.validation import HeldOut, parts
+from distaff.training.validation import HeldOut
 
 
 class Interrupted(KeyboardInterrupt):
@@ -86,7 +85,7 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     are made first, then the folder is locked, then it is written to.
     """
     training = job.config.training
-    kept, held_out = parts(job.data, job.config.data, training)
+    kept, held_out = job.config.parts(job.data)
     job = replace(job, data=kept)
     order = training.batch_size, training.seed
     source = None if training.pairs is None else find_pairs(training.pairs, job.data)
@@ -103,7 +102,7 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     with owned.lock() if owned else nullcontext():
         if owned:
             owned.claim(job.config, job.held)
-            remove_leftovers(owned)
+            owned.remove_leftovers()
         fabric.barrier()
         if labels is not None and fabric.is_global_zero:
             warn(str(labels))

@@ -11,10 +11,9 @@ from torch import Tensor
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs
-from distaff.data.splits import some, split
+from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
-from distaff.runs.config import DataConfig
-from distaff.runs.settings import TrainingSettings, held_out_share
+from distaff.runs.settings import TrainingSettings
 from distaff.training.batches import Batches, seed_step
 from distaff.training.learner import Learner
 
@@ -22,22 +21,6 @@ LOOKED_AT = 4096
 """Observations of the held-out part that are looked at during training, always the same ones."""
 PREFIX = "held_out."
 ELBO = f"{PREFIX}elbo"
-
-
-def parts(data: Dataset, config: DataConfig, training: TrainingSettings) -> tuple[Dataset, Dataset | None]:
-    """What a run trains on, and what it holds out, if anything.
-
-    Args:
-        data: the run's whole data set.
-        config: how that was brought in: another file or folder is brought in alike.
-        training: what to hold out, and the seed of the choice.
-    """
-    share = held_out_share(training.hold_out)
-    if training.hold_out is None:
-        return data, None
-    if share is None:
-        return data, config.bring_in(training.hold_out)
-    return split(data, share, training.seed, training.hold_out_by)
 
 
 class HeldOut:
