@@ -9,11 +9,10 @@ import numpy as np
 
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.blocks import slices
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, entropy, mutual_information
 from distaff.metrics.resolution import hidden_note, hidden_shares
-from distaff.metrics.shared import digest, remember
+from distaff.metrics.shared import digest, remember, slices
 
 CELLS = 1 << 15
 """Counts that fit in a core's cache."""

@@ -11,10 +11,9 @@ from torch import Tensor
 from distaff.codes import Codes
 from distaff.foundation.parallel import side_by_side
 from distaff.metrics.binned_means import Bins, Tables, index_tables
-from distaff.metrics.blocks import BUDGET
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels
-from distaff.metrics.shared import digest, remember
+from distaff.metrics.shared import BUDGET, digest, remember
 
 ROWS = 1024
 """Rows at a time: their masses fit in a core's cache; fewer of wide codes."""

@@ -1,4 +1,4 @@
-"""Work that several metrics share: done once for the same codes or factors."""
+"""How metrics work: once for what several share, and in pieces where codes are wide or rows are many."""
 
 import hashlib
 import weakref
@@ -12,6 +12,8 @@ from distaff.codes import Codes
 from distaff.metrics.inputs import Factors
 
 Result = TypeVar("Result")
+BUDGET = 8_000_000
+"""Numbers that a piece may take: 64 MB in double precision."""
 
 _memory: weakref.WeakKeyDictionary[Codes | Factors, tuple[bytes, dict[Hashable, Any]]]
 _memory = weakref.WeakKeyDictionary()
@@ -46,3 +48,13 @@ def digest(*arrays: NDArray[Any] | None) -> bytes:
             whole.update(np.ascontiguousarray(array).data)
         whole.update(b"|")
     return whole.digest()
+
+
+def blocks(count: int, cost: int) -> list[NDArray[np.int64]]:
+    """``range(count)`` cut into pieces of at most ``BUDGET`` numbers when one item takes ``cost``."""
+    return np.array_split(np.arange(count), max(1, -(-count * cost // BUDGET)))
+
+
+def slices(count: int, cost: int) -> list[slice]:
+    """As ``blocks``, for what is cut without a copy: the columns or rows of an array."""
+    return [slice(int(b[0]), int(b[-1]) + 1) for b in blocks(count, cost) if len(b)]
