@@ -20,7 +20,7 @@ from distaff.foundation.binding import CODE, bind, find_function, public_functio
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import yaml_text
 from distaff.foundation.text import split_call
-from distaff.models.priors.grammar import kinds_named
+from distaff.models.priors.prior import kinds_named
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES

@@ -26,7 +26,7 @@ from distaff.models.likelihoods import (
     likelihood_for,
     outputs_of,
 )
-from distaff.models.priors.grammar import parse_prior
+from distaff.models.priors.prior import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES, check_labels
