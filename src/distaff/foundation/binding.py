@@ -37,7 +37,7 @@ WORDS: dict[Any, str] = {
 
 
 def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
-    """The functions that a module itself defines, by name: adding one there is all it takes to be found."""
+    """The functions that a module defines, or a package exports in ``__all__``, by name."""
     return {
         name: member
         for name, member in inspect.getmembers(module, inspect.isfunction)
@@ -46,7 +46,8 @@ def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
 
 
 def _is_public(module: types.ModuleType, name: str, member: Any) -> bool:
-    return inspect.isfunction(member) and member.__module__ == module.__name__ and name[:1] != "_"
+    own = name in getattr(module, "__all__", ()) or getattr(member, "__module__", "") == module.__name__
+    return inspect.isfunction(member) and own and name[:1] != "_"
 
 
 def find_function(

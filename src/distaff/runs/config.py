@@ -53,7 +53,9 @@ class RecipeCall:
         if isinstance(recipe, str):
             name, function = recipe, find_recipe(recipe)
         else:
-            name, function = f"{recipe.__module__}:{recipe.__qualname__}", recipe
+            own = public_functions(recipes).get(recipe.__qualname__) is recipe
+            # The library's recipes have one name, whichever file of theirs they are written in.
+            name, function = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}", recipe
         bound = bind(function, arguments)
         goal = function(**bound)
         if not isinstance(goal, Goal):
