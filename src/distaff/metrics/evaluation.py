@@ -177,7 +177,6 @@ def evaluate_scores(
                     card.best if math.isfinite(card.best) else None,
                     partial(_shuffled, entry, inputs) if reads_factors else None,
                     {other: partial(_scores, entry, given, 0, seed) for other, given in compared.items()},
-                    rows=len(inputs.codes),
                     draws=null,
                     seed=seed,
                 )
@@ -277,5 +276,7 @@ def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Sc
     return [found] if isinstance(found, Score) else list(found)
 
 
-def _shuffled(entry: Chosen, inputs: Inputs, rows: IntArray, seed: int) -> list[Score]:
+def _shuffled(entry: Chosen, inputs: Inputs, rng: np.random.Generator) -> list[Score]:
+    """The scores of a metric whose factors are those of other rows, drawn at random."""
+    rows, seed = rng.permutation(len(inputs.codes)), int(rng.integers(1 << 31))
     return _scores(entry, inputs.shuffled(rows), 0, seed)

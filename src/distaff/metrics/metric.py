@@ -169,13 +169,12 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
         found = results(whole, given["seed"])
     if draws:
         found = with_intervals(
+            card,
             found,
             lambda rows, seed: results(_part(card, whole, rows), seed),
             count=len(codes),
             draws=draws,
             seed=given["seed"],
-            bounds=card.bounds,
-            shares=card.shares,
         )
     labels = whole.get("factors", whole.get("labels"))
     notes = () if labels is None else labels.notes

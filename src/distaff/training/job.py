@@ -25,7 +25,7 @@ from distaff.runs.config import Goal, RunConfig
 from distaff.runs.folder import RunFolder, read_log, warn
 from distaff.runs.model_config import VAEConfig
 from distaff.runs.settings import Machine, TrainingSettings
-from distaff.training.batches import Batches, seed_weights
+from distaff.training.batches import Batches, Supervision, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner
 from distaff.training.loop import fit
@@ -87,11 +87,11 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     training = job.config.training
     kept, held_out = job.config.parts(job.data)
     job = replace(job, data=kept)
-    order = training.batch_size, training.seed
     source = None if training.pairs is None else find_pairs(training.pairs, job.data)
     labels = None if training.labels is None else Labels.of(job.data, training.labels, training.seed)
-    shares = fabric.global_rank, fabric.world_size
-    batches = Batches(job.data, *order, fabric.device, *shares, source, labels)
+    share = fabric.global_rank, fabric.world_size
+    supervision = Supervision(source, labels)
+    batches = Batches(job.data, training.batch_size, training.seed, fabric.device, share, supervision)
     learner = _made(fabric, job)
     if isinstance(job.goal, Objective) and job.goal.density.source is Source.DATA_SET:
         batches.check_size_of_everything()

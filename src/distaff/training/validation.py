@@ -14,7 +14,7 @@ from distaff.data.pairs import find_pairs
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
 from distaff.runs.settings import TrainingSettings
-from distaff.training.batches import Batches, seed_step
+from distaff.training.batches import Batches, Supervision, seed_step
 from distaff.training.learner import Learner
 
 LOOKED_AT = 4096
@@ -43,10 +43,12 @@ class HeldOut:
         size = min(training.batch_size, len(looked_at) // fabric.world_size * fabric.world_size)
         if size < 1:
             raise DistaffError("fewer observations are held out than there are processes: hold out more.")
-        order = (size, training.seed, fabric.device, fabric.global_rank, fabric.world_size)
+        share = fabric.global_rank, fabric.world_size
         source = None if training.pairs is None else find_pairs(training.pairs, looked_at)
         labels = None if training.labels is None else Labels.of(looked_at, "all")
-        self.batches = Batches(looked_at, *order, source, labels)
+        self.batches = Batches(
+            looked_at, size, training.seed, fabric.device, share, Supervision(source, labels)
+        )
         self.count = len(looked_at) // size
         self.fabric, self.training = fabric, training
         self.best, self.best_step, self.worse = -math.inf, 0, 0
