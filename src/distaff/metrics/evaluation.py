@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -260,8 +261,8 @@ def _too_long(card: Card, protocol: str | None, codes: Codes) -> str | None:
 def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Score]:
     """The one or more scores of a metric."""
     function = entry.metric
-    card, options = function.card, {"bootstrap": bootstrap, "seed": seed}
-    options |= {} if entry.protocol is None else {"protocol": entry.protocol}
+    card, named = function.card, {} if entry.protocol is None else {"protocol": entry.protocol}
+    options: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, **named}
     if card.inputs == "codes":
         found = function(inputs.codes, **options)
     elif inputs.factors is None:
