@@ -1,4 +1,4 @@
-"""Encoders and decoders by paper: one function a network, found by ``--network NAME``.
+"""Encoders and decoders by paper: one function per network, found by ``--network NAME``.
 
 Each takes
     shape: of an observation, (C, H, W) or (D,);
