@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from benchmarks.timing import seconds
 from distaff.models.critic import critic
-from distaff.models.layout import channels_last
+from distaff.models.layers import channels_last
 from distaff.models.networks import kim_mnih
 
 BATCH, LATENTS, ROUNDS = 64, 10, 30

@@ -11,8 +11,8 @@ from torch import nn
 import distaff
 from distaff import DistaffError
 from distaff.foundation import errors
-from distaff.foundation.binding import parse_flags
 from distaff.foundation.errors import said
+from distaff.foundation.flags import parse_flags
 from distaff.models import Networks
 
 TINY = {"latents": 2, "network": "mlp:hidden=8,layers=1", "steps": 2, "progress": False, "accelerator": "cpu"}

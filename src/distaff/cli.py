@@ -274,7 +274,7 @@ def _flags(
     command: str, arguments: Sequence[str], *functions: Callable[..., Any], **how: Any
 ) -> dict[str, Any]:
     """What was typed after a command, as keyword arguments of the functions; see ``parse_flags``."""
-    from distaff.foundation.binding import parse_flags
+    from distaff.foundation.flags import parse_flags
 
     how = {"topics": {"flags": (), "data": DATA, "output": OUTPUT}} | how
     return parse_flags(f"distaff {command}", arguments, *functions, **how)

@@ -9,8 +9,7 @@ from PIL import Image
 import distaff
 from distaff import cli
 from distaff.metrics.codes_file import read_codes
-from distaff.runs.folder import RunFolder
-from distaff.runs.latent_names import save_name
+from distaff.runs.folder import RunFolder, save_name
 
 TINY = {"latents": 3, "network": "mlp:hidden=8,layers=1", "batch_size": 8, "steps": 3, "progress": False}
 

@@ -19,7 +19,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import parse_json, parse_yaml, read_json
 from distaff.metrics import read_codes
 from distaff.models import LatentSpace
-from distaff.models.network_calls import find_network
+from distaff.models.by_name import find_network
 from distaff.studies import Study
 from tests.faults.mutations import BOMB
 

@@ -25,8 +25,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics.codes_file import read_codes
 from distaff.metrics.scores_file import Scores
 from distaff.runs import RunFolder
-from distaff.runs.folder import read_log
-from distaff.runs.latent_names import read_names, save_name
+from distaff.runs.folder import read_log, read_names, save_name
 from tests import toys
 from tests.data.test_fuzz import FORMATS as DATA
 from tests.faults import mutations

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from distaff.metrics.binned_means import own_bins
 from distaff.metrics.irs import _quantile
-from distaff.metrics.quantized import own_bins
 
 VALUES = {
     "normal": lambda rng: rng.normal(size=500),

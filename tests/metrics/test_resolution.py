@@ -5,7 +5,7 @@ import pytest
 
 from distaff import Codes
 from distaff.metrics import evaluate, jemmig, misjed
-from distaff.metrics.quantized import Bins
+from distaff.metrics.binned_means import Bins
 from distaff.metrics.resolution import hidden_shares
 from tests.metrics.toys import grid, perfect_codes, sharp
 

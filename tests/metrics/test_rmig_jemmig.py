@@ -18,8 +18,9 @@ from distaff.metrics import (
     rmig,
     total_correlation,
 )
+from distaff.metrics.binned_means import Bins
 from distaff.metrics.labels import Labels
-from distaff.metrics.quantized import Bins, posterior_tables
+from distaff.metrics.quantized import posterior_tables
 from tests.metrics.toys import grid, noise_codes, perfect_codes, rotated
 
 CLASSES = grid(repeats=2)

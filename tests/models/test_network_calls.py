@@ -6,7 +6,7 @@ from torch import nn
 
 from distaff.data.arrays import from_array
 from distaff.foundation.errors import DistaffError
-from distaff.models.network_calls import find_network, told_of
+from distaff.models.by_name import find_network, told_of
 from tests import toys
 
 BINARY = toys.tiny_images(64)

@@ -9,8 +9,8 @@ from torch import nn
 from distaff.foundation.binding import public_functions
 from distaff.foundation.errors import DistaffError
 from distaff.models import networks
+from distaff.models.by_name import find_network
 from distaff.models.critic import critic
-from distaff.models.network_calls import find_network
 
 CONVOLUTIONAL = [
     *("kim_mnih", "mathieu_dsprites", "hfvae_celeba", "mathieu_dcgan", "dotran_celeba"),

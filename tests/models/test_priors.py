@@ -21,10 +21,9 @@ from distaff.foundation.binding import public_functions
 from distaff.foundation.errors import DistaffError
 from distaff.models.latents import Concrete, Gaussian, LatentSpace
 from distaff.models.posteriors import GaussianPosterior
-from distaff.models.priors import Prior
+from distaff.models.priors import Prior, parse_prior
 from distaff.models.priors import named as kinds
 from distaff.models.priors.gaussian_mixture import GaussianMixture
-from distaff.models.priors.grammar import parse_prior
 from distaff.models.priors.normal import FullCovariance
 from distaff.models.priors.principal import principal_variances
 from distaff.models.relaxed import BernoulliPosterior

@@ -10,7 +10,7 @@ from torch import nn
 from distaff.foundation.errors import DistaffError
 from distaff.models.latents import Concrete, LatentSpace
 from distaff.models.networks import Networks
-from distaff.models.priors.grammar import parse_prior
+from distaff.models.priors import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.evidence import Evidence, iwae_bound
 from tests.objectives import worlds

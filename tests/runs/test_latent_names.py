@@ -9,8 +9,7 @@ from distaff.analysis.report import report_run
 from distaff.analysis.traversals import traversals
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
-from distaff.runs.folder import RunFolder
-from distaff.runs.latent_names import read_names, save_name, titled
+from distaff.runs.folder import RunFolder, read_names, save_name, titled
 from distaff.training.train import train
 from tests import toys
 

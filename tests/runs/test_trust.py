@@ -15,8 +15,7 @@ from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import Density, Divergence, Objective, kl, nll
 from distaff.runs import ModelSettings, RunFolder, trusting
-from distaff.runs.config import RecipeCall
-from distaff.runs.named_code import named_code
+from distaff.runs.config import RecipeCall, named_code
 from distaff.studies import Results
 from tests import toys
 

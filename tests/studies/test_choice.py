@@ -13,7 +13,7 @@ from distaff import cli
 from distaff.analysis.explained import explained_variance
 from distaff.data.bringing_in import from_object
 from distaff.foundation.errors import DistaffError
-from distaff.runs.config import DataCall
+from distaff.runs.data_config import DataCall
 from distaff.studies import commands
 from distaff.studies.choice import plan as planning
 from distaff.studies.choice.choose import verdict

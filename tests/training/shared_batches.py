@@ -22,7 +22,7 @@ from distaff.models.infogan import InfoGAN
 from distaff.models.infogan_networks import infogan_mlp
 from distaff.models.latents import LatentSpace, Quantized
 from distaff.models.likelihoods import UnitGaussian
-from distaff.models.priors.grammar import parse_prior
+from distaff.models.priors import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings, prior_samples

@@ -13,7 +13,6 @@ from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
 from distaff.training.train import resume, train
-from distaff.training.validation import parts
 from tests import toys
 
 TINY = {"latents": 2, "network": "mlp:hidden=8,layers=1", "batch_size": 8, "accelerator": "cpu"}
@@ -47,7 +46,7 @@ def test_held_out_rows_are_not_trained_on_and_are_logged(images, tmp_path):
     train("beta_tcvae", images, out=run, **how)
     config = RunFolder(run).read()
     whole = config.data.reopen()
-    kept, held = parts(whole, config.data, config.training)
+    kept, held = config.parts(whole)
     assert (len(kept), len(held)) == (48, 16)
     lines = read_log(run / "log.jsonl")
     looked = {line["step"]: line for line in lines if "held_out.elbo" in line}
@@ -68,7 +67,7 @@ def test_another_file_is_held_out_as_it_is(images, tmp_path):
     np.savez(other, images=toys.tiny_images(20, seed=1).images[:].numpy())
     train("vae", images, out=tmp_path / "run", hold_out=str(other), validate_every=2, steps=2, **QUICK)
     config = RunFolder(tmp_path / "run").read()
-    kept, held = parts(config.data.reopen(), config.data, config.training)
+    kept, held = config.parts(config.data.reopen())
     assert (len(kept), len(held)) == (64, 20)
     assert "held_out.elbo" in read_log(tmp_path / "run" / "log.jsonl")[-1]
 

@@ -174,10 +174,10 @@ def decompose(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         with Progress("encoding", len(data), visible=progress) as bar:
-            everything, nll, kl, kl_dims = _pass(model, trained.batches(data.images), len(data), bar)
+            everything, nll, kl, kl_dims = _pass(model, trained.batches(data), len(data), bar)
         codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(everything).items()})
         drawn = Samples(codes, samples, seed)
-        images = torch.cat(list(trained.batches(data.subset(drawn.rows).images)))
+        images = torch.cat(list(trained.batches(data.subset(drawn.rows))))
         networks = {ratio.name: critic for ratio, critic in critics.items()}
         step = WholeSet.of(model, everything, drawn, images, networks)
         exactly = {term.name: float(term(step)) for term in TERMS}

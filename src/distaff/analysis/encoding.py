@@ -119,12 +119,12 @@ def encode_run(
     if known is not None:
         return known
     model = load(folder.path)
-    rows = _rows(len(data), sample)
+    step, rows = trained_steps(folder), _rows(len(data), sample)
     arrays = _arrays(model, data if rows is None else data.subset(rows), progress)
     with atomic_file(folder.codes) as temporary:
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        save_file(contiguous, temporary, {**_key(folder, data.fingerprint), **sample})
-    write_manifest(folder.codes_manifest, [folder.codes], step=trained_steps(folder))
+        save_file(contiguous, temporary, {**_key(step, data.fingerprint), **sample})
+    write_manifest(folder.codes_manifest, [folder.codes], step=step)
     return _encoded(arrays, model.model.latents, rows)
 
 
@@ -148,7 +148,7 @@ def already_encoded(
         with safe_open(folder.codes, "numpy") as file:
             metadata = file.metadata() or {}
             kept = {name: metadata[name] for name in KEPT_SAMPLE if metadata.get(name, "").isdecimal()}
-            if metadata != {**_key(folder, fingerprint), **kept} or sample not in (None, kept):
+            if metadata != {**_key(trained_steps(folder), fingerprint), **kept} or sample not in (None, kept):
                 return None
             arrays = _checked_arrays(folder, file)
     except (FileNotFoundError, SafetensorError):
@@ -206,8 +206,8 @@ def _encoded(arrays: Mapping[str, FloatArray], latents: LatentSpace, rows: IntAr
     return Encoded(codes_from(arrays), nll, kl, kl_dims, latents.deviations, rows)
 
 
-def _key(folder: RunFolder, fingerprint: str) -> dict[str, str]:
-    return {"step": str(trained_steps(folder)), "data": fingerprint}
+def _key(step: int, fingerprint: str) -> dict[str, str]:
+    return {"step": str(step), "data": fingerprint}
 
 
 def trained_steps(folder: RunFolder) -> int:
@@ -217,7 +217,7 @@ def trained_steps(folder: RunFolder) -> int:
 
 @torch.inference_mode()
 def _pass(model: Representation, data: Dataset) -> Iterator[dict[str, FloatArray]]:
-    for x in model.batches(data.images):
+    for x in model.batches(data):
         posterior, measured = model.model.measure(x)
         block = {**code_tensors(posterior), **measured}
         yield {name: values.cpu().numpy() for name, values in block.items()}

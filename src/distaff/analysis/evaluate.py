@@ -26,9 +26,8 @@ from distaff.metrics.selection import Selection, requested
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.folder import RunFolder, warn
-from distaff.runs.load import load, open_data, open_left_out
+from distaff.runs.load import load, open_left_out
 from distaff.runs.zoo import run_folder
-from distaff.training.validation import parts
 
 AUTOMATIC = "factor_vae_score"
 """What a run is scored by when nothing else is asked for."""
@@ -140,15 +139,15 @@ def _scored_data(
     folder: RunFolder, data: str | Path | None, held_out: bool, fit: Fit | None, data_options: str | None
 ) -> Dataset:
     """What a run is scored on: its own data, what it was not trained on, or others brought in alike."""
+    config = folder.read()
     if data is not None:
         told = {} if fit is None else {"fit": fit}
-        return folder.read().data.bring_in(data, **named_values(data_options or ""), **told)
+        return config.data.bring_in(data, **named_values(data_options or ""), **told)
     if not held_out:
-        return open_data(folder)
-    config = folder.read()
+        return config.data.reopen()
     if "leave_out" in config.data.options:
         return open_left_out(folder)
-    kept = parts(open_data(folder), config.data, config.training)[1]
+    kept = config.parts(config.data.reopen())[1]
     if kept is None:
         raise DistaffError(
             f"{folder.path} was trained on all its data: only --hold-out 0.1 and --leave-out keep some apart."

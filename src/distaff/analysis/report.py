@@ -17,8 +17,7 @@ from distaff.foundation.files import write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, read_log
-from distaff.runs.latent_names import read_names, titled
+from distaff.runs.folder import RunFolder, read_log, read_names, titled
 from distaff.runs.load import load, open_data
 from distaff.runs.zoo import run_folder
 from distaff.training.validation import PREFIX

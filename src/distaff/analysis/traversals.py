@@ -13,7 +13,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
-from distaff.runs.latent_names import read_names, titled
+from distaff.runs.folder import read_names, titled
 from distaff.runs.load import load, open_data
 from distaff.runs.settings import AtLeastOne, FromZero
 from distaff.runs.zoo import examples_of, run_folder

@@ -22,8 +22,7 @@ from distaff.explore.render import Pixels, Renderer, renderer_for
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder
-from distaff.runs.latent_names import read_names, save_name
+from distaff.runs.folder import RunFolder, read_names, save_name
 from distaff.runs.load import load, open_data
 from distaff.runs.zoo import examples_of, run_folder
 

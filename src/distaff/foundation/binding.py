@@ -2,7 +2,6 @@
 
 A call that stands in a file or on a command line is a name and plain values. ``bind`` makes the arguments
 that the function asks for out of them: by its type hints, with one sentence for whatever does not fit.
-``parse_flags`` reads a command line: parameters are flags, and docstrings their help.
 """
 
 import dataclasses
@@ -13,9 +12,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import redirect_stderr
 from functools import lru_cache
-from io import StringIO
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -40,7 +37,7 @@ WORDS: dict[Any, str] = {
 
 
 def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
-    """The functions that a module itself defines, by name: adding one there is all it takes to be found."""
+    """The functions that a module defines, or a package exports in ``__all__``, by name."""
     return {
         name: member
         for name, member in inspect.getmembers(module, inspect.isfunction)
@@ -49,7 +46,8 @@ def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
 
 
 def _is_public(module: types.ModuleType, name: str, member: Any) -> bool:
-    return inspect.isfunction(member) and member.__module__ == module.__name__ and name[:1] != "_"
+    own = name in getattr(module, "__all__", ()) or getattr(member, "__module__", "") == module.__name__
+    return inspect.isfunction(member) and own and name[:1] != "_"
 
 
 def find_function(
@@ -179,89 +177,6 @@ def options_of(hint: Any) -> tuple[Any, ...]:
 def takes_list(hint: Any) -> bool:
     """Whether a hint asks for a list."""
     return any(typing.get_origin(option) in (tuple, list, Sequence) for option in options_of(hint))
-
-
-def parse_flags(
-    prog: str,
-    arguments: Sequence[str],
-    *functions: Callable[..., Any],
-    leave_out: Sequence[str] = (),
-    pairs: bool = False,
-    defaults: Mapping[str, Any] | None = None,
-    topics: Mapping[str, Sequence[str]] | None = None,
-) -> dict[str, Any]:
-    """Read ``arguments`` as keyword arguments of the functions together; wrong ones are an error.
-
-    Args:
-        prog: how the command is called.
-        arguments: what was typed after it.
-        *functions: whose parameters become flags (positional without a default).
-        leave_out: parameters that have no form as a flag.
-        pairs: give a switch that is on by default its ``--name`` beside its ``--no-name``.
-        defaults: plain values that flags have by default, in place of the functions' own.
-        topics: title → flags that belong together in ``--help``.
-    """
-    import tyro
-
-    from distaff.foundation.help_text import Described, described, help_text
-    from distaff.foundation.wrong_flags import check_bounds, complaint
-
-    parameters: list[inspect.Parameter] = []
-    shown_parameters: list[Described] = []
-    bounded: dict[str, Any] = {}
-    for function in functions:
-        hints = typing.get_type_hints(function)
-        bounded |= typing.get_type_hints(function, include_extras=True)
-        helps = described(function)
-        for parameter in inspect.signature(function).parameters.values():
-            if parameter.name in leave_out or parameter.kind is inspect.Parameter.VAR_KEYWORD:
-                continue
-            if parameter.name not in hints:
-                raise DistaffError(
-                    f"{function.__name__} cannot be called from the command line: its argument "
-                    f"{parameter.name!r} has no type hint."
-                )
-            if parameter.name in (defaults or {}):
-                value = read_value((defaults or {})[parameter.name], hints[parameter.name], parameter.name)
-                parameter = parameter.replace(default=value)
-            told = parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
-            shown_parameters.append(Described(told, helps.get(parameter.name, "")))
-            hint: Any = _readable(hints[parameter.name])
-            as_text = hint is str
-            if parameter.default is inspect.Parameter.empty:
-                hint = Annotated[hint, tyro.conf.Positional]
-            if hasattr(parameter.default, "parse") or (as_text and isinstance(parameter.default, int)):
-                parameter = parameter.replace(default=str(parameter.default))
-            parameters.append(parameter.replace(annotation=hint, kind=inspect.Parameter.KEYWORD_ONLY))
-
-    def collect(**call: Any) -> dict[str, Any]:
-        return call
-
-    collect.__annotations__ = {p.name: p.annotation for p in parameters}
-    vars(collect)["__signature__"] = inspect.Signature(parameters)
-    typed = list(arguments)
-    if "--help" in typed or "-h" in typed:
-        summary = (inspect.getdoc(functions[0]) or "").partition("\n\n")[0]
-        print(help_text(prog, summary, shown_parameters, topics or {}, pairs))
-        raise SystemExit(0)
-    config = () if pairs else (tyro.conf.FlagCreatePairsOff,)
-    try:
-        with redirect_stderr(StringIO()):  # where tyro draws its boxes
-            call = tyro.cli(collect, args=typed, prog=prog, config=config)
-    except SystemExit as stop:
-        if not stop.code:
-            raise
-        raise complaint(prog, typed, parameters) from None
-    check_bounds(call, bounded, placed=[p.name for p in parameters if p.default is p.empty])
-    return call
-
-
-def _readable(hint: Any) -> Any:
-    """The type a flag is read as: what can be written as text, and parses it by itself, is read as text."""
-    options = options_of(hint)
-    if str in options or any(hasattr(option, "parse") for option in options):
-        return str | None if type(None) in options else str
-    return hint
 
 
 def _is_dataclass(option: Any) -> bool:

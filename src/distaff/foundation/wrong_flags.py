@@ -85,23 +85,6 @@ def complaint(prog: str, arguments: Sequence[str], parameters: Sequence[inspect.
     return DistaffError(f"{_short(' '.join(arguments))} is not understood: {help_}.")
 
 
-def check_bounds(call: Mapping[str, Any], hints: Mapping[str, Any], placed: Sequence[str]) -> None:
-    """Raise where a value lies outside of the bounds that its parameter is annotated with.
-
-    Args:
-        call: values by parameter.
-        hints: the parameters' types, with what is annotated to them.
-        placed: parameters that are typed without a flag.
-    """
-    for name, value in call.items():
-        if value is not None and _has_bounds(hints.get(name)):
-            read_value(value, hints[name], name if name in placed else f"--{name.replace('_', '-')}")
-
-
-def _has_bounds(hint: Any) -> bool:
-    return typing.get_origin(hint) is typing.Annotated or any(map(_has_bounds, typing.get_args(hint)))
-
-
 def _check_flags(prog: str, arguments: Sequence[str], flags: Mapping[str, Flag]) -> list[str]:
     """Raise at the first flag that is wrong; otherwise what stands outside of flags."""
     rest, waiting = [], list(arguments)

@@ -1,16 +1,93 @@
-"""What the means of latents know of factors, latent by latent, in bins: for codes of any width."""
+"""Means in bins: tables of latents and factors, and what each latent's mean knows of each factor."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 
 import numpy as np
 
-from distaff.codes import Codes
-from distaff.metrics.blocks import slices
+from distaff.codes import Codes, FloatArray
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import Float64Array, IntArray
-from distaff.metrics.labels import Labels, entropy
-from distaff.metrics.quantized import index_tables, own_bins
-from distaff.metrics.shared import remember
+from distaff.metrics.labels import Labels, entropy, mutual_information
+from distaff.metrics.resolution import hidden_note, hidden_shares
+from distaff.metrics.shared import remember, slices
+
+CELLS = 1 << 15
+"""Counts that fit in a core's cache."""
+
+
+@dataclass(frozen=True)
+class Bins:
+    """``count`` equal bins over [low, high]."""
+
+    count: int
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if self.count < 2 or not self.low < self.high:
+            raise DistaffError(f"{self.count} bins over [{self.low}, {self.high}]: need 2 and a real range.")
+
+    @cached_property
+    def edges(self) -> Float64Array:
+        """(count + 1,) where the bins begin and end."""
+        return np.linspace(self.low, self.high, self.count + 1)
+
+    def index(self, values: FloatArray) -> IntArray:
+        """The half-open bin of each value; values outside go to the nearest."""
+        return bin_numbers(values, self.edges)
+
+
+def bin_numbers(values: FloatArray, edges: FloatArray) -> IntArray:
+    """The bin b of each value with edges[b] ≤ value < edges[b + 1]; values outside go to the nearest.
+
+    The comparisons are exact, as those of ``numpy.digitize``: no value that lies on an edge or beside it is
+    moved by rounding.
+    """
+    # The least number of the values' precision that is not below an edge: comparing with it is the same.
+    inner = edges[1:-1].astype(values.dtype)
+    inner = np.where(inner < edges[1:-1], np.nextafter(inner, np.inf, dtype=values.dtype), inner)
+    if len(inner) > np.iinfo(np.int8).max:
+        return np.searchsorted(inner, values, side="right")
+    bins = np.zeros(values.shape, np.int8)
+    for edge in inner:  # for few edges a pass each is many times as quick as a search for each value
+        bins += (values >= edge).view(np.int8)
+    return bins.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Averages over observations.
+
+    Args:
+        masses: (L, S) Q(z_i = s), for L latents and S bins.
+        conditional: (L,) H(z_i|x) in nats; NaN in tables with labels, where nobody asks for it.
+        joint: (L, S, Σ sizes) Q(z_i = s, y_k = v), the factors side by side; no columns without labels.
+        outside: (L,) mass of q(z_i) outside the range, before renormalising.
+        log_bins: (L,) log of the number of bins, or of classes for a categorical latent.
+    """
+
+    masses: Float64Array
+    conditional: Float64Array
+    joint: Float64Array
+    outside: Float64Array
+    log_bins: Float64Array
+
+    def information(self, labels: Labels) -> Float64Array:
+        """(L, K): I(z_i; y_k) in nats."""
+        parts = [mutual_information(self.joint[..., columns]) for columns in labels.columns]
+        return np.stack(parts, axis=-1)
+
+    def note(self, codes: Codes, bins: Bins) -> tuple[str, ...]:
+        """What the bins miss of q(z): beyond their range, or finer than one of them."""
+        beyond = {name: o for name, o in zip(codes.names, self.outside, strict=True) if o > 0.01}
+        listed = ", ".join(f"{name} {share:.1%}" for name, share in beyond.items())
+        missed = (f"mass outside [{bins.low:g}, {bins.high:g}], renormalised: {listed}",) if beyond else ()
+        width = (bins.high - bins.low) / bins.count
+        hidden = hidden_shares(codes, bins.index(codes.means), bins.low, bins.high, width)
+        return missed + hidden_note(codes.names, hidden, bins.low, bins.high)
 
 
 @dataclass(frozen=True)
@@ -64,3 +141,92 @@ def _information_of_known(codes: Codes, bins: int, labels: Labels, classes: IntA
         information[:, k] = _mean_information(codes[there], bins, own).information[:, 0]
     whole = Labels(("row",), (1,), np.zeros((len(codes), 1), np.int64))
     return Known(information, _mean_information(codes, bins, whole).entropies)
+
+
+def index_tables(
+    indices: Iterable[IntArray],
+    count: int,
+    sizes: Sequence[int],
+    labels: Labels | None,
+    outside: Float64Array | None = None,
+) -> Tables:
+    """``Tables`` of deterministic latents, each (N,) bin numbers below its size, counted with hard labels.
+
+    The latents are taken one at a time, so that an iterator that makes them needs memory for one: fresh pages
+    cost more than the counting.
+    """
+    latents, bins = len(sizes), max(sizes)
+    hard = labels if labels is not None and labels.classes is not None else None
+    masses = np.empty((latents, bins))
+    joint = np.empty((latents, bins, 0 if hard is None else sum(hard.sizes)))
+    place = np.empty(count, np.int64)
+    bundles = [] if hard is None else _bundles(hard.by_factor, hard.sizes, CELLS // bins)
+    bundles = [(factors, y * bins) for factors, y in bundles]
+    for i, z in enumerate(indices):
+        if hard is None:
+            masses[i] = np.bincount(z, minlength=bins) / count
+            continue
+        for factors, y in bundles:
+            shape = tuple(hard.sizes[k] for k in factors)
+            size = int(np.prod(shape))
+            cells = np.bincount(np.add(y, z, out=place), minlength=bins * size).reshape(*shape, bins)
+            for k in factors:
+                joint[i, :, hard.columns[k]] = cells.sum(axis=tuple(range(1, cells.ndim - 1))).T / count
+                cells = cells.sum(axis=0)
+        masses[i] = joint[i, :, hard.columns[0]].sum(axis=-1)
+    return Tables(
+        masses=masses,
+        conditional=np.zeros(latents),
+        joint=joint,
+        outside=np.zeros(latents) if outside is None else outside,
+        log_bins=np.log(sizes),
+    )
+
+
+def own_bins(means: FloatArray, bins: int) -> IntArray:
+    """(N,) the bin of each mean, of ``bins`` between the lowest and the highest."""
+    low, high = means.min(), means.max()
+    if not low < high:
+        return np.zeros(len(means), np.int64)
+    return _equal_bins(means, np.linspace(low, high, bins + 1, dtype=means.dtype))
+
+
+def _equal_bins(values: FloatArray, edges: FloatArray) -> IntArray:
+    """``bin_numbers`` of bins of equal width, with no value outside.
+
+    A multiplication tells the bin of nearly every value. Only those so near to an edge that rounding may
+    have moved them, or it, are compared with the edges.
+    """
+    bins, low, high = len(edges) - 1, float(edges[0]), float(edges[-1])
+    scale = bins / (high - low)
+    doubt = 8 * float(np.finfo(values.dtype).eps) * (bins + max(abs(low), abs(high)) * scale)
+    if not doubt < 0.01 or high - low > np.finfo(values.dtype).max or scale > np.finfo(values.dtype).max:
+        return bin_numbers(values, edges)
+    place = values - edges[0]
+    place *= values.dtype.type(scale)
+    whole = np.floor(place)
+    place -= whole
+    place -= values.dtype.type(0.5)
+    near = np.flatnonzero(np.abs(place, out=place) > 0.5 - doubt)
+    if 8 * len(near) > len(values):
+        return bin_numbers(values, edges)
+    numbers: IntArray = whole.astype(np.int64)
+    numbers[near] = bin_numbers(values[near], edges)
+    return numbers
+
+
+def _bundles(
+    classes: Sequence[IntArray], sizes: Sequence[int], limit: int
+) -> list[tuple[list[int], IntArray]]:
+    """Factors whose joint classes number at most ``limit``, with those (N,) classes: fewer passes."""
+    bundles: list[tuple[list[int], IntArray]] = []
+    product = 0
+    for k, (column, size) in enumerate(zip(classes, sizes, strict=True)):
+        if bundles and product * size <= limit:
+            factors, together = bundles[-1]
+            bundles[-1] = ([*factors, k], together * size + column)
+            product *= size
+        else:
+            bundles.append(([k], column))
+            product = size
+    return bundles

@@ -1,15 +1,16 @@
-"""``Card``: what there is to know about a metric, which ``@metric`` puts beside its function."""
+"""``Card``: what there is to know about a metric, which ``@metric`` attaches to its function."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import signature
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from distaff.codes import Codes
 
 Width = tuple[int, str]
 """A number of latents, and what takes too long with more of them."""
 UNLIMITED: Mapping[str, Width] = {}
+Reads = Literal["codes", "codes and factors", "several codes"]
 Posterior = Literal["no", "used if given", "yes"] | tuple[str, ...]
 Topic = Literal[
     "both", "compactness", "modularity", "explicitness", "information", "independence", "use", "other"
@@ -51,6 +52,9 @@ class Card:
         widest: the most latents for which ``evaluate`` takes it unless it is named, and what it does with
             them that takes longer than a minute beyond (for 20,000 rows on two cores) or too much memory; by
             protocol where that differs. A protocol without an entry has no limit.
+        name: the function's name.
+        inputs: what it reads. Only metrics of one model's codes appear in ``evaluate``.
+        protocols: the names of the presets.
     """
 
     formula: Callable[..., Any]
@@ -66,24 +70,22 @@ class Card:
     says: Topic | Mapping[str, Topic]
     usual: bool
     widest: Width | Mapping[str, Width]
+    name: str = field(init=False)
+    inputs: Reads = field(init=False)
+    protocols: tuple[str, ...] = field(init=False)
 
-    @property
-    def name(self) -> str:
-        """The function's name."""
-        return self.formula.__name__
+    def __post_init__(self) -> None:
+        takes = signature(self.formula).parameters
+        labelled = "factors" in takes or "labels" in takes
+        inputs = "several codes" if "models" in takes else "codes and factors" if labelled else "codes"
+        object.__setattr__(self, "name", self.formula.__name__)
+        object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "protocols", tuple(self.presets))
 
     @property
     def summary(self) -> str:
         """The first line of the docstring."""
         return (self.formula.__doc__ or "").strip().partition("\n")[0]
-
-    @property
-    def inputs(self) -> Literal["codes", "codes and factors", "several codes"]:
-        """What it reads. Only metrics of one model's codes appear in ``evaluate``."""
-        takes = signature(self.formula).parameters
-        if "models" in takes:
-            return "several codes"
-        return "codes and factors" if "factors" in takes or "labels" in takes else "codes"
 
     def topic(self, score: str) -> Topic:
         """What one of its scores is about."""
@@ -100,10 +102,14 @@ class Card:
         """The best value there is; infinite if there is none."""
         return self.bounds[1] if self.direction == "higher" else self.bounds[0]
 
-    @property
-    def protocols(self) -> tuple[str, ...]:
-        """The names of the presets."""
-        return tuple(self.presets)
+
+class Metric(Protocol):
+    """A public metric: a function, and its card."""
+
+    card: Card
+
+    def __call__(self, *arrays: Any, **options: Any) -> Any:
+        """The score or scores."""
 
 
 def card_of(function: Callable[..., Any]) -> Card:

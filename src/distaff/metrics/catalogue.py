@@ -1,18 +1,17 @@
 """All metrics there are, found in the modules of ``distaff.metrics``."""
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 import pandas as pd
 
-from distaff.metrics.metric import Card, card_of
+from distaff.metrics.card import Card, Metric
 
 
 @cache
-def all_metrics() -> Mapping[str, Callable[..., Any]]:
+def all_metrics() -> Mapping[str, Metric]:
     """Every metric by name: what the modules of this room make with ``@metric``."""
     entries = pkgutil.iter_modules(import_module("distaff.metrics").__path__, "distaff.metrics.")
     named = [item for entry in entries for item in vars(import_module(entry.name)).items()]
@@ -23,7 +22,7 @@ def all_metrics() -> Mapping[str, Callable[..., Any]]:
 
 def metrics_table() -> pd.DataFrame:
     """One row per metric: what it needs, its range, which way is better, its limit, protocols and paper."""
-    cards = [card_of(function) for function in all_metrics().values()]
+    cards = [metric.card for metric in all_metrics().values()]
     return pd.DataFrame(
         {
             "metric": [card.name for card in cards],

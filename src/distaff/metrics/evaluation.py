@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.snippets import snippet
-from distaff.metrics.card import Card, card_of
+from distaff.metrics.card import Card
 from distaff.metrics.inputs import (
     CodesLike,
     Factors,
@@ -27,7 +28,7 @@ from distaff.metrics.inputs import (
 )
 from distaff.metrics.null import moved, with_null
 from distaff.metrics.score import Null, Score, shown_value
-from distaff.metrics.selection import Choice, Selection, metric_label, metric_of, requested
+from distaff.metrics.selection import Chosen, Selection, requested
 
 
 @dataclass(frozen=True)
@@ -162,26 +163,21 @@ def evaluate_scores(
     strict = metrics not in ("default", "all") if strict is None else strict
     scores: list[Score] = []
     skipped = {} if strict else _left_out(chosen, inputs, announce or (lambda label, reason: None))
-    for name, protocol in chosen:
-        label = metric_label(name, protocol)
-        card = card_of(metric_of(name))
+    for entry in chosen:
+        label, card = entry.label, entry.metric.card
         if label in skipped:
             continue
         try:
             if report:
                 report(label)
-            found = _scores(name, protocol, inputs, bootstrap, seed)
+            found = _scores(entry, inputs, bootstrap, seed)
             reads_factors = card.inputs == "codes and factors"
             if null or others:
                 found = with_null(
                     found,
                     card.best if math.isfinite(card.best) else None,
-                    partial(_shuffled, name, protocol, inputs) if reads_factors else None,
-                    {
-                        other: partial(_scores, name, protocol, given, 0, seed)
-                        for other, given in compared.items()
-                    },
-                    rows=len(inputs.codes),
+                    partial(_shuffled, entry, inputs) if reads_factors else None,
+                    {other: partial(_scores, entry, given, 0, seed) for other, given in compared.items()},
                     draws=null,
                     seed=seed,
                 )
@@ -225,17 +221,17 @@ class Inputs:
 
 
 def _left_out(
-    chosen: Sequence[tuple[Choice, str | None]], inputs: Inputs, announce: Callable[[str, str], None]
+    chosen: Sequence[Chosen], inputs: Inputs, announce: Callable[[str, str], None]
 ) -> dict[str, str]:
     """The metrics that do not apply to these inputs or would take too long, with the reasons."""
     reasons = {}
-    for name, protocol in chosen:
-        label, card = metric_label(name, protocol), card_of(metric_of(name))
-        if missing := _missing(card, protocol, inputs):
-            reasons[label] = missing
-        elif too_long := _too_long(card, protocol, inputs.codes):
-            reasons[label] = too_long
-            announce(label, too_long)
+    for entry in chosen:
+        card = entry.metric.card
+        if missing := _missing(card, entry.protocol, inputs):
+            reasons[entry.label] = missing
+        elif too_long := _too_long(card, entry.protocol, inputs.codes):
+            reasons[entry.label] = too_long
+            announce(entry.label, too_long)
     return reasons
 
 
@@ -262,11 +258,11 @@ def _too_long(card: Card, protocol: str | None, codes: Codes) -> str | None:
     )
 
 
-def _scores(name: Choice, protocol: str | None, inputs: Inputs, bootstrap: int, seed: int) -> list[Score]:
+def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Score]:
     """The one or more scores of a metric."""
-    function = metric_of(name)
-    card = card_of(function)
-    options = {"bootstrap": bootstrap, "seed": seed} | ({} if protocol is None else {"protocol": protocol})
+    function = entry.metric
+    card, named = function.card, {} if entry.protocol is None else {"protocol": entry.protocol}
+    options: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, **named}
     if card.inputs == "codes":
         found = function(inputs.codes, **options)
     elif inputs.factors is None:
@@ -281,5 +277,7 @@ def _scores(name: Choice, protocol: str | None, inputs: Inputs, bootstrap: int, 
     return [found] if isinstance(found, Score) else list(found)
 
 
-def _shuffled(name: Choice, protocol: str | None, inputs: Inputs, rows: IntArray, seed: int) -> list[Score]:
-    return _scores(name, protocol, inputs.shuffled(rows), 0, seed)
+def _shuffled(entry: Chosen, inputs: Inputs, rng: np.random.Generator) -> list[Score]:
+    """The scores of a metric whose factors are those of other rows, drawn at random."""
+    rows, seed = rng.permutation(len(inputs.codes)), int(rng.integers(1 << 31))
+    return _scores(entry, inputs.shuffled(rows), 0, seed)

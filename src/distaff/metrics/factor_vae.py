@@ -15,12 +15,12 @@ from distaff.metrics.active_latents import (
     pruning,
     standardised,
 )
-from distaff.metrics.blocks import blocks
 from distaff.metrics.fixed_factor_sampling import Groups, fixed_factor_rows, group_rows, share_right
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Count, NotNegative
 from distaff.metrics.score import Result
+from distaff.metrics.shared import blocks
 
 
 @dataclass(frozen=True)

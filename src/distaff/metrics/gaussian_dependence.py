@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import standardised
-from distaff.metrics.blocks import slices
+from distaff.metrics.binned_means import own_bins
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import mutual_information
 from distaff.metrics.metric import metric
 from distaff.metrics.mig_sup import OwnBins
-from distaff.metrics.quantized import own_bins
 from distaff.metrics.score import Error, Result
+from distaff.metrics.shared import slices
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import numpy as np
 
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.blocks import slices
 from distaff.metrics.inputs import Float64Array
 from distaff.metrics.metric import metric
 from distaff.metrics.score import Result
+from distaff.metrics.shared import slices
 
 
 @dataclass(frozen=True)

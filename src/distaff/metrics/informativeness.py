@@ -6,10 +6,11 @@ from typing import Literal
 import numpy as np
 
 from distaff.codes import Codes
+from distaff.metrics.binned_means import Bins
 from distaff.metrics.labels import entropy
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, SampleCount
-from distaff.metrics.quantized import MASSES_OF_BINS, Bins, posterior_tables
+from distaff.metrics.quantized import MASSES_OF_BINS, posterior_tables
 from distaff.metrics.sampled import samples_of
 from distaff.metrics.score import Result
 

@@ -210,7 +210,11 @@ def labelled(
     As ``aligned``; rows with a missing label are dropped (``factors.notes`` says how many), and factors with
     a single value are an error.
     """
-    codes, factors = aligned(codes, factors, logvar)
+    return all_labelled(*aligned(codes, factors, logvar))
+
+
+def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
+    """Codes and factors of the rows that have all their labels, as ``labelled`` gives them."""
     missing = factors.missing
     if missing.any():
         present = ~missing

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.stats import t
 
 from distaff.foundation.errors import DistaffError, said
+from distaff.metrics.card import Card
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.score import Error, Result
 
@@ -39,35 +40,27 @@ Again = Callable[[IntArray, int], Mapping[str, Result]]
 
 
 def with_intervals(
-    results: Mapping[str, Result],
-    again: Again,
-    *,
-    count: int,
-    draws: int,
-    seed: int,
-    bounds: tuple[float, float],
-    shares: Sequence[float] = HALF,
+    card: Card, results: Mapping[str, Result], again: Again, *, count: int, draws: int, seed: int
 ) -> dict[str, Result]:
     """The results of a metric with their intervals, or with a note that says why there are none.
 
     Args:
+        card: of the metric: bounds of values, for results that do not tell their own, and sizes of parts.
         results: of all rows.
         again: scores some of the rows.
         count: how many rows there are.
         draws: how many parts of them to score.
         seed: of the parts.
-        bounds: of values, for results that do not tell their own.
-        shares: the sizes of the parts, see ``errors``.
     """
     try:
         found = _own_errors(list(results.values())) or errors(
-            list(results.values()), again, count, draws, seed, shares
+            list(results.values()), again, count, draws, seed, card.shares
         )
     except DistaffError as failure:
         note = f"no interval: halves of the rows give no score ({failure})"
         return {name: replace(result, notes=(*result.notes, note)) for name, result in results.items()}
     return {
-        name: replace(result, interval=interval(result, error, bounds, count))
+        name: replace(result, interval=interval(result, error, card.bounds, count))
         for (name, result), error in zip(results.items(), found, strict=True)
     }
 

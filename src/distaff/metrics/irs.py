@@ -10,11 +10,11 @@ from annotated_types import Gt, Le
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
-from distaff.metrics.blocks import slices
 from distaff.metrics.fixed_factor_sampling import Groups, group_rows
 from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.metric import metric
 from distaff.metrics.score import Result
+from distaff.metrics.shared import slices
 
 
 @dataclass(frozen=True)

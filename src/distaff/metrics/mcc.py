@@ -13,12 +13,12 @@ from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.metrics.active_latents import standardised
-from distaff.metrics.blocks import slices
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import as_columns, of_each, parts
 from distaff.metrics.options import Count, Positive
 from distaff.metrics.score import Result
+from distaff.metrics.shared import slices
 from distaff.metrics.train_test import columns, split_rows
 
 LEAST_SQUARES = (2048, "solves a regression on all latents")

@@ -32,7 +32,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.card import UNLIMITED, Posterior, Topic, Width
 from distaff.metrics.card import Card as Card
 from distaff.metrics.card import card_of as card_of
-from distaff.metrics.inputs import Factors, IntArray, RealValued, as_codes, check, labelled
+from distaff.metrics.inputs import Factors, IntArray, RealValued, aligned, all_labelled, as_codes, check
 from distaff.metrics.intervals import HALF, checked_draws, with_intervals
 from distaff.metrics.labels import hard_labels, read_labels
 from distaff.metrics.missing_labels import joined, one_by_one, parts
@@ -156,6 +156,8 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
     def results(read: Mapping[str, Any], seed: int) -> dict[str, Result]:
         if "factors" not in read or card.by_factor == "within":
             return result(read, seed)
+        if not read["factors"].missing.any():
+            return result(_as_taken(takes, read["codes"], read["factors"]), seed)
         cut = parts(read["codes"], read["factors"])
         each = [result(_as_taken(takes, part.codes, part.factors), seed) for part in cut]
         return joined([part.columns for part in cut], each)
@@ -167,13 +169,12 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
         found = results(whole, given["seed"])
     if draws:
         found = with_intervals(
+            card,
             found,
             lambda rows, seed: results(_part(card, whole, rows), seed),
             count=len(codes),
             draws=draws,
             seed=given["seed"],
-            bounds=card.bounds,
-            shares=card.shares,
         )
     labels = whole.get("factors", whole.get("labels"))
     notes = () if labels is None else labels.notes
@@ -224,7 +225,10 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _paired(card: Card, codes: Any, factors: Any) -> tuple[Codes, Factors]:
-    return one_by_one(codes, factors) if card.by_factor else labelled(codes, factors)
+    """Codes and factors of the same rows; missing labels stay if the metric reads factors one by one."""
+    codes, factors = aligned(codes, factors)
+    apart = card.by_factor and factors.missing.any()
+    return one_by_one(codes, factors) if apart else all_labelled(codes, factors)
 
 
 def _as_taken(takes: Mapping[str, Any], codes: Codes, factors: Factors) -> dict[str, Any]:

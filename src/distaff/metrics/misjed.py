@@ -7,10 +7,11 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import Bins
 from distaff.metrics.labels import entropy
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import Bins, posterior_tables
+from distaff.metrics.quantized import posterior_tables
 from distaff.metrics.score import Result
 
 

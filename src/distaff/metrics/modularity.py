@@ -6,13 +6,13 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.binned_means import mean_information
+from distaff.metrics.binned_means import Bins, mean_information
 from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import MASSES_OF_BINS, Bins, posterior_tables
+from distaff.metrics.quantized import MASSES_OF_BINS, posterior_tables
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Result
 

@@ -22,10 +22,9 @@ Scores = Sequence[Score]
 def with_null(
     scores: Scores,
     best: float | None,
-    shuffled: Callable[[IntArray, int], Scores] | None,
+    shuffled: Callable[[np.random.Generator], Scores] | None,
     baselines: Mapping[str, Callable[[], Scores]],
     *,
-    rows: int,
     draws: int,
     seed: int,
 ) -> list[Score]:
@@ -34,10 +33,9 @@ def with_null(
     Args:
         scores: of the codes and their own factors.
         best: the metric's best value, if it has one.
-        shuffled: scores of the same codes with the factors of the given rows, by a seed; None if the metric
-            reads no factors.
+        shuffled: scores of the same codes with the factors of rows that it draws; None if the metric reads no
+            factors.
         baselines: scores of other codes by their names.
-        rows: how many observations there are.
         draws: how often to shuffle.
         seed: of the shuffles.
     """
@@ -45,11 +43,9 @@ def with_null(
     rng = np.random.default_rng([seed, 2])
     drawn: list[list[float]] = []
     try:
-        for _ in range(draws if shuffled is not None else 0):
-            found = shuffled(rng.permutation(rows), int(rng.integers(1 << 31))) if shuffled else ()
-            drawn.append([score.value for score in found])
+        if shuffled is not None:
+            drawn = [[score.value for score in shuffled(rng)] for _ in range(draws)]
     except DistaffError as failure:
-        drawn = []
         notes.append(f"no null: shuffled factors give no score ({failure})")
     others: dict[str, list[float]] = {}
     for name, scored in baselines.items():

@@ -1,12 +1,12 @@
 """Metrics that are not of this library: plain functions of a user's own, by themselves or by their names."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from inspect import Parameter, getdoc, signature
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from distaff.codes import Codes
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.trust import NotTrusted
-from distaff.metrics.card import Card
+from distaff.metrics.card import Card, Metric
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
 from distaff.metrics.score import Result
 from distaff.metrics.train_test import columns
-
-Metric = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -28,26 +26,29 @@ class NoSettings:
     """A plain function has none."""
 
 
-def find_metric(entry: str | Metric, known: Mapping[str, Metric]) -> Metric:
-    """The metric that a name of the library, ``module:function`` or a function stands for."""
-    if callable(entry):
-        return entry if isinstance(getattr(entry, "card", None), Card) else of_function(entry)
-    name = entry.partition(":")[0]
-    if name in known:
-        return known[name]
+def imported_metric(entry: str, known: Collection[str]) -> Metric:
+    """The metric that ``module:function`` names; a text that is near a known name is an error about that."""
     if ":" not in entry:
         raise unknown("metric", entry, [*known, "default", "all"])
     try:
-        return find_metric(_callable(entry, find_function("metric", entry, {})), known)
+        found = find_function("metric", entry, {})
+        if not callable(found):
+            raise DistaffError(f"the metric {entry!r} is a {type(found).__name__}, not a function.")
+        return as_metric(found)
     except NotTrusted:
         raise
     except DistaffError as problem:
-        near = get_close_matches(name, known)
-        raise unknown("metric", name, known) if near else problem from None
+        name = entry.partition(":")[0]
+        raise unknown("metric", name, known) if get_close_matches(name, known) else problem from None
+
+
+def as_metric(function: Callable[..., Any]) -> Metric:
+    """A function that is a metric, or the metric that is made of a plain one."""
+    return cast(Metric, function) if isinstance(getattr(function, "card", None), Card) else _made(function)
 
 
 @lru_cache(maxsize=256)
-def of_function(function: Metric) -> Metric:
+def _made(function: Callable[..., Any]) -> Metric:
     """A metric made of a plain function of codes, or of codes and factors, that returns a number.
 
     The function is given (N, D) means, with class probabilities of categorical latents beside them, and
@@ -77,14 +78,8 @@ def of_function(function: Metric) -> Metric:
     formula = unlabelled if len(needed) == 1 else labelled
     formula.__name__ = name
     formula.__doc__ = getdoc(function) or f"The function {place}."
-    made = metric(paper=place, protocols={place: NoSettings()}, bounds=(-np.inf, np.inf))
-    return made(formula)
-
-
-def _callable(entry: str, found: Any) -> Metric:
-    if not callable(found):
-        raise DistaffError(f"the metric {entry!r} is a {type(found).__name__}, not a function.")
-    return found  # type: ignore[no-any-return]
+    declare = metric(paper=place, protocols={place: NoSettings()}, bounds=(-np.inf, np.inf))
+    return cast(Metric, declare(formula))
 
 
 def _result(place: str, found: Any) -> Result:

@@ -8,14 +8,14 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.blocks import slices
+from distaff.metrics.binned_means import index_tables, own_bins
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.labels import Labels, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.options import BinCount
-from distaff.metrics.quantized import index_tables, own_bins
 from distaff.metrics.score import Result
+from distaff.metrics.shared import slices
 
 
 @dataclass(frozen=True)

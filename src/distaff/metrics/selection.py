@@ -1,25 +1,52 @@
 """Which metrics: by their names, by protocols, or functions of one's own."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Literal, NamedTuple
 
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.card import Topic, card_of
+from distaff.metrics.card import Metric, Topic
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.inputs import check
 from distaff.metrics.intervals import checked_draws
 from distaff.metrics.options import DRAWING, BinCount
-from distaff.metrics.own_functions import find_metric
+from distaff.metrics.own_functions import as_metric, imported_metric
 from distaff.metrics.score import Score
 
-Choice = str | Callable[..., Any]
+Name = str | Callable[..., Any]
 """A metric by its name, as ``mig``, ``mig:chen18`` or ``module:function``, or a function."""
-Selection = Literal["default", "all"] | Sequence[Choice]
+Selection = Literal["default", "all"] | Sequence[Name]
+
+
+class Chosen(NamedTuple):
+    """A metric that was asked for.
+
+    Args:
+        name: of the metric, or a function.
+        protocol: by which it is computed; None for its first.
+    """
+
+    name: Name
+    protocol: str | None = None
+
+    @property
+    def metric(self) -> Metric:
+        """The function itself."""
+        return metric_of(self.name)
+
+    @property
+    def label(self) -> str:
+        """``mig`` for its first protocol, ``mig:chen18`` for another, ``mine:score`` for a plain function."""
+        card, own = self.metric.card, self.metric.card.name not in all_metrics()
+        if own and isinstance(self.name, str):
+            return self.name
+        if own:
+            return card.protocols[0] if len(card.protocols) == 1 else card.name
+        return card.name if self.protocol in (None, card.protocols[0]) else f"{card.name}:{self.protocol}"
 
 
 def requested(
     metrics: Selection, factor_bins: int | None, bootstrap: int, seed: int, null: int = 0
-) -> list[tuple[Choice, str | None]]:
+) -> list[Chosen]:
     """``selected(metrics)``, after a look at what all of them would refuse."""
     check("factor_bins", factor_bins, BinCount | None)
     check("bootstrap", bootstrap, DRAWING["bootstrap"])
@@ -30,53 +57,54 @@ def requested(
     return selected(metrics)
 
 
-def selected(metrics: Selection) -> list[tuple[Choice, str | None]]:
-    """(name, protocol) of the metrics asked for; no protocol is the default one."""
-    single = {name: f for name, f in all_metrics().items() if card_of(f).inputs != "several codes"}
+def selected(metrics: Selection) -> list[Chosen]:
+    """The metrics asked for, each by its protocol."""
+    single = {name: metric for name, metric in all_metrics().items() if metric.card.inputs != "several codes"}
     if isinstance(metrics, str) and metrics == "default":
-        return [(name, None) for name, f in single.items() if card_of(f).usual]
+        return [Chosen(name) for name, metric in single.items() if metric.card.usual]
     if isinstance(metrics, str) and metrics == "all":
-        return [(name, protocol) for name, f in single.items() for protocol in card_of(f).protocols]
+        return [
+            Chosen(name, protocol) for name, metric in single.items() for protocol in metric.card.protocols
+        ]
     if isinstance(metrics, str):
         metrics = metrics.split(",")
     if callable(metrics):
         metrics = [metrics]
     if not isinstance(metrics, Sequence):
         raise DistaffError(f"metrics={metrics!r}: give names, functions, 'default' or 'all'.")
-    chosen: list[tuple[Choice, str | None]] = []
-    for entry in metrics:
-        if callable(entry):
-            card_of(metric_of(entry))
-            chosen.append((entry, None))
-            continue
-        text = str(entry).strip()
-        name, _, protocol = text.partition(":")
-        if name not in single:
-            find_metric(text, single)
-            chosen.append((text, None))
-            continue
-        if protocol and protocol not in card_of(single[name]).protocols:
-            raise unknown(f"protocol of {name}", protocol, card_of(single[name]).protocols)
-        chosen.append((name, protocol or None))
+    chosen = [_chosen(entry if callable(entry) else str(entry).strip(), single) for entry in metrics]
     if not chosen:
         raise DistaffError("no metrics were asked for: give names, 'default' or 'all'.")
     return chosen
 
 
-def metric_of(name: Choice) -> Callable[..., Any]:
-    """The function of a metric that was chosen."""
-    return find_metric(name, all_metrics())
+def _chosen(entry: Name, known: Collection[str]) -> Chosen:
+    """One entry of a selection; an error if it is none of the known metrics and no function."""
+    name, _, protocol = (entry, "", "") if callable(entry) else entry.partition(":")
+    if callable(name) or name not in known:
+        metric_of(entry, known)
+        return Chosen(entry)
+    protocols = all_metrics()[name].card.protocols
+    if protocol and protocol not in protocols:
+        raise unknown(f"protocol of {name}", protocol, protocols)
+    return Chosen(name, protocol or None)
 
 
-def metric_label(name: Choice, protocol: str | None) -> str:
-    """``mig`` for the metric's first protocol, ``mig:chen18`` for another, ``mine:score`` for a function."""
-    card = card_of(metric_of(name))
-    if card.name not in all_metrics():
-        return name if isinstance(name, str) else card.protocols[0] if len(card.protocols) == 1 else card.name
-    return card.name if protocol in (None, card.protocols[0]) else f"{card.name}:{protocol}"
+def metric_of(name: Name, known: Collection[str] | None = None) -> Metric:
+    """The metric that a name, ``module:function`` or a function stands for.
+
+    Args:
+        name: what stands for it.
+        known: the names of the library that may be asked for; all by default.
+    """
+    if callable(name):
+        return as_metric(name)
+    own = name.partition(":")[0]
+    known = all_metrics() if known is None else known
+    return all_metrics()[own] if own in known else imported_metric(name, known)
 
 
 def topic_of(score: Score) -> Topic:
     """What a score is about."""
     known = all_metrics().get(score.metric.partition(":")[0])
-    return "other" if known is None else card_of(known).topic(score.name)
+    return "other" if known is None else known.card.topic(score.name)

@@ -6,11 +6,12 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.binned_means import Bins
 from distaff.metrics.inputs import Float64Array
 from distaff.metrics.labels import entropy
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, Count, SampleCount
-from distaff.metrics.quantized import Bins, posterior_tables
+from distaff.metrics.quantized import posterior_tables
 from distaff.metrics.sampled import EACH_LEFT_OUT, Samples, samples_of
 from distaff.metrics.score import Result
 

@@ -1,4 +1,4 @@
-"""Work that several metrics share: done once for the same codes or factors."""
+"""How metrics work: once for what several share, and in pieces where codes are wide or rows are many."""
 
 import weakref
 from collections.abc import Callable, Hashable
@@ -11,6 +11,8 @@ from distaff.codes import Codes
 from distaff.metrics.inputs import Factors
 
 Result = TypeVar("Result")
+BUDGET = 8_000_000
+"""Numbers that a piece may take: 64 MB in double precision."""
 
 _memory: weakref.WeakKeyDictionary[Codes | Factors, tuple[Hashable, dict[Hashable, Any]]]
 _memory = weakref.WeakKeyDictionary()
@@ -53,3 +55,13 @@ def _contents(array: NDArray[Any]) -> Hashable:
     flat = np.ascontiguousarray(array.T if turned else array).reshape(-1).view(np.uint8)
     pieces = tuple(hash(flat[at : at + _PIECE].tobytes()) for at in range(0, len(flat), _PIECE))
     return str(array.dtype), array.shape, turned, pieces
+
+
+def blocks(count: int, cost: int) -> list[NDArray[np.int64]]:
+    """``range(count)`` cut into pieces of at most ``BUDGET`` numbers when one item takes ``cost``."""
+    return np.array_split(np.arange(count), max(1, -(-count * cost // BUDGET)))
+
+
+def slices(count: int, cost: int) -> list[slice]:
+    """As ``blocks``, for what is cut without a copy: the columns or rows of an array."""
+    return [slice(int(b[0]), int(b[-1]) + 1) for b in blocks(count, cost) if len(b)]

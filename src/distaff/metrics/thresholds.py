@@ -11,8 +11,8 @@ from itertools import pairwise
 import numpy as np
 
 from distaff.codes import FloatArray
-from distaff.metrics.blocks import slices
 from distaff.metrics.inputs import Float64Array, IntArray
+from distaff.metrics.shared import slices
 
 _CANDIDATES = 256
 _SWEEPS = 3

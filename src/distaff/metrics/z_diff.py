@@ -10,12 +10,12 @@ from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.blocks import blocks
 from distaff.metrics.fixed_factor_sampling import Groups, group_rows, share_right
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Count
 from distaff.metrics.score import Result
+from distaff.metrics.shared import blocks
 
 _BATCH, _RATE, _START = 10, 0.01, 0.1
 

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import Posterior
-from distaff.models.precision import single
+from distaff.models.posteriors import Posterior, single
 
 
 class Players(NamedTuple):

@@ -1,4 +1,4 @@
-"""Generators, discriminators and Q by table: one function a set, found by ``--network NAME`` for GANs.
+"""Generators, discriminators and Q by table: one function per set, found by ``--network NAME`` for GANs.
 
 Each takes
     shape: of an observation, (C, H, W) or (D,);

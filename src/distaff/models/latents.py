@@ -24,8 +24,7 @@ from distaff.models.groups import (
     Real,
     Uniform,
 )
-from distaff.models.posteriors import GroupPosterior, Posterior
-from distaff.models.precision import single
+from distaff.models.posteriors import GroupPosterior, Posterior, single
 
 __all__ = [
     "KINDS",

@@ -1,17 +1,19 @@
-"""What the papers' networks are built of, and the pair that they come in."""
+"""What the papers' networks are built of: layers, the pair they come in, and the memory layout of both."""
 
 import itertools
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from distaff.foundation.errors import DistaffError
 from distaff.models.kernels import Up, UpToOneChannel
 
 Shape = tuple[int, ...]
+Module = TypeVar("Module", bound=nn.Module)
 RELU_IN_PLACE = partial(nn.ReLU, inplace=True)
 """After convolutions, whose outputs are large and not needed again."""
 
@@ -106,3 +108,18 @@ def divided(shape: Shape, by: int, name: str, instead: str) -> tuple[int, int]:
             f"scale them with --resize 64, or use --network {instead}."
         )
     return shape[1] // by, shape[2] // by
+
+
+def channels_last(module: Module) -> Module:
+    """The same module with its convolution weights laid out channels last.
+
+    ``Module.to`` sets the strides of one-channel weights too, which ``Tensor.contiguous`` takes to be right
+    as they are; without that, each convolution beside one copies its images from one layout to the other.
+    """
+    to: Callable[..., Module] = module.to
+    return to(memory_format=torch.channels_last)
+
+
+def images_channels_last(x: Tensor) -> Tensor:
+    """Images (B, C, H, W) laid out channels last; vectors (B, D) as they are."""
+    return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x

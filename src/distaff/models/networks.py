@@ -1,4 +1,4 @@
-"""Encoders and decoders by paper: one function a network, found by ``--network NAME``.
+"""Encoders and decoders by paper: one function per network, found by ``--network NAME``.
 
 Each takes
     shape: of an observation, (C, H, W) or (D,);
@@ -7,12 +7,13 @@ Each takes
     outputs: the shape of what the decoder gives, where the likelihood needs more than ``shape``.
 
 What else one takes is written behind its name, as in ``mlp:hidden=512,layers=3``; one that takes ``grey`` is
-told by the data set (``distaff.models.network_calls``).
+told by the data set (``distaff.models.by_name``).
 """
 
 import itertools
 import math
 from functools import partial
+from typing import NamedTuple
 
 from torch import nn
 
@@ -56,7 +57,7 @@ def kim_mnih(
     """
     units = hidden or (128 if shape[0] == 1 and not grey else 256)
     stack = [2 * channels, 2 * channels, channels, channels]
-    return _halving("kim_mnih", shape, parameters, width, outputs, units, stack)
+    return _halving(_Halving("kim_mnih", units, stack), shape, parameters, width, outputs)
 
 
 def mathieu_dsprites(
@@ -66,7 +67,8 @@ def mathieu_dsprites(
 
     As in the authors' code, nothing follows FC128; with ``relu`` a ReLU does, as it did in distaff 0.1.
     """
-    return _halving("mathieu_dsprites", shape, parameters, width, outputs, 128, [64, 64, 64, 32], relu)
+    stack = _Halving("mathieu_dsprites", 128, [64, 64, 64, 32], relu)
+    return _halving(stack, shape, parameters, width, outputs)
 
 
 def hfvae_mlp(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
@@ -278,16 +280,24 @@ def conv1d(
     )
 
 
-def _halving(
-    name: str,
-    shape: Shape,
-    parameters: int,
-    width: int,
-    outputs: Shape | None,
-    hidden: int,
-    channels: list[int],
-    relu: bool = True,
-) -> Networks:
+class _Halving(NamedTuple):
+    """What tells networks of four halvings apart.
+
+    Args:
+        name: what errors call them.
+        hidden: units of the dense layers.
+        channels: of the decoder's convolutions, the deepest first.
+        relu: whether a ReLU follows the encoder's dense layer.
+    """
+
+    name: str
+    hidden: int
+    channels: list[int]
+    relu: bool = True
+
+
+def _halving(stack: _Halving, shape: Shape, parameters: int, width: int, outputs: Shape | None) -> Networks:
+    name, hidden, channels, relu = stack
     rows, columns = sixteenths(shape, name)
     deep = channels[0]
     size = deep * rows * columns

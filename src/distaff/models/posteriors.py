@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from distaff.mixtures.pairs import Gaussians
-from distaff.models.precision import single
 
 
 class GroupPosterior(Protocol):
@@ -118,3 +117,8 @@ class Posterior:
     def _columns(self, u: Tensor) -> list[tuple[GroupPosterior, Tensor]]:
         columns = torch.split(u, [part.width for part in self.parts.values()], dim=-1)
         return list(zip(self.parts.values(), columns, strict=True))
+
+
+def single(x: Tensor) -> Tensor:
+    """x in float32, or in float64 if it is: half precision ends at the outputs of networks."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))

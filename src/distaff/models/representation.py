@@ -11,6 +11,7 @@ from torch import Tensor
 from distaff.codes import Codes, as_array
 from distaff.data.arrangements import Arrangement, Table
 from distaff.data.bringing_in import bring_in, is_given
+from distaff.data.dataset import Dataset
 from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
@@ -19,7 +20,7 @@ from distaff.foundation.snippets import Cell, Curve, Strip, snippet
 from distaff.models.coding import code_tensors, codes_from, joined, to_z
 from distaff.models.ica import Unmixing
 from distaff.models.infogan import InfoGAN
-from distaff.models.layout import channels_last, images_channels_last
+from distaff.models.layers import channels_last, images_channels_last
 from distaff.models.vae import VAE
 
 BATCH = 256
@@ -271,13 +272,15 @@ class Representation:
         return next(self.model.parameters()).dtype
 
     def batches(self, images: Any) -> Iterator[Tensor]:
-        """The images in blocks, on the model's device and in its precision, shapes checked."""
+        """The images, or those of a data set, in blocks on the model's device and in its precision."""
         images = self._checked(images)
         return (self._block(images, start) for start in range(0, len(images), BATCH))
 
     def _checked(self, images: Any) -> Any:
         """Images that are sliced like ``Dataset.images`` and have the model's shape."""
-        if not hasattr(images, "shape") or not hasattr(images, "__len__") or is_given(images):
+        if isinstance(images, Dataset):
+            images = images.images
+        elif not hasattr(images, "shape") or not hasattr(images, "__len__") or is_given(images):
             images = bring_in(images, self.shape, self.arrangement).images
         if tuple(images.shape) != self.shape:
             raise DistaffError(

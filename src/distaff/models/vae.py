@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
 from distaff.models.likelihoods import Bernoulli, Likelihood
-from distaff.models.posteriors import Posterior
-from distaff.models.precision import single
+from distaff.models.posteriors import Posterior, single
 from distaff.models.priors import Prior
 
 

@@ -2,43 +2,34 @@
 
 import platform
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import SkipValidation
-from torch.utils.data import Dataset as TorchDataset
 
 from distaff._version import __version__
-from distaff.data import names, open_dataset, tables
-from distaff.data.arrangements import Arrangement, Table, read_arrangement
-from distaff.data.bringing_in import bring_in
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
-from distaff.data.folders import shape_of
-from distaff.data.frameworks import from_object
 from distaff.data.pairs import find_pairs, unchanged
-from distaff.data.signals import Signals
-from distaff.data.sizes import resized
-from distaff.foundation.binding import ADDED_LATER, bind, find_function, public_functions, to_plain
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.data.splits import split
+from distaff.foundation.binding import CODE, bind, find_function, public_functions, to_plain
+from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import yaml_text
-from distaff.models.likelihoods import COUNTED
+from distaff.foundation.text import split_call
+from distaff.models.priors.prior import kinds_named
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES
 from distaff.objectives.objective import Objective
-from distaff.runs.former_versions import in_todays_words, renamed_data
-from distaff.runs.model_config import ModelConfig, VAEConfig, model_config
-from distaff.runs.named_code import named_code
-from distaff.runs.settings import AUTO, DataSettings, TrainingSettings
+from distaff.runs.data_config import DataConfig
+from distaff.runs.former_versions import in_todays_words
+from distaff.runs.model_config import GANConfig, ModelConfig, VAEConfig, model_config
+from distaff.runs.settings import ModelSettings, TrainingSettings, held_out_share
 
-Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
-"""What can be trained on: a name, a file, a folder, or data in Python."""
 Goal = Objective | Game
 """What a recipe returns: what a VAE minimises, or what a GAN plays for."""
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
@@ -62,7 +53,9 @@ class RecipeCall:
         if isinstance(recipe, str):
             name, function = recipe, find_recipe(recipe)
         else:
-            name, function = f"{recipe.__module__}:{recipe.__qualname__}", recipe
+            own = public_functions(recipes).get(recipe.__qualname__) is recipe
+            # The library's recipes have one name, whichever file of theirs they are written in.
+            name, function = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}", recipe
         bound = bind(function, arguments)
         goal = function(**bound)
         if not isinstance(goal, Goal):
@@ -79,161 +72,6 @@ class RecipeCall:
     def goal(self) -> Goal:
         """What to train for."""
         return self.of(self.name, self.arguments)[1]
-
-
-@dataclass(frozen=True)
-class DataCall:
-    """Which data set to open.
-
-    Args:
-        spec: a known name, a file, a folder, an array, a ``Dataset``, or another library's (``from_object``).
-        file: the official file of a named data set.
-        options: what its ``load`` takes beside.
-    """
-
-    spec: Annotated[Data, SkipValidation]
-    file: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def told(cls, data: Data, how: DataSettings) -> "DataCall":
-        """The data that ``train`` was given, brought in as it was told."""
-        return cls(data, None if how.file is None else str(how.file), how.options)
-
-    @classmethod
-    def of(cls, data: Any) -> "DataCall":
-        """``dsprites``, or ``{spec: mnist, part: test}``."""
-        given = dict(data) if isinstance(data, Mapping) else {"spec": data}
-        spec = renamed_data(given.pop("spec", None))
-        if not isinstance(spec, str):
-            raise DistaffError(
-                f"data is a name, a path, or a mapping with a spec such as {{spec: mnist}}, not {data!r}."
-            )
-        return cls(spec, given.pop("file", None), given)
-
-    def open(self, likelihood: str = AUTO, standardise: bool = True) -> tuple[Dataset, "DataConfig"]:
-        """The data set, and the call that opens it again: paths are absolute; data in memory have none.
-
-        Args:
-            likelihood: that the model is asked to have: rows under one of counts or of bits stay as they are.
-            standardise: bring vectors of files and arrays to mean 0 and variance 1; those of data sets known
-                by name, and of a ``Dataset``, stay as they are.
-        """
-        spec, own = None, _ways(likelihood, standardise)
-        if isinstance(self.spec, str | Path):
-            here = str(self.spec) not in names() and Path(self.spec).exists()
-            spec = str(Path(self.spec).resolve()) if here else str(self.spec)
-            known = own if here and _may_hold_vectors(Path(spec)) else {}
-            dataset = open_dataset(spec, self.file, **{**known, **self.options})
-        else:
-            dataset = self._in_memory(self.spec, own)
-        file = None if self.file is None else str(Path(self.file).resolve())
-        found = (dataset.name, len(dataset), dataset.shape, dataset.fingerprint)
-        how = None if dataset.arrangement is None else dataset.arrangement.plain()
-        return dataset, DataConfig(spec, file, self.options, *found, arrangement=how)
-
-    def shape(self) -> tuple[int, ...] | None:
-        """The shape that images will have, if it can be said before they are decoded."""
-        spec = self.spec
-        if not isinstance(spec, str | Path) or str(spec) in names():
-            return None
-        if not Path(spec).is_dir() and Path(spec).suffix not in (".zip", ".tar", ".tgz", ".gz"):
-            return None
-        if "resize" in self.options:
-            return (3, int(self.options["resize"]), int(self.options["resize"]))
-        return shape_of(spec, **self.options)
-
-    def _in_memory(self, data: Any, own: Mapping[str, Any]) -> Dataset:
-        options = dict(self.options)
-        side, fit = options.pop("resize", None), options.pop("fit", "squash")
-        if isinstance(data, Dataset):
-            if options:
-                raise DistaffError(f"{', '.join(options)} go with files, not with a Dataset.")
-            dataset = data
-        else:
-            for name in options:
-                if name not in IN_MEMORY:
-                    raise unknown("option of data in memory", name, IN_MEMORY)
-            dataset = from_object(data, **{**own, **options})
-        return dataset if side is None else resized(dataset, int(side), fit, "range" not in options)
-
-
-@dataclass(frozen=True)
-class DataConfig:
-    """How a data set is opened, and what was found there.
-
-    Args:
-        spec: its name or absolute path; None for data given in Python.
-        file: the official file of a named data set.
-        options: what its ``load`` was told beside.
-        name: what it calls itself.
-        size: observations.
-        shape: of one.
-        fingerprint: of its content.
-        arrangement: how its observations were made of what was given, with all that was learnt from them
-            (ranges, means and scales, classes), in plain values; None if they are as they were given.
-    """
-
-    spec: str | None
-    file: str | None
-    options: Mapping[str, Any] = field(hash=False)
-    name: str
-    size: int
-    shape: tuple[int, ...]
-    fingerprint: str
-    arrangement: Mapping[str, Any] | None = field(default=None, metadata=ADDED_LATER, hash=False)
-
-    def reopen(self, data: Data | None = None) -> Dataset:
-        """The data set again, or ``data`` in its place; its content must be the same as then."""
-        if data is None and self.spec is None:
-            raise DistaffError("the run was trained on data given in Python: pass the same data again.")
-        options = self.options if data is None else {}
-        if isinstance(self.made_of, Table | Signals):
-            dataset = self.bring_in(self.spec if data is None else data, **options)
-        else:
-            given = {} if self.spec is not None else self.options
-            call = (
-                DataCall(self.spec or "", self.file, options) if data is None else DataCall(data, None, given)
-            )
-            dataset, _ = call.open(standardise=False)
-        if dataset.fingerprint != self.fingerprint:
-            raise DistaffError(f"{dataset.name} is not what the run was trained on: its content has changed.")
-        return dataset
-
-    @property
-    def made_of(self) -> Arrangement | None:
-        """How the observations were made of what was given."""
-        return read_arrangement(self.arrangement)
-
-    def bring_in(self, data: Any, **options: Any) -> Dataset:
-        """Other data, brought in as those of the run were.
-
-        Args:
-            data: anything that could have been trained on: a folder, a file, an array, a photograph.
-            **options: what its reader takes beside, in place of what the run's was told; labels in a file
-                are those of the run's own data, and must be given anew.
-        """
-        told = {key: value for key, value in self.options.items() if key != "labels" or value == "folders"}
-        found = bring_in(data, self.shape, self.made_of, **{**told, **options})
-        if found.shape != self.shape:
-            raise DistaffError(
-                f"{found.name} holds observations of shape {found.shape}, but the run was trained on "
-                f"{self.shape}."
-            )
-        return found
-
-
-IN_MEMORY = ("categorical", "columns", "counts", "factors", "range", "signals", "standardise")
-"""What data in memory can be told beside ``resize`` and ``fit``."""
-
-
-def _ways(likelihood: str, standardise: bool) -> dict[str, Any]:
-    counted = {"counts": "all"} if likelihood in COUNTED else {}
-    return {"standardise": standardise and likelihood != "bernoulli", **counted}
-
-
-def _may_hold_vectors(path: Path) -> bool:
-    return path.suffix in (*tables.SUFFIXES, ".npz", ".npy", ".h5", ".hdf5")
 
 
 def find_recipe(name: str) -> Callable[..., Goal]:
@@ -329,6 +167,19 @@ class RunConfig:
         """What the run is trained for: that of its recipe, and its labels if it has any."""
         return labelled_goal(self.recipe.goal(), self.training)
 
+    def parts(self, data: Dataset) -> tuple[Dataset, Dataset | None]:
+        """What the run trains on of its whole data set, and what it holds out, if anything.
+
+        Another file or folder that is held out is brought in as the data set was.
+        """
+        hold_out = self.training.hold_out
+        share = held_out_share(hold_out)
+        if hold_out is None:
+            return data, None
+        if share is None:
+            return data, self.data.bring_in(hold_out)
+        return split(data, share, self.training.seed, self.training.hold_out_by)
+
     @property
     def code(self) -> dict[str, str]:
         """The code outside the library that it names, such as ``mine:net``, and what each is the name of."""
@@ -348,6 +199,46 @@ class RunConfig:
         both = (replace(config, recipe=config.recipe.with_defaults()).to_plain() for config in (self, other))
         mine, others = both
         return [d for name in PARTS for d in _differences(name, mine[name], others[name])]
+
+
+def named_code(recipe: RecipeCall, model: ModelConfig | ModelSettings) -> dict[str, str]:
+    """Every name that making the run would import, and what it is the name of.
+
+    A recipe's arguments are read by the recipe, which may look up any text among them: each that could be a
+    name counts as one.
+
+    Args:
+        recipe: the recipe and its arguments.
+        model: the model, as it is asked for or with every choice made.
+
+    >>> from distaff.runs.config import RecipeCall
+    >>> named_code(RecipeCall("vae", {}), ModelSettings(network="mine:net:depth=2", prior="mine:laplace:0.7"))
+    {'mine:net': 'network', 'mine:laplace': 'prior'}
+    """
+    texts = [("recipe", recipe.name)]
+    texts += [("argument of the recipe", found) for text in _texts(recipe.arguments) for found in _in(text)]
+    texts += [("kind of latent", found) for found in _in(str(model.latents))]
+    texts.append(("network", split_call(model.network)[0]))
+    if not isinstance(model, GANConfig):
+        texts += [("prior", name) for name in kinds_named(model.prior)]
+        texts.append(("likelihood", model.likelihood))
+    return {text: kind for kind, text in texts if ":" in text}
+
+
+def _in(text: str) -> list[str]:
+    return CODE.findall(text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text within mappings and lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
 
 
 PARTS: dict[str, type] = {

@@ -1,8 +1,10 @@
 """The run folder: ``run.yaml`` and what training and evaluation leave beside it."""
 
 import math
+import re
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +13,26 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from distaff.foundation import trust
-from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import json_text, parse_json, parse_yaml, read_text, write_text
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.files import (
+    json_text,
+    parse_json,
+    parse_yaml,
+    read_json,
+    read_text,
+    write_json,
+    write_text,
+)
+from distaff.runs import checkpoints
 from distaff.runs.config import RunConfig
 from distaff.runs.manifests import is_as_written, write_sealed
+
+TEMPORARY = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
+"""The name of a file while it is written: that which it gets once it is whole, and eight random letters."""
+STALE = 600.0
+"""Seconds after which a temporary file of another command, which may be under way, is one left behind."""
+LONGEST_NAME = 60
+"""Characters of the name that a latent is given."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +182,20 @@ class RunFolder:
             self.write(config)
         trust.remember(self.path, config.code)
 
+    def remove_leftovers(self) -> None:
+        """Drop what a killed process left half-written; call it with the folder locked.
+
+        What training alone writes nobody else is writing now. Scores, codes and names are written by commands
+        that need no lock: theirs are dropped once they are old.
+        """
+        checkpoints.remove_leftovers(self.checkpoints)
+        own = {self.config.name, self.log.name, self.diverged.name}
+        for place, all_ours in ((self.path, False), (self.snapshots, True)):
+            for file in place.glob(".*"):
+                found = TEMPORARY.fullmatch(file.name)
+                if found and file.is_file() and (all_ours or found["name"] in own or _is_stale(file)):
+                    file.unlink(missing_ok=True)
+
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from training in the folder; a process that dies lets go of it."""
@@ -175,6 +207,10 @@ class RunFolder:
             raise DistaffError(
                 f"another process is training in {self.path}: wait for it or stop it."
             ) from None
+
+
+def _is_stale(file: Path) -> bool:
+    return time.time() - file.stat().st_mtime > STALE
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
@@ -211,6 +247,37 @@ def truncate_log(path: Path, start: int) -> None:
     if path.exists():
         kept = [line for line in read_log(path) if line["step"] <= start]
         write_text(path, "".join(json_text(line) + "\n" for line in kept))
+
+
+def read_names(folder: RunFolder) -> dict[str, str]:
+    """Latent → the name that people gave it, such as "x position"; latents without one are absent."""
+    try:
+        content = read_json(folder.names)
+    except FileNotFoundError:
+        return {}
+    except DistaffError as error:
+        raise DistaffError(f"{folder.names} is not readable JSON: correct it or remove it.") from error
+    if not isinstance(content, dict) or not all(isinstance(title, str) for title in content.values()):
+        raise DistaffError(f"{folder.names} should map latents to texts: correct it or remove it.")
+    return content
+
+
+def save_name(folder: RunFolder, latents: Iterable[str], latent: str, title: str) -> dict[str, str]:
+    """Name one of the run's ``latents``, or take its name away with an empty text; returns all names."""
+    known = tuple(latents)
+    if latent not in known:
+        raise unknown("latent", latent, known)
+    title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
+    if len(title) > LONGEST_NAME:
+        raise DistaffError(f"a latent's name may have {LONGEST_NAME} characters, not {len(title)}.")
+    names = {**read_names(folder), latent: title}
+    write_json(folder.names, {name: names[name] for name in sorted(names) if names[name]})
+    return read_names(folder)
+
+
+def titled(latents: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    """The latents with the names they were given behind them: ``z0``, ``z1 x position``."""
+    return [f"{latent} {names[latent]}" if latent in names else latent for latent in latents]
 
 
 def warn(message: str) -> None:

@@ -14,7 +14,6 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file, read_json, sha256, write_json
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
-from distaff.runs.trained_model import trained_model
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
@@ -54,20 +53,6 @@ def write_model(
     sections["data"] = {key: value for key, value in sections["data"].items() if key not in PLACES}
     facts = {"library_name": LIBRARY, "library_version": __version__, "step": step}
     write_json(folder / CONFIG, {**facts, **sections, "sha256": {WEIGHTS: sha256(folder / WEIGHTS)}})
-
-
-def load_model(folder: Path, device: str = "cpu") -> Representation:
-    """The model of a folder that ``write_model`` wrote, wherever it came from."""
-    config, step, digest = read_config(folder / CONFIG)
-    weights = folder / WEIGHTS
-    if not weights.is_file() or sha256(weights) != digest:
-        raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
-    try:
-        return trained_model(config, step, weights, device)
-    except DistaffError as problem:
-        raise DistaffError(
-            f"{weights} does not fit the model that {CONFIG} describes: {str(problem).removesuffix('.')}."
-        ) from problem
 
 
 def read_config(file: Path) -> tuple[RunConfig, int, str]:

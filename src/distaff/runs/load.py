@@ -1,18 +1,27 @@
 """A run folder, a hub folder, or a model that came with distaff, back as a trained model."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+
+import torch
 
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import sha256
 from distaff.foundation.trust import trusting
 from distaff.models.ica import Unmixing
 from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
-from distaff.runs.config import Data, DataCall
-from distaff.runs.folder import RunFolder, warn
-from distaff.runs.latent_names import read_names
-from distaff.runs.trained_model import trained_model
+from distaff.runs.config import RunConfig
+from distaff.runs.data_config import Data, DataCall
+from distaff.runs.folder import RunFolder, read_names, warn
 from distaff.runs.zoo import in_zoo, zoo_folder
+
+LARGER = 2
+"""Times that a model may be larger than the file of its weights, which hold all of it."""
+SMALL = 1 << 24
+"""Bytes up to which a model is built without asking."""
 
 
 def load(
@@ -41,14 +50,72 @@ def _load(folder: Path, device: str, step: int | None, ica: bool) -> Representat
     if not run.config.exists() and (run.path / hub.CONFIG).is_file():
         if ica:
             raise DistaffError(f"{run.path} is a hub folder, which holds no ICA: load the run folder itself.")
-        return hub.load_model(run.path, device)
+        return _load_shared(run.path, device)
     config = run.read()
     if step is None:
         weights, step = checkpoints.newest_weights(run.trained, warn)
     else:
         weights, step = checkpoints.snapshot_weights(run.snapshots, step)
-    found = trained_model(config, step, weights, device, read_names(run))
-    return found.unmixed(_unmixing(run, step) if ica else None)
+    found = _trained_model(config, step, weights, device, read_names(run))
+    return found.unmixed(_unmixing(run, step)) if ica else found
+
+
+def _load_shared(folder: Path, device: str) -> Representation:
+    """The model of a folder that ``hub.write_model`` wrote, wherever it came from."""
+    config, step, digest = hub.read_config(folder / hub.CONFIG)
+    weights = folder / hub.WEIGHTS
+    if not weights.is_file() or sha256(weights) != digest:
+        raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
+    try:
+        return _trained_model(config, step, weights, device)
+    except DistaffError as problem:
+        raise DistaffError(
+            f"{weights} does not fit the model that {hub.CONFIG} describes: {str(problem).removesuffix('.')}."
+        ) from problem
+
+
+def _trained_model(
+    config: RunConfig, step: int, weights: Path, device: str = "cpu", titles: Mapping[str, str] | None = None
+) -> Representation:
+    """The model that a config describes, with its weights.
+
+    Args:
+        config: what describes it.
+        step: how many steps it was trained for.
+        weights: the file that holds them.
+        device: where it goes.
+        titles: names that people gave to latents.
+    """
+    _refuse_larger(config, weights)
+    try:
+        model = config.model.build(config.data.shape, step)
+    except DistaffError:
+        raise
+    except Exception as problem:  # networks of sizes that cannot be raise whatever they happen to meet
+        raise _cannot_be(config, weights, " ".join(str(problem).split())) from problem
+    checkpoints.load_weights(model, weights)
+    return Representation(model.to(device), config.data.shape, config.data.made_of, titles)
+
+
+def _refuse_larger(config: RunConfig, weights: Path) -> None:
+    """Say before memory is taken that a config asks for more than its weights can be."""
+    size = 0
+    with suppress(Exception), torch.device("meta"):  # a network of a user's own may not build without memory
+        tensors = config.model.build(config.data.shape).state_dict().values()
+        size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+    try:
+        held = weights.stat().st_size
+    except OSError as problem:
+        raise DistaffError(f"{weights} cannot be read ({problem.strerror or problem}).") from problem
+    if size > max(SMALL, LARGER * held):
+        raise _cannot_be(config, weights, f"it would take {size:,} bytes, its weights have {held:,}")
+
+
+def _cannot_be(config: RunConfig, weights: Path, why: str) -> DistaffError:
+    network = f"{config.model.network} with the latents {config.model.latents}"
+    return DistaffError(
+        f"the model beside {weights} cannot be built ({network} for observations {config.data.shape}): {why}."
+    )
 
 
 def _unmixing(run: RunFolder, step: int) -> Unmixing:

@@ -13,6 +13,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.models import infogan_networks
+from distaff.models.by_name import find_network, told_of
 from distaff.models.column_likelihood import ColumnLikelihood
 from distaff.models.infogan import InfoGAN
 from distaff.models.latents import Discrete, LatentSpace, Quantized, Uniform
@@ -25,8 +26,7 @@ from distaff.models.likelihoods import (
     likelihood_for,
     outputs_of,
 )
-from distaff.models.network_calls import find_network, told_of
-from distaff.models.priors.grammar import parse_prior
+from distaff.models.priors.prior import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES, check_labels
@@ -94,14 +94,13 @@ class VAEConfig:
     def build(self, shape: tuple[int, ...], steps: int = 0) -> VAE:
         """A new model for observations of a shape, at the temperature it has after so many steps."""
         likelihood = find_likelihood(self.likelihood)
-        pair = self._networks(shape)
+        pair = self._networks(shape, likelihood)
         read = cast(Callable[[Tensor], Likelihood], likelihood.read)  # Columns are one but for being read
         model = VAE(pair, self.latents, parse_prior(self.prior, self.latents), read)
         model.temperature = weight_at(self.temperature, max(steps - 1, 0))
         return model
 
-    def _networks(self, shape: tuple[int, ...]) -> Networks:
-        likelihood = find_likelihood(self.likelihood)
+    def _networks(self, shape: tuple[int, ...], likelihood: type[Likelihood] | ColumnLikelihood) -> Networks:
         front, outputs = front_of(likelihood), outputs_of(likelihood, shape)
         inputs = likelihood.inputs(shape) if isinstance(likelihood, ColumnLikelihood) else shape
         make = find_network(self.network)

@@ -9,7 +9,6 @@ from distaff.data import names
 from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.metric import card_of
 from distaff.metrics.selection import metric_of
 from distaff.runs.config import labelled_goal, resolved
 from distaff.runs.model_config import describe
@@ -62,7 +61,7 @@ def _make(data: Dataset, run: RunRequest) -> None:
 
 
 def _needs_labels(metric: str) -> bool:
-    return card_of(metric_of(metric)).inputs == "codes and factors"
+    return metric_of(metric).card.inputs == "codes and factors"
 
 
 def _without_labels(name: str, metrics: Iterable[str]) -> DistaffError:

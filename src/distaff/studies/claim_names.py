@@ -6,7 +6,6 @@ from dataclasses import replace
 from distaff.data import names
 from distaff.data.catalogue import about
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.metric import card_of
 from distaff.metrics.selection import metric_of
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.objective import Objective
@@ -88,7 +87,7 @@ def _metric(name: str, runs: Sequence[RunRequest], metrics: Sequence[str]) -> st
 
 def _columns_of(metric: str) -> list[str]:
     """The table's columns of a metric, of which some have several scores."""
-    card = card_of(metric_of(metric))
+    card = metric_of(metric).card
     parts = getattr(card.returns, "_fields", None)
     return [column_of(metric, f"{card.name}_{part}") for part in parts] if parts else [metric]
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from distaff.foundation.binding import parse_flags
 from distaff.foundation.errors import unknown
+from distaff.foundation.flags import parse_flags
 from distaff.foundation.trust import trusted_modules, trusting
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import parse_yaml, read_text, yaml_text
 from distaff.foundation.snippets import snippet
-from distaff.metrics.selection import metric_label, selected
-from distaff.runs.named_code import named_code
+from distaff.metrics.selection import selected
+from distaff.runs.config import named_code
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS
 from distaff.studies.claim_forms import Claim
@@ -228,7 +228,7 @@ def _metrics(metrics: Any) -> tuple[str, ...]:
         metrics = metrics if metrics in SELECTIONS else [metrics]
     elif not isinstance(metrics, list):
         raise DistaffError(f"metrics are default, all or a list of names, not {metrics!r}.")
-    return tuple(dict.fromkeys(metric_label(*entry) for entry in selected(metrics))) if metrics else ()
+    return tuple(dict.fromkeys(entry.label for entry in selected(metrics))) if metrics else ()
 
 
 def _drawing(entry: Any) -> Drawing:

@@ -22,7 +22,7 @@ from distaff.foundation.files import write_json
 from distaff.metrics import Score
 from distaff.metrics.scores_file import ELBO, Entry, Scores, Setup
 from distaff.models.representation import Representation
-from distaff.runs.config import DataConfig
+from distaff.runs.data_config import DataConfig
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
 from distaff.runs.request import RunRequest

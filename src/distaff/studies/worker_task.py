@@ -20,8 +20,8 @@ from distaff.foundation.files import write_json
 from distaff.foundation.trust import trusting
 from distaff.metrics import Evaluation, evaluate_scores
 from distaff.metrics.scores_file import Scores, Setup
+from distaff.runs.config import named_code
 from distaff.runs.folder import RunFolder
-from distaff.runs.named_code import named_code
 from distaff.runs.request import RunRequest
 from distaff.studies.study_run import WORK, StudyRun, Work
 from distaff.training.train import begin, resume

@@ -1,5 +1,7 @@
 """Batches by number: each is a function of the seed, its stream and its index, so nothing has to be saved."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -9,7 +11,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import PairSource, unchanged
 from distaff.foundation.errors import DistaffError, said
-from distaff.models.layout import images_channels_last
+from distaff.models.layers import images_channels_last
 from distaff.objectives.step import Labelled
 
 LARGEST_WHOLE = 20_000
@@ -34,6 +36,22 @@ def _seed(*path: int) -> None:
     manual_seed(int(np.random.SeedSequence(path).generate_state(1, np.uint64)[0]))
 
 
+@dataclass(frozen=True)
+class Supervision:
+    """What some objectives learn from beside single observations.
+
+    Args:
+        pairs: draws pairs of observations.
+        labels: of some observations.
+    """
+
+    pairs: PairSource | None = None
+    labels: Labels | None = None
+
+
+UNSUPERVISED = Supervision()
+
+
 class Batches:
     """Batches without replacement within an epoch; streams are independent of each other.
 
@@ -42,10 +60,8 @@ class Batches:
         size: images per batch, over all processes.
         seed: of the order.
         device: where batches go.
-        rank: which share of each batch this process takes.
-        world_size: how many processes share a batch.
-        pair_source: draws the pairs, for objectives that learn from them.
-        labels: of some observations, for objectives that learn from them.
+        share: the rank of this process and the number of processes that share each batch.
+        supervision: what else is drawn, for objectives that learn from it.
     """
 
     def __init__(
@@ -54,11 +70,10 @@ class Batches:
         size: int,
         seed: int,
         device: torch.device,
-        rank: int = 0,
-        world_size: int = 1,
-        pair_source: PairSource | None = None,
-        labels: Labels | None = None,
+        share: tuple[int, int] = (0, 1),
+        supervision: Supervision = UNSUPERVISED,
     ) -> None:
+        rank, world_size = share
         if size > len(data):
             raise DistaffError(
                 said(f"a batch of {size} does not fit a data set of {len(data)}: lower --batch-size.")
@@ -67,7 +82,7 @@ class Batches:
             raise DistaffError(f"a batch of {size} cannot be shared evenly by {world_size} processes.")
         self.data, self.size, self.seed, self.device = data, size, seed, device
         self.share = slice(rank, None, world_size)
-        self.pair_source, self.labels = pair_source, labels
+        self.supervision = supervision
         self._orders: dict[int, tuple[int, NDArray[np.int64]]] = {}
 
     def indices(self, index: int, stream: int = 0) -> NDArray[np.int64]:
@@ -89,19 +104,20 @@ class Batches:
             index: the number of the step.
             known: also say which factors each pair shares, (B, K).
         """
-        assert self.pair_source is not None
+        assert self.supervision.pairs is not None
         rng = np.random.default_rng((self.seed, PAIR_STREAM, index))
-        rows = self.pair_source(self.data, self.size, rng)[self.share]
+        rows = self.supervision.pairs(self.data, self.size, rng)[self.share]
         same = torch.from_numpy(unchanged(self.data, rows)).to(self.device) if known else None
         return self._images(rows.T.ravel()), same
 
     def labelled(self, index: int) -> Labelled:
         """The process's share of a batch of labelled observations, drawn with replacement: few may do."""
-        assert self.labels is not None
+        labels = self.supervision.labels
+        assert labels is not None
         rng = np.random.default_rng((self.seed, LABEL_STREAM, index))
-        chosen = rng.integers(0, len(self.labels.rows), self.size)[self.share]
-        y = torch.from_numpy(self.labels.values[chosen]).to(self.device)
-        return Labelled(self._images(self.labels.rows[chosen]), y)
+        chosen = rng.integers(0, len(labels.rows), self.size)[self.share]
+        y = torch.from_numpy(labels.values[chosen]).to(self.device)
+        return Labelled(self._images(labels.rows[chosen]), y)
 
     def _images(self, rows: NDArray[np.int64]) -> Tensor:
         return images_channels_last(self.data.images[rows].to(self.device, non_blocking=True))

@@ -14,7 +14,7 @@ from distaff.foundation.errors import DistaffError, said
 from distaff.foundation.progress import Progress
 from distaff.foundation.trust import trusting
 from distaff.models.infogan import InfoGAN
-from distaff.models.layout import channels_last
+from distaff.models.layers import channels_last
 from distaff.models.representation import Model, Representation
 from distaff.models.vae import VAE
 from distaff.objectives.densities import Source
@@ -25,15 +25,14 @@ from distaff.runs.config import Goal, RunConfig
 from distaff.runs.folder import RunFolder, read_log, warn
 from distaff.runs.model_config import VAEConfig
 from distaff.runs.settings import Machine, TrainingSettings
-from distaff.training.batches import Batches, seed_weights
+from distaff.training.batches import Batches, Supervision, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner
-from distaff.training.leftovers import remove_leftovers
 from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.recorder import Recorder
 from distaff.training.tracking import NONE, tracking
-from distaff.training.validation import HeldOut, parts
+from distaff.training.validation import HeldOut
 
 
 class Interrupted(KeyboardInterrupt):
@@ -86,13 +85,13 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     are made first, then the folder is locked, then it is written to.
     """
     training = job.config.training
-    kept, held_out = parts(job.data, job.config.data, training)
+    kept, held_out = job.config.parts(job.data)
     job = replace(job, data=kept)
-    order = training.batch_size, training.seed
     source = None if training.pairs is None else find_pairs(training.pairs, job.data)
     labels = None if training.labels is None else Labels.of(job.data, training.labels, training.seed)
-    shares = fabric.global_rank, fabric.world_size
-    batches = Batches(job.data, *order, fabric.device, *shares, source, labels)
+    share = fabric.global_rank, fabric.world_size
+    supervision = Supervision(source, labels)
+    batches = Batches(job.data, training.batch_size, training.seed, fabric.device, share, supervision)
     learner = _made(fabric, job)
     if isinstance(job.goal, Objective) and job.goal.density.source is Source.DATA_SET:
         batches.check_size_of_everything()
@@ -103,7 +102,7 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     with owned.lock() if owned else nullcontext():
         if owned:
             owned.claim(job.config, job.held)
-            remove_leftovers(owned)
+            owned.remove_leftovers()
         fabric.barrier()
         if labels is not None and fabric.is_global_zero:
             warn(str(labels))

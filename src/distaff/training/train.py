@@ -10,19 +10,10 @@ from distaff.foundation.binding import bind, name_of
 from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
 from distaff.foundation.trust import trusting
 from distaff.models.representation import Representation
-from distaff.runs.config import (
-    Data,
-    DataCall,
-    Goal,
-    RecipeCall,
-    RunConfig,
-    find_recipe,
-    labelled_goal,
-    resolved,
-)
+from distaff.runs.config import Goal, RecipeCall, RunConfig, find_recipe, labelled_goal, named_code, resolved
+from distaff.runs.data_config import Data, DataCall
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.model_config import check_fit, describe
-from distaff.runs.named_code import named_code
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import (

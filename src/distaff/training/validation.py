@@ -11,33 +11,16 @@ from torch import Tensor
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs
-from distaff.data.splits import some, split
+from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
-from distaff.runs.config import DataConfig
-from distaff.runs.settings import TrainingSettings, held_out_share
-from distaff.training.batches import Batches, seed_step
+from distaff.runs.settings import TrainingSettings
+from distaff.training.batches import Batches, Supervision, seed_step
 from distaff.training.learner import Learner
 
 LOOKED_AT = 4096
 """Observations of the held-out part that are looked at during training, always the same ones."""
 PREFIX = "held_out."
 ELBO = f"{PREFIX}elbo"
-
-
-def parts(data: Dataset, config: DataConfig, training: TrainingSettings) -> tuple[Dataset, Dataset | None]:
-    """What a run trains on, and what it holds out, if anything.
-
-    Args:
-        data: the run's whole data set.
-        config: how that was brought in: another file or folder is brought in alike.
-        training: what to hold out, and the seed of the choice.
-    """
-    share = held_out_share(training.hold_out)
-    if training.hold_out is None:
-        return data, None
-    if share is None:
-        return data, config.bring_in(training.hold_out)
-    return split(data, share, training.seed, training.hold_out_by)
 
 
 class HeldOut:
@@ -60,10 +43,12 @@ class HeldOut:
         size = min(training.batch_size, len(looked_at) // fabric.world_size * fabric.world_size)
         if size < 1:
             raise DistaffError("fewer observations are held out than there are processes: hold out more.")
-        order = (size, training.seed, fabric.device, fabric.global_rank, fabric.world_size)
+        share = fabric.global_rank, fabric.world_size
         source = None if training.pairs is None else find_pairs(training.pairs, looked_at)
         labels = None if training.labels is None else Labels.of(looked_at, "all")
-        self.batches = Batches(looked_at, *order, source, labels)
+        self.batches = Batches(
+            looked_at, size, training.seed, fabric.device, share, Supervision(source, labels)
+        )
         self.count = len(looked_at) // size
         self.fabric, self.training = fabric, training
         self.best, self.best_step, self.worse = -math.inf, 0, 0

@@ -17,7 +17,8 @@ from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step
 from distaff.runs import checkpoints
-from distaff.runs.config import Data, Goal, RunConfig
+from distaff.runs.config import Goal, RunConfig
+from distaff.runs.data_config import Data
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load, open_data
 
@@ -180,5 +181,5 @@ class RunEvidence:
             return None
         with torch.no_grad(), torch.random.fork_rng():
             torch.manual_seed(self.seed)
-            images = torch.cat(list(trained.batches(self.data.subset(np.sort(rows)).images)))
+            images = torch.cat(list(trained.batches(self.data.subset(np.sort(rows)))))
             return Sample(trained.model, trained.shape, trained.model(images), len(self.data))

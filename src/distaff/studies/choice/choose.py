@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt
 
 from distaff.foundation.binding import to_plain
 from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller, unknown
-from distaff.runs.config import Data, DataCall
+from distaff.runs.data_config import Data, DataCall
 from distaff.runs.settings import (
     DATA_SETTINGS,
     AtLeastOne,

@@ -9,7 +9,7 @@ from typing import Any
 
 from distaff.foundation.errors import DistaffError, said
 from distaff.foundation.files import read_json, write_json, write_text, yaml_text
-from distaff.runs.config import DataCall
+from distaff.runs.data_config import DataCall
 from distaff.runs.folder import warn
 from distaff.studies.choice.grid import Entry
 from distaff.studies.commands import run as run_study

@@ -21,7 +21,7 @@ from distaff.studies.results import Results
 from distaff.studies.selection import udr_scores
 from distaff.studies.study_run import StudyRun
 from distaff.studies.tables import grouped
-from distaff.training.validation import PREFIX, parts
+from distaff.training.validation import PREFIX
 
 KEPT = "measured.json"
 """Where the numbers of runs are kept: comparing models takes a minute or two."""
@@ -164,7 +164,7 @@ def _reconstruction(run: StudyRun) -> float:
 
 def _explained(run: StudyRun) -> float:
     config = run.folder.read()
-    kept, held_out = parts(run.whole_data, config.data, config.training)
+    kept, held_out = config.parts(run.whole_data)
     return explained_variance(run.model, some(kept if held_out is None else held_out, OBSERVATIONS))
 
 

@@ -9,7 +9,6 @@ from distaff.analysis.evaluate import varied_factors
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics import Factors
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.metric import card_of
 from distaff.models.vae import VAE
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
@@ -146,7 +145,7 @@ def number_of(run: StudyRun, setting: str) -> float:
 def lower_is_better(score: str) -> bool:
     """Which way a score points: errors and KL are better low, metrics say so themselves."""
     metric = all_metrics().get(score.partition(":")[0])
-    return score in ("reconstruction", "kl") if metric is None else card_of(metric).direction == "lower"
+    return score in ("reconstruction", "kl") if metric is None else metric.card.direction == "lower"
 
 
 def vae_of(run: StudyRun) -> VAE:

@@ -1,0 +1,182 @@
+"""The data of a run: which data set to open, as it is asked for and as ``run.yaml`` holds it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import SkipValidation
+from torch.utils.data import Dataset as TorchDataset
+
+from distaff.data import names, open_dataset, tables
+from distaff.data.arrangements import Arrangement, Table, read_arrangement
+from distaff.data.bringing_in import bring_in
+from distaff.data.dataset import Dataset
+from distaff.data.folders import shape_of
+from distaff.data.frameworks import from_object
+from distaff.data.signals import Signals
+from distaff.data.sizes import resized
+from distaff.foundation.binding import ADDED_LATER
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.models.likelihoods import COUNTED
+from distaff.runs.former_versions import renamed_data
+from distaff.runs.settings import AUTO, DataSettings
+
+Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
+"""What can be trained on: a name, a file, a folder, or data in Python."""
+
+
+@dataclass(frozen=True)
+class DataCall:
+    """Which data set to open.
+
+    Args:
+        spec: a known name, a file, a folder, an array, a ``Dataset``, or another library's (``from_object``).
+        file: the official file of a named data set.
+        options: what its ``load`` takes beside.
+    """
+
+    spec: Annotated[Data, SkipValidation]
+    file: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def told(cls, data: Data, how: DataSettings) -> "DataCall":
+        """The data that ``train`` was given, brought in as it was told."""
+        return cls(data, None if how.file is None else str(how.file), how.options)
+
+    @classmethod
+    def of(cls, data: Any) -> "DataCall":
+        """``dsprites``, or ``{spec: mnist, part: test}``."""
+        given = dict(data) if isinstance(data, Mapping) else {"spec": data}
+        spec = renamed_data(given.pop("spec", None))
+        if not isinstance(spec, str):
+            raise DistaffError(
+                f"data is a name, a path, or a mapping with a spec such as {{spec: mnist}}, not {data!r}."
+            )
+        return cls(spec, given.pop("file", None), given)
+
+    def open(self, likelihood: str = AUTO, standardise: bool = True) -> tuple[Dataset, "DataConfig"]:
+        """The data set, and the call that opens it again: paths are absolute; data in memory have none.
+
+        Args:
+            likelihood: that the model is asked to have: rows under one of counts or of bits stay as they are.
+            standardise: bring vectors of files and arrays to mean 0 and variance 1; those of data sets known
+                by name, and of a ``Dataset``, stay as they are.
+        """
+        spec, own = None, _ways(likelihood, standardise)
+        if isinstance(self.spec, str | Path):
+            here = str(self.spec) not in names() and Path(self.spec).exists()
+            spec = str(Path(self.spec).resolve()) if here else str(self.spec)
+            known = own if here and _may_hold_vectors(Path(spec)) else {}
+            dataset = open_dataset(spec, self.file, **{**known, **self.options})
+        else:
+            dataset = self._in_memory(self.spec, own)
+        file = None if self.file is None else str(Path(self.file).resolve())
+        found = (dataset.name, len(dataset), dataset.shape, dataset.fingerprint)
+        how = None if dataset.arrangement is None else dataset.arrangement.plain()
+        return dataset, DataConfig(spec, file, self.options, *found, arrangement=how)
+
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape that images will have, if it can be said before they are decoded."""
+        spec = self.spec
+        if not isinstance(spec, str | Path) or str(spec) in names():
+            return None
+        if not Path(spec).is_dir() and Path(spec).suffix not in (".zip", ".tar", ".tgz", ".gz"):
+            return None
+        if "resize" in self.options:
+            return (3, int(self.options["resize"]), int(self.options["resize"]))
+        return shape_of(spec, **self.options)
+
+    def _in_memory(self, data: Any, own: Mapping[str, Any]) -> Dataset:
+        options = dict(self.options)
+        side, fit = options.pop("resize", None), options.pop("fit", "squash")
+        if isinstance(data, Dataset):
+            if options:
+                raise DistaffError(f"{', '.join(options)} go with files, not with a Dataset.")
+            dataset = data
+        else:
+            for name in options:
+                if name not in IN_MEMORY:
+                    raise unknown("option of data in memory", name, IN_MEMORY)
+            dataset = from_object(data, **{**own, **options})
+        return dataset if side is None else resized(dataset, int(side), fit, "range" not in options)
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """How a data set is opened, and what was found there.
+
+    Args:
+        spec: its name or absolute path; None for data given in Python.
+        file: the official file of a named data set.
+        options: what its ``load`` was told beside.
+        name: what it calls itself.
+        size: observations.
+        shape: of one.
+        fingerprint: of its content.
+        arrangement: how its observations were made of what was given, with all that was learnt from them
+            (ranges, means and scales, classes), in plain values; None if they are as they were given.
+    """
+
+    spec: str | None
+    file: str | None
+    options: Mapping[str, Any] = field(hash=False)
+    name: str
+    size: int
+    shape: tuple[int, ...]
+    fingerprint: str
+    arrangement: Mapping[str, Any] | None = field(default=None, metadata=ADDED_LATER, hash=False)
+
+    def reopen(self, data: Data | None = None) -> Dataset:
+        """The data set again, or ``data`` in its place; its content must be the same as then."""
+        if data is None and self.spec is None:
+            raise DistaffError("the run was trained on data given in Python: pass the same data again.")
+        options = self.options if data is None else {}
+        if isinstance(self.made_of, Table | Signals):
+            dataset = self.bring_in(self.spec if data is None else data, **options)
+        else:
+            given = {} if self.spec is not None else self.options
+            call = (
+                DataCall(self.spec or "", self.file, options) if data is None else DataCall(data, None, given)
+            )
+            dataset, _ = call.open(standardise=False)
+        if dataset.fingerprint != self.fingerprint:
+            raise DistaffError(f"{dataset.name} is not what the run was trained on: its content has changed.")
+        return dataset
+
+    @property
+    def made_of(self) -> Arrangement | None:
+        """How the observations were made of what was given."""
+        return read_arrangement(self.arrangement)
+
+    def bring_in(self, data: Any, **options: Any) -> Dataset:
+        """Other data, brought in as those of the run were.
+
+        Args:
+            data: anything that could have been trained on: a folder, a file, an array, a photograph.
+            **options: what its reader takes beside, in place of what the run's was told; labels in a file
+                are those of the run's own data, and must be given anew.
+        """
+        told = {key: value for key, value in self.options.items() if key != "labels" or value == "folders"}
+        found = bring_in(data, self.shape, self.made_of, **{**told, **options})
+        if found.shape != self.shape:
+            raise DistaffError(
+                f"{found.name} holds observations of shape {found.shape}, but the run was trained on "
+                f"{self.shape}."
+            )
+        return found
+
+
+IN_MEMORY = ("categorical", "columns", "counts", "factors", "range", "signals", "standardise")
+"""What data in memory can be told beside ``resize`` and ``fit``."""
+
+
+def _ways(likelihood: str, standardise: bool) -> dict[str, Any]:
+    counted = {"counts": "all"} if likelihood in COUNTED else {}
+    return {"standardise": standardise and likelihood != "bernoulli", **counted}
+
+
+def _may_hold_vectors(path: Path) -> bool:
+    return path.suffix in (*tables.SUFFIXES, ".npz", ".npy", ".h5", ".hdf5")
