@@ -1,9 +1,12 @@
+import mmap
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 from distaff.data import BitImages, ByteImages, FloatImages
-from distaff.data.images import Chosen
+from distaff.data.images import Chosen, _mapped_file
 from distaff.foundation.errors import DistaffError
 
 RNG = np.random.default_rng(0)
@@ -62,3 +65,17 @@ def test_rows_that_cannot_hold_the_images_are_refused() -> None:
         BitImages(np.zeros((2, 3), np.uint8), (1, 64, 64))
     with pytest.raises(DistaffError, match="uint8"):
         ByteImages(np.zeros((2, 1, 4, 4)))
+
+
+def test_a_mapped_file_is_told_whether_rows_are_scattered(tmp_path, monkeypatch):
+    """Reading ahead of each of 64 scattered rows took twenty times as long as reading them."""
+    file = tmp_path / "images.npy"
+    np.save(file, np.arange(4000, dtype=np.uint8)[:, None, None, None])
+    images, advice = ByteImages(np.load(file, mmap_mode="r")), []
+    assert isinstance(_mapped_file(images.rows), mmap.mmap)
+    assert _mapped_file(np.load(file)) is None
+    told = SimpleNamespace(madvise=advice.append)
+    monkeypatch.setattr("distaff.data.images._mapped_file", lambda rows: told)
+    for rows in (slice(0, 64), np.array([5, 3999, 70]), [0, 2000], slice(64, 128), 7):
+        assert torch.equal(images[rows] * 255, torch.as_tensor(np.load(file)[rows]).float())
+    assert advice == [mmap.MADV_RANDOM, mmap.MADV_NORMAL]

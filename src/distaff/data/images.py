@@ -6,6 +6,7 @@ that is faster than waking torch's threads.
 """
 
 import math
+import mmap
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -19,6 +20,8 @@ from distaff.foundation.errors import DistaffError
 
 Shape = tuple[int, ...]
 IntArray = NDArray[np.int64]
+SCATTERED = 16
+"""Rows that lie further apart than this on average are scattered."""
 Indices = int | slice | Sequence[int] | NDArray[Any] | Tensor
 
 
@@ -76,18 +79,38 @@ class _Stored:
         own = self.rows.shape[1:]
         self.shape = shape or ((own[2], *own[:2]) if channels_last else own)
         self.channels_last = channels_last
+        self._scattered = False
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, indices: Indices) -> Tensor:
-        batch = self._floats(self.rows.take(as_rows(indices, len(self)), axis=0))
+        rows = as_rows(indices, len(self))
+        self._expect(rows)
+        batch = self._floats(self.rows.take(rows, axis=0))
         if self.channels_last:
             batch = batch.permute(0, 3, 1, 2)
         return batch[0] if is_single(indices) else batch
 
     def _floats(self, rows: NDArray[Any]) -> Tensor:
         raise NotImplementedError
+
+    def _expect(self, rows: IntArray) -> None:
+        """Tell the system whether rows of a mapped file are scattered: reading ahead is then waste."""
+        file = _mapped_file(self.rows)
+        if file is None or not rows.size:
+            return
+        scattered = int(rows.max()) - int(rows.min()) > SCATTERED * len(rows)
+        if scattered != self._scattered:
+            file.madvise(mmap.MADV_RANDOM if scattered else mmap.MADV_NORMAL)
+            self._scattered = scattered
+
+
+def _mapped_file(array: Any) -> mmap.mmap | None:
+    """The file that an array, or what it is a view of, is mapped to, where the system takes advice on it."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return array if isinstance(array, mmap.mmap) and hasattr(array, "madvise") else None
 
 
 class BitImages(_Stored):

@@ -37,7 +37,7 @@ WORDS: dict[Any, str] = {
 
 
 def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
-    """The functions that a module defines, or a package exports in ``__all__``, by name."""
+    """The functions that a module defines, or that a package has from its own modules, by name."""
     return {
         name: member
         for name, member in inspect.getmembers(module, inspect.isfunction)
@@ -46,8 +46,8 @@ def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
 
 
 def _is_public(module: types.ModuleType, name: str, member: Any) -> bool:
-    own = name in getattr(module, "__all__", ()) or getattr(member, "__module__", "") == module.__name__
-    return inspect.isfunction(member) and own and name[:1] != "_"
+    home = f"{getattr(member, '__module__', '')}."
+    return inspect.isfunction(member) and home.startswith(f"{module.__name__}.") and name[:1] != "_"
 
 
 def find_function(

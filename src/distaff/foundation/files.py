@@ -148,7 +148,7 @@ def parse_json(text: str | bytes, name: str = "it") -> Any:
     except (ValueError, RecursionError) as problem:
         why = "it is nested too deeply" if isinstance(problem, RecursionError) else str(problem)
         raise DistaffError(f"{name} is not readable JSON ({why}).") from problem
-    check_extent(value, name, most=LARGEST_TEXT)  # which has no aliases, and grows by nothing
+    _check_depth(value, name)  # all that is left to check: keys are texts, and nothing grows without aliases
     return value
 
 
@@ -181,14 +181,24 @@ def parse_yaml(text: str, name: str = "it") -> Any:
     return value
 
 
-def check_extent(value: Any, name: str, most: int = MOST_NODES) -> None:
+def _check_depth(value: Any, name: str) -> None:
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        nested = [item for item in level if isinstance(item, dict | list)]
+        level = [part for item in nested for part in (item.values() if isinstance(item, dict) else item)]
+        if not level:
+            return
+    raise DistaffError(f"{name} is too large: nested more than {DEEPEST} times.")
+
+
+def check_extent(value: Any, name: str) -> None:
     """Raise unless ``value`` is plain, with text as keys, and holds neither too much nor too deeply."""
     waiting, seen = [(value, 0)], 0
     while waiting:
         item, depth = waiting.pop()
         seen += 1
-        if seen > most or depth > DEEPEST:
-            limit = f"nested more than {DEEPEST} times" if depth > DEEPEST else f"over {most:,} values"
+        if seen > MOST_NODES or depth > DEEPEST:
+            limit = f"nested more than {DEEPEST} times" if depth > DEEPEST else f"over {MOST_NODES:,} values"
             raise DistaffError(f"{name} is too large: {limit}.")
         if isinstance(item, dict):
             for key in item:

@@ -56,15 +56,14 @@ class Entry:
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> "Entry":
         """The entry that the file holds."""
-        setup = _SETUP.validate_python({part.name: entry[part.name] for part in fields(Setup)})
+        setup = _SETUP.validate_python({name: entry[name] for name in OF_SETUP})
         reason = _text(entry.get("reason", ""))
         return cls(_text(entry["metric"]), setup, {} if reason else _checked(entry), reason)
 
     @property
     def score(self) -> Score:
         """The score; what JSON could not hold is NaN again."""
-        known = {field.name for field in fields(Score)}
-        values = {key: _restored(value) for key, value in self.content.items() if key in known}
+        values = {key: _restored(value) for key, value in self.content.items() if key in OF_SCORE}
         for name in ("interval", "notes"):
             if name in values:
                 values[name] = tuple(values[name])
@@ -186,7 +185,7 @@ class _HeldScore:
             raise ValueError("standard errors and observations are numbers")
 
 
-FACTS = tuple(part.name for part in fields(_Facts))
+FACTS, OF_SETUP, OF_SCORE = (tuple(part.name for part in fields(kind)) for kind in (_Facts, Setup, Score))
 _FACTS, _SETUP, _SCORE = TypeAdapter(_Facts), TypeAdapter(Setup), TypeAdapter(_HeldScore)
 
 

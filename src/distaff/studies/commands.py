@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from filelock import FileLock, Timeout
@@ -13,13 +14,14 @@ from distaff.foundation.trust import remember
 from distaff.runs.settings import AtLeastOne
 from distaff.studies.display import Display
 from distaff.studies.kept import keep_results
-from distaff.studies.local import local_workers
-from distaff.studies.queue import Engine, work_through
 from distaff.studies.results import Results
 from distaff.studies.study import Study
 from distaff.studies.study_page import write_report
 from distaff.studies.tables import Interval, group_table
 from distaff.studies.verdicts import Verdict, write_claims
+
+if TYPE_CHECKING:
+    from distaff.studies.queue import Engine
 
 
 def run(
@@ -55,6 +57,8 @@ def run(
         remember(results.folder, results.study.code)
         pending = [one for one in results.all_runs if one.state != "finished"]
         if pending:
+            from distaff.studies.queue import work_through  # tables need nothing of what trains
+
             engine = _engine(results.folder, len(pending), workers, ray)
             stack.callback(engine.close)
             engine.check(pending, results.study.metrics)
@@ -174,9 +178,11 @@ def find(place: str | Path, *, scale: float | None = None, out: str | Path | Non
     return held
 
 
-def _engine(folder: Path, runs: int, workers: int | None, ray: str | None) -> Engine:
+def _engine(folder: Path, runs: int, workers: int | None, ray: str | None) -> "Engine":
     """Where the runs are done."""
     if ray is None:
+        from distaff.studies.local import local_workers
+
         return local_workers(runs, workers, folder / "logs")
     from distaff.studies.cluster import RayTasks
 

@@ -99,9 +99,13 @@ class StudyRun:
     @property
     def saved_steps(self) -> dict[int, Path]:
         """The checkpoints by their step, good or damaged."""
-        found = self.folder.checkpoints.glob("step-*")
-        named = ((path.name.removeprefix("step-"), path) for path in found)
-        return {int(step): path for step, path in named if step.isdecimal()}
+        folder = self.folder.checkpoints
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            return {}
+        steps = {name: name.removeprefix("step-") for name in names}
+        return {int(step): folder / name for name, step in steps.items() if step != name and step.isdecimal()}
 
     @property
     def step(self) -> int:
