@@ -144,8 +144,13 @@ def read_value(value: Any, hint: Any, name: str) -> Any:
         raise DistaffError(f"{name} must {_sentence(problem, hint)}, not {shown(value)}.") from None
 
 
+SCALARS = (str, int, float, bool, type(None))
+
+
 def to_plain(value: Any) -> Any:
     """Arguments as YAML holds them: dataclasses as mappings unless they have a text form of their own."""
+    if type(value) in SCALARS:  # most are, and studies ask for thousands
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if type(value).__str__ is not object.__str__:
             return str(value)

@@ -184,8 +184,8 @@ def parse_yaml(text: str, name: str = "it") -> Any:
 def _check_depth(value: Any, name: str) -> None:
     level = [value]
     for _ in range(DEEPEST + 1):
-        nested = [item for item in level if isinstance(item, dict | list)]
-        level = [part for item in nested for part in (item.values() if isinstance(item, dict) else item)]
+        nested = [item for item in level if type(item) is dict or type(item) is list]
+        level = [part for item in nested for part in (item.values() if type(item) is dict else item)]
         if not level:
             return
     raise DistaffError(f"{name} is too large: nested more than {DEEPEST} times.")

@@ -114,7 +114,7 @@ class RunRequest:
         named = {"recipe": self.recipe.name, "data": self.data.spec, **about_data}
         return {**named, **_flat(self.recipe.arguments), **_flat(self._settings)}
 
-    @property
+    @cached_property
     def _settings(self) -> dict[str, Any]:
         both = {**vars(self.training), **vars(self.model)}
         return {name: to_plain(value) for name, value in both.items() if name not in NO_MATTER}

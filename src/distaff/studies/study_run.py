@@ -287,10 +287,16 @@ def _section(path: Path, name: str) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return {}
-    _, begin, after = f"\n{text}".partition(f"\n{name}:\n")
+    after = f"\n{text}".partition(f"\n{name}:\n")[2]
     lines = itertools.takewhile(lambda line: line.startswith(" "), after.splitlines())
+    return dict(_mapping("\n".join(lines)))
+
+
+@lru_cache(maxsize=64)
+def _mapping(text: str) -> dict[str, Any]:
+    """What a YAML text holds, if it is a mapping: the runs of a study have most sections in common."""
     try:
-        content = yaml.load("\n".join(lines), YAML_LOADER) if begin else None
+        content = yaml.load(text, YAML_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}
