@@ -48,7 +48,8 @@ def _defined_in(module: ModuleType) -> list[str]:
         return [*drawings.all_drawings(), "all_drawings"]
     if hasattr(module, "__all__"):
         return list(module.__all__)
-    own = [n for n, v in vars(module).items() if getattr(v, "__module__", None) == module.__name__]
+    inside = f"{module.__name__}."
+    own = [n for n, v in vars(module).items() if f"{getattr(v, '__module__', None)}.".startswith(inside)]
     constants = [name for name in vars(module) if name.isupper() and module is distaff.figures.style]
     return [name for name in (*own, *constants) if not name.startswith("_")]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from distaff import studies
-from distaff.studies import commands
+from distaff.studies import local
 from distaff.studies.check import check
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
@@ -58,7 +58,7 @@ class OneAfterTheOther:
 
 def without_workers(patch: pytest.MonkeyPatch) -> None:
     """Let studies do their runs in this process."""
-    patch.setattr(commands, "local_workers", lambda *_: OneAfterTheOther())
+    patch.setattr(local, "local_workers", lambda *_: OneAfterTheOther())
 
 
 @pytest.fixture(scope="session")

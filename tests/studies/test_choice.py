@@ -14,7 +14,7 @@ from distaff.analysis.explained import explained_variance
 from distaff.data.bringing_in import from_object
 from distaff.foundation.errors import DistaffError
 from distaff.runs.data_config import DataCall
-from distaff.studies import commands
+from distaff.studies import commands, local
 from distaff.studies.choice import plan as planning
 from distaff.studies.choice.choose import verdict
 from distaff.studies.choice.given_data import on_disk
@@ -231,13 +231,13 @@ def test_the_whole_way_from_a_table_to_a_command(table_file, tmp_path, here, mon
 def test_a_choice_that_was_stopped_is_resumed_and_ranks_what_it_has(table_file, tmp_path, monkeypatch):
     out = tmp_path / "out"
     small = {**SMALL, "recipes": "vae", "seeds": 3, "out": out}
-    monkeypatch.setattr(commands, "local_workers", lambda *_: OneAfterTheOther())
+    monkeypatch.setattr(local, "local_workers", lambda *_: OneAfterTheOther())
     monkeypatch.setattr(planning, "run_study", lambda *a, **k: commands.run(*a, **k))
     engines = iter([OneAfterTheOther(), Interrupted()])
-    monkeypatch.setattr(commands, "local_workers", lambda *_: next(engines))
+    monkeypatch.setattr(local, "local_workers", lambda *_: next(engines))
     with pytest.warns(UserWarning, match="hardly"), pytest.raises(KeyboardInterrupt, match="same command"):
         distaff.choose(table_file, **small)
-    monkeypatch.setattr(commands, "local_workers", lambda *_: OneAfterTheOther())
+    monkeypatch.setattr(local, "local_workers", lambda *_: OneAfterTheOther())
     so_far = distaff.choose(table_file, so_far=True, **small)
     assert list(so_far.table["seeds"]) == [2]
     assert "1 of 3 runs are not finished" in so_far.verdict
