@@ -248,3 +248,18 @@ def test_intervals_are_of_the_same_rows():
     wanted = ["mig", "modularity", "mcc"]
     for score in evaluate_scores(CODES, gaps, metrics=wanted, bootstrap=10).scores:
         assert score.interval[0] <= score.value <= score.interval[1]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist, lambda y: y.astype(np.int8), pd.DataFrame])
+def test_minus_one_beside_classes_is_a_missing_label(kind):
+    """The rule of data sets: −1 is missing beside at least two classes of 0 and more, and else a class."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 2))
+    y = np.stack([np.digitize(z[:, 0], [-0.5, 0.5]), np.digitize(z[:, 1], [0])], axis=1)
+    some = y.copy()
+    some[:50, 0] = -1
+    found, as_nan = mig(z, kind(some)), mig(z, np.where(some < 0, np.nan, some))
+    assert found.value == as_nan.value
+    assert "50 of 300 rows dropped" in " ".join(found.notes)
+    signs = np.where(y[:, 1:] > 0, 1, -1)
+    assert mig(z, kind(signs)).value == mig(z, y[:, 1:]).value

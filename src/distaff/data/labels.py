@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from distaff.codes import as_array
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
-
-MISSING = -1
-"""What may stand for a class that is not known, beside NaN."""
+from distaff.foundation.known_labels import known_labels
 
 
 def labelled(data: Dataset, factors: Any, names: Sequence[str] | None = None) -> Dataset:
@@ -47,7 +45,7 @@ def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDA
     numeric = column.dtype.kind not in "US"
     if numeric and np.isinf(column).any():
         raise DistaffError(f"factor {k} of {name} holds a value that is not finite: remove such rows first.")
-    known = _known(column) if numeric else np.ones(len(column), bool)
+    known = known_labels(column) if numeric else np.ones(len(column), bool)
     if not known.any():
         raise DistaffError(
             f"factor {k} of {name} holds a value that is not finite in every row: leave the factor out."
@@ -60,11 +58,3 @@ def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDA
         classes = np.full(len(column), np.nan)
         classes[known] = found
     return classes, values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64)
-
-
-def _known(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """(N,) where a label is: NaN is missing, and so is −1 beside classes of 0 and more, two at least."""
-    known = ~np.isnan(column)
-    others = np.unique(column[known & (column != MISSING)])
-    classes = len(others) > 1 and others[0] >= 0 and bool((others == np.floor(others)).all())
-    return np.asarray(known & (column != MISSING) if classes else known)

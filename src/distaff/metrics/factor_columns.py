@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from distaff.codes import as_array
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.known_labels import MISSING, known_labels
 
 ROWS_PER_CLASS = 10
 """Numbers with fractions are classes if there are at least this many rows to each of their values."""
@@ -85,9 +86,12 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
         counted = _counted(series.to_numpy())
         if counted is not None:
             return counted
-    present = series.notna().to_numpy(bool)
+    present = series.notna().to_numpy(bool, copy=True)
     given = series[present]
     numbers = _numbers(given)
+    if numbers is not None and not real:
+        known = known_labels(np.asarray(numbers))
+        present[present], numbers = known, numbers[known]
     values, indices = np.full(len(series), np.nan), np.full(len(series), -1, dtype=np.int64)
     if numbers is None:
         if real:
@@ -116,8 +120,8 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
 
 
 def _counted(numbers: NDArray[Any]) -> Column | None:
-    """The classes of integers, found by counting; None if they are too far apart for that."""
-    if not len(numbers) or int(numbers.max()) - int(numbers.min()) >= SPAN:
+    """The classes of integers, found by counting; None if they are too far apart, or some may be missing."""
+    if not len(numbers) or int(numbers.max()) - int(numbers.min()) >= SPAN or numbers.min() == MISSING:
         return None
     low = numbers.min()
     unsigned = numbers.dtype.kind == "u"
