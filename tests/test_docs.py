@@ -224,3 +224,12 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert "from the code" not in page
     outside = re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=.?(https?://[^\s\">]+)", page)
     assert not outside, "the site must need no network"
+
+
+def test_no_file_has_marks_of_an_unfinished_merge():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    texts = [
+        ROOT / name for name in listed.stdout.split("\0") if name.endswith((".md", ".py", ".yaml", ".toml"))
+    ]
+    marks = re.compile(r"^(<<<<<<< |>>>>>>> )", re.M)
+    assert [path for path in texts if path.exists() and marks.search(path.read_text("utf-8"))] == []

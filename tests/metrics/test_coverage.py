@@ -37,6 +37,7 @@ class Case:
 
 
 FEW_SAMPLES = {"samples": 250}
+FEW_ROUNDS = {"rounds": 20}
 CASES = [
     Case("factor_vae_score", "kim18", 400, {"size": 10}),
     Case("factor_vae_score", "locatello19", 200, {"size": 10, "votes": 2000, "fresh": 1000}),
@@ -66,8 +67,8 @@ CASES = [
     Case("dci", "esmaeili18", 100),
     Case("dci", "eastwood18", 200),
     Case("dci", "eastwood18-code", 200),
-    Case("dci", "locatello19", 50),
-    Case("dci", "locatello19-histogram", 50),
+    Case("dci", "locatello19", 100, FEW_ROUNDS),
+    Case("dci", "locatello19-histogram", 100, FEW_ROUNDS),
     Case("dci_es", "eastwood23", 200),
     Case("modularity", "original", 400),
     Case("modularity", "correct", 400),
@@ -88,14 +89,14 @@ CASES = [
     Case("mcc", "khemakhem20-weak", 400),
     Case("r2", "linear", 400),
     Case("r2", "kernel", 100),
-    Case("r2", "boosted", 50),
+    Case("r2", "boosted", 100, FEW_ROUNDS),
     Case("downstream", "logistic", 200),
-    Case("downstream", "boosted", 50),
+    Case("downstream", "boosted", 100, FEW_ROUNDS),
     Case("fairness", "logistic", 200),
-    Case("fairness", "boosted", 50),
+    Case("fairness", "boosted", 100, FEW_ROUNDS),
     Case("single_neuron", "mahon23", 200),
     Case("unified", "information", 400),
-    Case("unified", "boosting", 50),
+    Case("unified", "boosting", 100, FEW_ROUNDS),
     Case("unified", "svm", 100),
     Case("z_max_variance", "kim19", 200, {"size": 10}),
     Case("hoyer", "mathieu19", 400),

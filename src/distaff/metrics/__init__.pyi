@@ -43,6 +43,7 @@ def dci(
     test: int | None = None,
     alpha: float | None = None,
     trees: int | None = None,
+    rounds: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> DCI: ...
@@ -75,6 +76,7 @@ def downstream(
     predictor: Literal["logistic", "boosted"] | None = None,
     train: int | None = None,
     test: int | None = None,
+    rounds: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Downstream: ...
@@ -109,6 +111,7 @@ def fairness(
     predictor: Literal["logistic", "boosted"] | None = None,
     train: int | None = None,
     test: int | None = None,
+    rounds: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Fairness: ...
@@ -302,6 +305,7 @@ def r2(
     penalty: float | None = None,
     train: int | None = None,
     test: int | None = None,
+    rounds: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
@@ -400,6 +404,7 @@ def unified(
     *,
     protocol: str = "information",
     matrix: Literal["information", "boosting", "svm"] | None = None,
+    rounds: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Unified: ...

@@ -11,8 +11,8 @@ from distaff.metrics.metric import metric
 from distaff.metrics.score import Result, Score
 
 _IDLE = {
-    "lasso": ("task", "trees"),
-    "forest": ("alpha",),
+    "lasso": ("task", "trees", "rounds"),
+    "forest": ("alpha", "rounds"),
     "boosting": ("alpha", "trees"),
     "histogram": ("alpha", "trees"),
 }

@@ -8,7 +8,7 @@ from distaff.codes import Codes
 from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
-from distaff.metrics.predictors import PREDICTORS, WIDEST, Predicting, predictions
+from distaff.metrics.predictors import PREDICTORS, WIDEST, Predicting, idle, predictions
 from distaff.metrics.score import Result, Score
 
 SIZES = (10, 100, 1_000)
@@ -29,6 +29,7 @@ class Downstream(NamedTuple):
     returns=Downstream,
     by_factor="within",
     says="use",
+    idle=idle,
     widest=WIDEST,
 )
 def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) -> dict[str, Result]:

@@ -8,7 +8,7 @@ from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
-from distaff.metrics.predictors import PREDICTORS, WIDEST, Predicting, predictions
+from distaff.metrics.predictors import PREDICTORS, WIDEST, Predicting, idle, predictions
 from distaff.metrics.score import Result, Score
 
 
@@ -26,6 +26,7 @@ class Fairness(NamedTuple):
     direction="lower",
     returns=Fairness,
     says="use",
+    idle=idle,
     widest=WIDEST,
 )
 def fairness(codes: Codes, factors: Factors, settings: Predicting, seed: int) -> dict[str, Result]:

@@ -8,17 +8,15 @@ from numpy.typing import NDArray
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
 from distaff.metrics.active_latents import standardised
+from distaff.metrics.boosting import boosted
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.lasso import lasso_weights
 from distaff.metrics.missing_labels import as_columns, of_each, parts
@@ -38,6 +36,7 @@ class Probing:
         test: rows that test.
         alpha: lasso penalty, for standardised latents and factors.
         trees: trees in a forest.
+        rounds: of boosting.
     """
 
     predictor: Literal["lasso", "forest", "boosting", "histogram"]
@@ -47,6 +46,7 @@ class Probing:
     test: Count = 5_000
     alpha: NotNegative = 0.002
     trees: Count = 10
+    rounds: Count = 100
 
 
 @dataclass(frozen=True)
@@ -136,17 +136,13 @@ def _trees(
         return np.zeros(x.shape[1]), np.full(len(test), y[0])
     if settings.predictor == "boosting":
         exact = GradientBoostingRegressor if regress else GradientBoostingClassifier
-        model = exact(random_state=seed).fit(x, y)
+        model = exact(n_estimators=settings.rounds, random_state=seed).fit(x, y)
         decrease = [
             sum(tree.tree_.compute_feature_importances(normalize=False) for tree in stage)
             for stage in model.estimators_
         ]
         return np.mean(decrease, axis=0), model.predict(test)
-    boosted = HistGradientBoostingRegressor if regress else HistGradientBoostingClassifier
-    # 100 rounds of depth 3, as in GradientBoosting; without the penalty many classes make the rounds diverge
-    model = boosted(max_depth=3, max_iter=100, l2_regularization=1.0, early_stopping=False, random_state=seed)
-    with threadpool_limits(limits=1, user_api="openmp"):  # trees are too small to share among threads
-        guess = model.fit(x, y).predict(test)
+    model, guess = boosted(x, y, test, regress=regress, rounds=settings.rounds, penalty=1.0, seed=seed)
     return np.mean([_gains(rounds, x.shape[1]) for rounds in model._predictors], axis=0), guess
 
 

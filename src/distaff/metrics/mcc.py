@@ -1,18 +1,17 @@
 """MCC and R²: whether the factors were found again, up to order and scale, or up to a map."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import rankdata
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.kernel_ridge import KernelRidge
-from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.metrics.active_latents import standardised
+from distaff.metrics.boosting import boosted
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import as_columns, of_each, parts
@@ -22,6 +21,7 @@ from distaff.metrics.shared import slices
 from distaff.metrics.train_test import columns, split_rows
 
 LEAST_SQUARES = (2048, "solves a regression on all latents")
+_IDLE = {"linear": ("penalty", "rounds"), "kernel": ("rounds",), "boosted": ("penalty",)}
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,14 @@ class Regression:
         penalty: of the kernel ridge regression.
         train: rows that train; two thirds if there are fewer in all.
         test: rows that test.
+        rounds: of boosting.
     """
 
     predictor: Literal["linear", "kernel", "boosted"]
     penalty: Positive = 0.1
     train: Count = 10_000
     test: Count = 5_000
+    rounds: Count = 100
 
 
 @metric(
@@ -140,7 +142,7 @@ class Regression:
         "boosted": Regression("boosted"),
     },
     bounds=(0, 1),
-    idle=lambda settings, _: () if settings.predictor == "kernel" else ("penalty",),
+    idle=lambda settings, _: _IDLE[settings.predictor],
     by_factor=True,
     says="explicitness",
     widest={"linear": LEAST_SQUARES, "boosted": (512, "grows trees over all latents")},
@@ -157,7 +159,7 @@ def r2(codes: Codes, factors: Factors, settings: Regression, seed: int) -> Resul
         factors: (N, K) numbers, or classes whose order means something.
         protocol: ``"linear"`` (least squares), ``"kernel"`` (kernel ridge regression on 2,000 rows, with a
             Gaussian kernel of the standardised latents' mean squared distance) or ``"boosted"``
-            (scikit-learn's boosting on histograms, 100 trees of depth 3).
+            (scikit-learn's boosting on histograms, trees of depth 3).
         seed: of the split.
 
     Examples:
@@ -180,17 +182,12 @@ def r2(codes: Codes, factors: Factors, settings: Regression, seed: int) -> Resul
         model = KernelRidge(alpha=settings.penalty, kernel="rbf", gamma=1 / (2 * width))
         guesses = model.fit(z[train], y[train]).predict(z[test])
     else:
-        guesses = np.stack([_boosted(z[train], target[train], z[test], seed) for target in y.T], axis=1)
+        grow = partial(boosted, regress=True, rounds=settings.rounds, penalty=0.0, seed=seed)
+        guesses = np.stack([grow(z[train], target[train], z[test])[1] for target in y.T], axis=1)
     errors = np.square(y[test] - guesses).sum(axis=0)
     spread = np.square(y[test] - y[test].mean(axis=0)).sum(axis=0)
     each = np.clip(1 - errors / np.where(spread > 0, spread, np.inf), 0, 1) * (spread > 0)
     return Result(each.mean(), per_factor=each, rows=len(test))
-
-
-def _boosted(x: Float64Array, y: Float64Array, test: Float64Array, seed: int) -> NDArray[Any]:
-    model = HistGradientBoostingRegressor(max_depth=3, max_iter=100, early_stopping=False, random_state=seed)
-    with threadpool_limits(limits=1, user_api="openmp"):
-        return np.asarray(model.fit(x, y).predict(test))
 
 
 def _mapped(z: Float64Array, rows: IntArray, targets: Float64Array) -> Float64Array:

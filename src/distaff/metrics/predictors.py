@@ -1,14 +1,12 @@
 """Classes of factors predicted from all latents: what downstream accuracy and fairness look at."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
-from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
+from distaff.metrics.boosting import boosted
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.logistic import one_versus_rest
 from distaff.metrics.options import Count
@@ -22,17 +20,26 @@ class Predicting:
 
     Args:
         predictor: one logistic regression for each class against the rest, with a penalty of |w|²/2 for
-            standardised latents, or boosted trees (100 rounds of depth 3, on histograms).
+            standardised latents, or boosted trees (of depth 3, on histograms).
         train: rows that train; two thirds if there are fewer in all.
         test: rows that test.
+        rounds: of boosting.
     """
 
     predictor: Literal["logistic", "boosted"]
     train: Count = 10_000
     test: Count = 5_000
+    rounds: Count = 100
 
 
 PREDICTORS = {"logistic": Predicting("logistic"), "boosted": Predicting("boosted")}
+
+
+def idle(settings: Predicting, _: Codes) -> tuple[str, ...]:
+    """What has no effect beside the predictor."""
+    return () if settings.predictor == "boosted" else ("rounds",)
+
+
 WIDEST = {
     "logistic": (2048, "fits a logistic regression on all latents for every class"),
     "boosted": (256, "grows trees over all latents"),
@@ -82,7 +89,15 @@ def _guesses(
     several = [k for k, (labels, _) in enumerate(known) if len(labels) > 1]
     if settings.predictor == "boosted":
         for k in several:
-            guessed[:, k] = _boosted(x[train], classes[train, k], x[test], seed)
+            _, guessed[:, k] = boosted(
+                x[train],
+                classes[train, k],
+                x[test],
+                regress=False,
+                rounds=settings.rounds,
+                penalty=1.0,
+                seed=seed,
+            )
         return guessed
     if several:
         numbers = np.stack([known[k][1] for k in several], axis=1)
@@ -92,11 +107,3 @@ def _guesses(
         for k, own in zip(several, logits, strict=True):
             guessed[:, k] = known[k][0][own.argmax(axis=1)]
     return guessed
-
-
-def _boosted(x: Float64Array, y: IntArray, test: Float64Array, seed: int) -> NDArray[Any]:
-    model = HistGradientBoostingClassifier(
-        max_depth=3, max_iter=100, l2_regularization=1.0, early_stopping=False, random_state=seed
-    )
-    with threadpool_limits(limits=1, user_api="openmp"):  # trees are too small to share among threads
-        return np.asarray(model.fit(x, y).predict(test))

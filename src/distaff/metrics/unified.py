@@ -15,6 +15,7 @@ from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.modularity import modularities
+from distaff.metrics.options import Count
 from distaff.metrics.predictability import svm_accuracies
 from distaff.metrics.score import Result, Score
 from distaff.metrics.train_test import split_rows
@@ -37,9 +38,11 @@ class Relating:
     Args:
         matrix: mutual information of means in 20 bins, importances of boosted trees, or accuracies of linear
             support vector machines that read one latent.
+        rounds: of boosting.
     """
 
     matrix: Literal["information", "boosting", "svm"]
+    rounds: Count = 100
 
 
 @metric(
@@ -47,6 +50,7 @@ class Relating:
     protocols={name: Relating(name) for name in ("information", "boosting", "svm")},
     returns=Unified,
     by_factor="within",
+    idle=lambda settings, _: () if settings.matrix == "boosting" else ("rounds",),
     says={
         "unified_disentanglement": "modularity",
         "unified_completeness": "compactness",
@@ -110,7 +114,8 @@ def _matrix(codes: Codes, factors: Factors, settings: Relating, seed: int) -> Fl
     if settings.matrix == "information":
         return mean_information(codes, 20, hard_labels(factors)).information
     if settings.matrix == "boosting":
-        return probe(codes, factors, Probing("boosting", "classification"), seed).importances
+        boosting = Probing("boosting", "classification", rounds=settings.rounds)
+        return probe(codes, factors, boosting, seed).importances
     cut = parts(codes, factors)
     return as_columns(cut, of_each(cut, lambda part: _accuracies(part, seed)))
 
