@@ -4,6 +4,8 @@ Do & Tran 2020, A.10 and A.14: Q(s|x) is the Gaussian's mass in bin s of [low, h
 range. Categorical latents take part with their classes as bins, which is exact.
 """
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -24,8 +26,8 @@ SLAB = 1 << 16
 MASSES_OF_BINS = (4096, "integrates every posterior over every bin")
 """The most latents of metrics that do, see ``distaff.metrics.card.Card``."""
 
-OUTSIDE = 1e-4
-"""A posterior with less mass inside the range goes to its nearest bin, which renormalising tends to."""
+OUTSIDE = 1e-2
+"""With less of its mass inside the range, a posterior's bins are differences too small for float32."""
 
 
 def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None) -> Tables:
@@ -91,14 +93,33 @@ def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[T
     torch.sub(levels[:, :, 1:], levels[:, :, :-1], out=gaussian)
     gaussian.div_(2 * inside.clamp(min=OUTSIDE)[:, :, None])
     sharp = torch.isneginf(logvar)
-    placed = sharp | (inside < OUTSIDE)
-    if placed.any():
-        place = torch.from_numpy(bins.index(means[placed.numpy()]))
-        gaussian[placed] = torch.nn.functional.one_hot(place, bins.count).float()
+    if sharp.any():
+        place = torch.from_numpy(bins.index(means[sharp.numpy()]))
+        gaussian[sharp] = torch.nn.functional.one_hot(place, bins.count).float()
         within = torch.from_numpy((bins.low <= means) & (means < bins.high)).float()
         inside = torch.where(sharp, within, inside)
+    far = ~sharp & (inside < OUTSIDE)
+    if far.any():
+        gaussian[far] = _shares_of_tail(mu[far].double(), logvar[far].double(), bins).float()
     for g, probabilities in enumerate(codes.categories.values()):
         mass[:, dims + g, : probabilities.shape[1]] = torch.from_numpy(
             np.asarray(probabilities[rows], dtype=np.float32)
         )
     return mass, (1 - inside).sum(0, dtype=torch.float64).numpy()
+
+
+def _shares_of_tail(mu: Tensor, logvar: Tensor, bins: Bins) -> Tensor:
+    """(m, count) the share of each bin in what m posteriors have inside the range, however little.
+
+    Logarithms of Φ(b) − Φ(a) in the lower tail, to which a bin above the mean is mirrored; a bin in which the
+    density hardly changes has its density.
+    """
+    steps = (torch.from_numpy(bins.edges) - mu[:, None]) * torch.exp(-0.5 * logvar)[:, None].clamp(max=1e30)
+    centres = (steps[:, 1:] + steps[:, :-1]) / 2
+    mirrored = torch.where(centres > 0, -1.0, 1.0)
+    half = (steps[:, 1:] - steps[:, :-1]) / 2
+    upper, lower = (torch.special.log_ndtr(mirrored * centres + sign * half) for sign in (1, -1))
+    flat = half * (1 + centres.abs()) < 1e-4
+    density = torch.log(2 * half) - centres**2 / 2 - 0.5 * math.log(2 * math.pi)
+    difference = upper + torch.log(-torch.expm1(torch.where(flat, -1.0, lower - upper)))
+    return torch.softmax(torch.where(flat, density, difference), dim=1)
