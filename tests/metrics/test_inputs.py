@@ -151,7 +151,7 @@ def test_masked_labels_are_missing():
 def test_a_real_factor_refuses_to_be_classes_and_says_how_to_quantize():
     factors = as_factors({"angle": RNG.normal(size=100)})
     with pytest.raises(DistaffError, match=r"'angle' is real-valued.*quantize_factors"):
-        _ = factors.classes
+        factors.refuse_real()
 
 
 @pytest.mark.parametrize("method", ["uniform", "quantile"])

@@ -59,13 +59,17 @@ class Factors:
     @property
     def classes(self) -> IntArray:
         """(N, K) class numbers, for metrics that need classes: an error if a factor is real-valued."""
+        self.refuse_real()
+        return self.indices
+
+    def refuse_real(self) -> None:
+        """An error that says how to bin them, if factors are real-valued."""
         if 0 in self.sizes:
             real = [name for name, size in zip(self.names, self.sizes, strict=True) if size == 0]
             raise RealValued(
                 f"this metric needs classes but {_listed(real)} is real-valued: bin it with factor_bins=20 "
                 "in evaluate, --factor-bins 20 on the command line, or distaff.metrics.quantize_factors."
             )
-        return self.indices
 
     def select(self, rows: Any) -> "Factors":
         """Some observations (a mask, a slice or indices), with classes that no longer occur removed."""
@@ -90,7 +94,7 @@ class Factors:
         """The factors of classes, with a note that names the others; an error if there is none."""
         kept = np.array(self.sizes) > 0
         if not kept.any():
-            _ = self.classes
+            self.refuse_real()
         real = [name for name, keep in zip(self.names, kept, strict=True) if not keep]
         return self.choose(kept, f"{_listed(real)} left out: real-valued, and no bins were asked for")
 
