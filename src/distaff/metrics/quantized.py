@@ -4,8 +4,6 @@ Do & Tran 2020, A.10 and A.14: Q(s|x) is the Gaussian's mass in bin s of [low, h
 range. Categorical latents take part with their classes as bins, which is exact.
 """
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -111,15 +109,23 @@ def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[T
 def _shares_of_tail(mu: Tensor, logvar: Tensor, bins: Bins) -> Tensor:
     """(m, count) the share of each bin in what m posteriors have inside the range, however little.
 
-    Logarithms of Φ(b) − Φ(a) in the lower tail, to which a bin above the mean is mirrored; a bin in which the
-    density hardly changes has its density.
+    Logarithms of Φ(b) − Φ(a) in the lower tail, to which a bin above the mean is mirrored; over a bin much
+    narrower than σ, those of a density that falls evenly. Where it falls by more than e^100 from bin to bin,
+    the nearest one has it all.
     """
-    steps = (torch.from_numpy(bins.edges) - mu[:, None]) * torch.exp(-0.5 * logvar)[:, None].clamp(max=1e30)
-    centres = (steps[:, 1:] + steps[:, :-1]) / 2
-    mirrored = torch.where(centres > 0, -1.0, 1.0)
-    half = (steps[:, 1:] - steps[:, :-1]) / 2
-    upper, lower = (torch.special.log_ndtr(mirrored * centres + sign * half) for sign in (1, -1))
-    flat = half * (1 + centres.abs()) < 1e-4
-    density = torch.log(2 * half) - centres**2 / 2 - 0.5 * math.log(2 * math.pi)
-    difference = upper + torch.log(-torch.expm1(torch.where(flat, -1.0, lower - upper)))
-    return torch.softmax(torch.where(flat, density, difference), dim=1)
+    inverse = torch.exp(-0.5 * logvar)[:, None].clamp(max=1e30)
+    middles = torch.from_numpy((bins.edges[1:] + bins.edges[:-1]) / 2)
+    half = (bins.high - bins.low) / bins.count / 2 * inverse
+    centres = (middles - mu[:, None]) * inverse
+    below = -centres.abs()
+    upper, lower = torch.special.log_ndtr(below + half), torch.special.log_ndtr(below - half)
+    exact = upper + torch.log(-torch.expm1(lower - upper))
+    fall = (2 * half * below.abs()).clamp(min=1e-9)
+    even = (
+        middles * (mu[:, None] - middles / 2) * inverse**2 + fall / 2 + torch.log(-torch.expm1(-fall) / fall)
+    )
+    shares = torch.softmax(torch.where(half < 1e-3, even, exact), dim=1)
+    steep = fall.amin(dim=1) > 100
+    nearest = torch.from_numpy(bins.index(mu[steep].numpy()))
+    shares[steep] = torch.nn.functional.one_hot(nearest, bins.count).double()
+    return shares
