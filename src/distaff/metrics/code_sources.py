@@ -10,7 +10,7 @@ import pandas as pd
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.h5ad import read_h5ad
-from distaff.metrics.codes_file import read_codes
+from distaff.metrics.codes_file import read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 
 ARRAYS = (".npz", ".npy")
@@ -79,13 +79,13 @@ def read_labels_file(path: Path) -> Any:
         return table.drop(columns=[c for c in table if str(c).startswith("Unnamed: ")])
     if path.suffix.lower() not in ARRAYS:
         raise DistaffError(f"{path} is no file of labels: those end in {', '.join((*ARRAYS, *TABLES))}.")
+    arrays = read_arrays(path)
     if path.suffix.lower() == ".npy":
-        return read_codes(path)[0].means
-    with np.load(path, allow_pickle=False) as file:
-        if "factors" not in file:
-            raise DistaffError(f"{path} has no array named factors: it holds {', '.join(file)}.")
-        names = file["factor_names"].ravel().tolist() if "factor_names" in file else None
-        return as_factors(file["factors"], None if names is None else [str(name) for name in names])
+        return arrays["means"]
+    if "factors" not in arrays:
+        raise DistaffError(f"{path} has no array named factors: it holds {', '.join(arrays)}.")
+    names = arrays.get("factor_names")
+    return as_factors(arrays["factors"], None if names is None else [str(name) for name in names.ravel()])
 
 
 def _is_file(given: str | Path) -> bool:
