@@ -156,3 +156,19 @@ def test_labels_that_are_pickled_objects_are_refused_in_a_sentence(tmp_path, nam
     np.savez(tmp_path / "labels.npz", factors=LABELS.to_numpy())
     with pytest.raises(DistaffError, match="pickled objects"):
         read_source(tmp_path / "codes.npy", tmp_path / name)
+
+
+@pytest.mark.parametrize("codes", ["codes.npy", "codes.csv"])
+@pytest.mark.filterwarnings("ignore:.*no numbers")
+def test_labels_whose_rows_are_numbered_in_another_order_are_not_paired_by_place(tmp_path, codes):
+    np.save(tmp_path / "codes.npy", MEANS)
+    CODES.to_csv(tmp_path / "codes.csv", index=False)
+    shuffled = LABELS.sample(frac=1, random_state=0)
+    shuffled[["shape", "size"]].to_csv(tmp_path / "labels.csv")
+    with pytest.raises(DistaffError, match="numbered in another order"):
+        read_source(tmp_path / codes, tmp_path / "labels.csv")
+    LABELS[["shape", "size"]].to_csv(tmp_path / "labels.csv")
+    assert np.array_equal(read_source(tmp_path / codes, tmp_path / "labels.csv")[1].indices, CLASSES)
+    shuffled.to_csv(tmp_path / "labels.csv")  # a column names the rows
+    if codes == "codes.csv":
+        assert np.array_equal(read_source(tmp_path / codes, tmp_path / "labels.csv")[1].indices, CLASSES)
