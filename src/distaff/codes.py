@@ -129,6 +129,8 @@ def _matrix(what: str, values: Any, minus_infinity: bool = False, names: Sequenc
             raise DistaffError(
                 f"{what} must be real numbers, and column {column} holds {value!r}: leave it out."
             ) from None
+    if array.dtype == bool:  # whether each feature of a sparse auto-encoder is there
+        array = array.astype(np.float32)
     if not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
         raise DistaffError(f"{what} must be real numbers, not {array.dtype}.")
     if not np.issubdtype(array.dtype, np.floating) or array.dtype.itemsize not in (4, 8):

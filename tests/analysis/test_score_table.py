@@ -67,3 +67,9 @@ def test_a_page_has_tables_matrices_and_bars(tmp_path):
         assert title in page
     assert "share of the gap" in page
     assert page.count("<img") == 4
+
+
+def test_scores_are_not_written_to_a_file_of_another_kind(tmp_path):
+    with pytest.raises(DistaffError, match=r"scores\.pdf: scores are written to \.json, \.csv or \.html"):
+        evaluate_run(**files(tmp_path), metrics=QUICK, out=tmp_path / "scores.pdf")
+    assert not (tmp_path / "scores.pdf").exists()

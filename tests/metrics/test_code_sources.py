@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from distaff import Codes, DistaffError
-from distaff.metrics import evaluate, mig, write_codes
+from distaff.metrics import as_factors, evaluate, mig, write_codes
 from distaff.metrics.code_sources import read_source
 
 RNG = np.random.default_rng(0)
@@ -135,3 +135,40 @@ def test_latents_have_the_names_of_columns_and_sparse_codes_are_read():
     with pytest.raises(DistaffError, match="1 names for 2 latents"):
         Codes(MEANS, latents=("wide",))
     assert Codes(MEANS, latents=("wide", "tall"))[:5].names == ("wide", "tall")
+
+
+def test_labels_of_npy_and_npz_files_may_be_texts_may_be_missing_and_may_be_one_column(tmp_path):
+    np.save(tmp_path / "codes.npy", MEANS)
+    texts = np.array(list("abc"))[CLASSES]
+    missing = np.where(CLASSES == 2, np.nan, CLASSES)
+    for given in (texts, missing, CLASSES[:, 0], texts[:, 0], missing.astype(np.float16), CLASSES > 0):
+        np.save(tmp_path / "labels.npy", given)
+        np.savez(tmp_path / "labels.npz", factors=given)
+        for name in ("labels.npy", "labels.npz"):
+            _, factors = read_source(tmp_path / "codes.npy", tmp_path / name)
+            assert np.array_equal(factors.indices, as_factors(given).indices)
+
+
+@pytest.mark.parametrize("name", ["labels.npy", "labels.npz"])
+def test_labels_that_are_pickled_objects_are_refused_in_a_sentence(tmp_path, name):
+    np.save(tmp_path / "codes.npy", MEANS)
+    np.save(tmp_path / "labels.npy", LABELS.to_numpy(), allow_pickle=True)
+    np.savez(tmp_path / "labels.npz", factors=LABELS.to_numpy())
+    with pytest.raises(DistaffError, match="pickled objects"):
+        read_source(tmp_path / "codes.npy", tmp_path / name)
+
+
+@pytest.mark.parametrize("codes", ["codes.npy", "codes.csv"])
+@pytest.mark.filterwarnings("ignore:.*no numbers")
+def test_labels_whose_rows_are_numbered_in_another_order_are_not_paired_by_place(tmp_path, codes):
+    np.save(tmp_path / "codes.npy", MEANS)
+    CODES.to_csv(tmp_path / "codes.csv", index=False)
+    shuffled = LABELS.sample(frac=1, random_state=0)
+    shuffled[["shape", "size"]].to_csv(tmp_path / "labels.csv")
+    with pytest.raises(DistaffError, match="numbered in another order"):
+        read_source(tmp_path / codes, tmp_path / "labels.csv")
+    LABELS[["shape", "size"]].to_csv(tmp_path / "labels.csv")
+    assert np.array_equal(read_source(tmp_path / codes, tmp_path / "labels.csv")[1].indices, CLASSES)
+    shuffled.to_csv(tmp_path / "labels.csv")  # a column names the rows
+    if codes == "codes.csv":
+        assert np.array_equal(read_source(tmp_path / codes, tmp_path / "labels.csv")[1].indices, CLASSES)

@@ -76,6 +76,7 @@ CASES = [
     Case("infomec", "hsu23", 200),
     Case("irs", "suter19", 200),
     Case("mig_sup", "li20", 400),
+    Case("mig_sup", "li20-code", 200, FEW_SAMPLES),
     Case("dcimig", "sepliarskaia19", 400),
     Case("med", "cao22", 400),
     Case("minimality_sufficiency", "almudevar24", 400),

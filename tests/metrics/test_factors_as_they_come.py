@@ -263,3 +263,17 @@ def test_minus_one_beside_classes_is_a_missing_label(kind):
     assert "50 of 300 rows dropped" in " ".join(found.notes)
     signs = np.where(y[:, 1:] > 0, 1, -1)
     assert mig(z, kind(signs)).value == mig(z, y[:, 1:]).value
+
+
+def test_minus_one_as_a_text_or_a_category_is_a_class_and_a_missing_number_is_said():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(300, 1))
+    y = np.digitize(z[:, 0], [-0.5, 0.5])
+    texts, categories = (y - 1).astype(str), pd.Categorical(y - 1)
+    for labels in (texts, texts.astype(object), categories, pd.Series(categories.astype(str))):
+        assert mig(z, {"turn": labels}).value == mig(z, y).value
+    for numbers in (y - 1, (y - 1).astype(object), (y - 1.0)):
+        assert any(
+            "'turn': -1 is taken as a missing label" in note for note in mig(z, {"turn": numbers}).notes
+        )
+    assert not any("-1" in note for note in mig(z, {"turn": np.where(y == 0, np.nan, y - 1)}).notes)

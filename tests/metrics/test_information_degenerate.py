@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from distaff import Codes, DistaffError
 from distaff.metrics import (
@@ -23,7 +24,9 @@ from distaff.metrics import (
     windin,
     wsepin,
 )
+from distaff.metrics.binned_means import Bins
 from distaff.metrics.metric import card_of
+from distaff.metrics.quantized import posterior_tables
 
 OF_CODES = [informativeness, misjed, separability, sepin, total_correlation, total_information, wsepin]
 OF_CODES += [indin, windin]
@@ -92,3 +95,18 @@ def test_nan_is_refused():
     for measure in OF_CODES:
         with pytest.raises(DistaffError, match="row 3"):
             measure(z, np.zeros((10, 2)))
+
+
+@pytest.mark.parametrize("mu", [0.3, -3.9, 4.2, 5.8, -7.0, 40.0, -1e6, 1e10, 1e20, 1e37])
+@pytest.mark.parametrize("sigma", [0.05, 0.5, 3.0, 1e3, 1e6, 1e15])
+def test_a_posterior_that_is_mostly_outside_is_renormalised_as_any_other(mu, sigma):
+    """Its density at a thousand places of each bin, summed up in logarithms."""
+    bins = Bins(100, -4.0, 4.0)
+    places = np.linspace(bins.low, bins.high, 100_001)[:-1] + 4e-5
+    heights = places * (mu - places / 2) / sigma**2
+    expected = np.exp(heights - heights.max()).reshape(100, 1000).sum(axis=1)
+    codes = Codes(np.full((2, 1), mu), np.full((2, 1), 2 * np.log(sigma)))
+    found = posterior_tables(codes, bins)
+    assert found.masses[0] == pytest.approx(expected / expected.sum(), abs=2e-6)
+    beyond = 1 - np.diff(norm.cdf((np.array([-4, 4]) - mu) / sigma)).item()
+    assert found.outside == pytest.approx([beyond], abs=1e-6)

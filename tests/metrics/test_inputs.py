@@ -5,7 +5,9 @@ import torch
 
 from distaff import Codes, DistaffError
 from distaff.metrics import evaluate, sap
+from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.inputs import as_codes, as_factors, labelled, quantize_factors
+from distaff.metrics.metric import card_of
 
 RNG = np.random.default_rng(0)
 
@@ -151,7 +153,7 @@ def test_masked_labels_are_missing():
 def test_a_real_factor_refuses_to_be_classes_and_says_how_to_quantize():
     factors = as_factors({"angle": RNG.normal(size=100)})
     with pytest.raises(DistaffError, match=r"'angle' is real-valued.*quantize_factors"):
-        _ = factors.classes
+        factors.refuse_real()
 
 
 @pytest.mark.parametrize("method", ["uniform", "quantile"])
@@ -263,3 +265,28 @@ def test_names_must_fit_and_differ():
         as_factors(np.eye(2), names=["a"])
     with pytest.raises(DistaffError, match="same name"):
         as_factors(np.eye(2), names=["a", "a"])
+
+
+def test_categories_in_a_dict_keep_their_order():
+    sizes = pd.Categorical(["S", "L", "M", "S"], categories=["S", "M", "L"], ordered=True)
+    for column in (sizes, pd.CategoricalIndex(sizes), pd.Series(sizes)):
+        assert as_factors({"size": column}).indices[:, 0].tolist() == [0, 2, 1, 0]
+
+
+def test_codes_may_say_whether_a_feature_is_there():
+    there = RNG.random((50, 3)) < 0.3
+    assert Codes(there).means.tolist() == there.astype(float).tolist()
+
+
+@pytest.mark.parametrize(
+    "name", ["informativeness", "misjed", "hoyer", "total_correlation", "infomec", "rmig"]
+)
+@pytest.mark.filterwarnings("error")
+def test_means_are_read_up_to_what_single_precision_holds(name):
+    y = np.indices((3, 4)).reshape(2, -1).T.repeat(5, axis=0)
+    z = (y + 0.1 * RNG.normal(size=y.shape)) * 1e37
+    metric = all_metrics()[name]
+    labels = (y,) if card_of(metric).inputs == "codes and factors" else ()
+    metric(Codes(z, np.zeros(z.shape)), *labels)
+    with pytest.raises(DistaffError, match="single precision: rescale"):
+        metric(Codes(z * 1e3, np.zeros(z.shape)), *labels)

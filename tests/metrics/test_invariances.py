@@ -15,7 +15,14 @@ QUICK = {"samples": 100, "votes": 100, "fresh": 100, "size": 10, "pairs": 5, "po
 SAMPLED = {"indin", "separability", "sepin", "total_correlation", "total_information", "windin", "wsepin"}
 DRAWN = {
     *(f"{name}:do20" for name in SAMPLED),
-    *("mig:chen18", "dci_es:eastwood23", "infomec:hsu23", "sap:locatello19", "sap:locatello19-standardised"),
+    *(
+        "mig:chen18",
+        "mig_sup:li20-code",
+        "dci_es:eastwood23",
+        "infomec:hsu23",
+        "sap:locatello19",
+        "sap:locatello19-standardised",
+    ),
     *(name for name in EVERY if name.startswith(("dci:", "factor_vae_score:", "mcc:", "r2:", "z_diff:"))),
     *(
         name
@@ -34,6 +41,7 @@ GRID = {"informativeness:do20", "jemmig:do20", "misjed:do20", "modularity:correc
 SMALL = {
     "factor_vae_score:locatello19": 1e-3,
     "gaussian_wasserstein_correlation:locatello19": np.inf,
+    "mig_sup:li20-code": 1e-3,
     "sap:locatello19": np.inf,
     "z_diff:kim18": np.inf,
     "z_diff:locatello19": np.inf,

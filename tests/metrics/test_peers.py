@@ -120,6 +120,7 @@ PEERS = {
     "mcc:khemakhem20-weak": trained(identifiability.khemakhem20_mcc, linear=True),
     "med:cao22": exact(identifiability.cao22_med),
     "mig_sup:li20": exact(identifiability.li20_mig_sup),
+    "mig_sup:li20-code": sampled(identifiability.li20_code_mig_sup),
     "minimality_sufficiency:almudevar24": exact(identifiability.almudevar24_min_suf),
     "mig:locatello19": exact(information.locatello19_mig),
     "mig:chen18": sampled(information.chen18_mig),

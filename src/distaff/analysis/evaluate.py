@@ -86,6 +86,8 @@ def evaluate_run(
         progress: show what is going on.
     """
     folder = run_folder(run)
+    if out is not None and Path(out).suffix.lower() not in ("", ".json", ".csv", ".html", ".htm"):
+        raise DistaffError(f"{out}: scores are written to .json, .csv or .html files.")
     requested("default" if metrics == "auto" else metrics, factor_bins, bootstrap, seed, null)
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
     others = {} if baseline is None else {Path(baseline).stem: read_source(baseline)[0]}

@@ -242,6 +242,8 @@ def mig_sup(
     *,
     protocol: str = "li20",
     bins: int | None = None,
+    samples: int | None = None,
+    active: float | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...

@@ -10,13 +10,15 @@ import pandas as pd
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.h5ad import read_h5ad
-from distaff.metrics.codes_file import read_codes
+from distaff.metrics.codes_file import read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 
 ARRAYS = (".npz", ".npy")
 TABLES = (".csv", ".tsv", ".parquet")
 ENDINGS = (*ARRAYS, *TABLES, ".h5ad")
 """How the names of files of codes end."""
+UNNAMED = "Unnamed: "
+"""How pandas calls the column of row numbers that it wrote without a name."""
 
 
 def read_source(
@@ -42,7 +44,7 @@ def read_source(
                 f"{path} has no named columns: give --factors the name of a file, and no --latents."
             )
         codes, own = read_codes(path)
-        return codes, own if beside is None else as_factors(read_labels_file(beside))
+        return codes, own if beside is None else as_factors(_in_place(beside, read_labels_file(beside)))
     if kind == ".h5ad":
         means, frame = read_h5ad(path, latents, columns)
         codes, rows = Codes(means), frame.index.to_frame(index=False)
@@ -75,17 +77,16 @@ def read_table(path: Path) -> pd.DataFrame:
 def read_labels_file(path: Path) -> Any:
     """The labels of a file: a frame, an array, or ``Factors``."""
     if path.suffix.lower() in TABLES:
-        table = read_table(path)
-        return table.drop(columns=[c for c in table if str(c).startswith("Unnamed: ")])
+        return read_table(path)
     if path.suffix.lower() not in ARRAYS:
         raise DistaffError(f"{path} is no file of labels: those end in {', '.join((*ARRAYS, *TABLES))}.")
+    arrays = read_arrays(path)
     if path.suffix.lower() == ".npy":
-        return read_codes(path)[0].means
-    with np.load(path, allow_pickle=False) as file:
-        if "factors" not in file:
-            raise DistaffError(f"{path} has no array named factors: it holds {', '.join(file)}.")
-        names = file["factor_names"].ravel().tolist() if "factor_names" in file else None
-        return as_factors(file["factors"], None if names is None else [str(name) for name in names])
+        return arrays["means"]
+    if "factors" not in arrays:
+        raise DistaffError(f"{path} has no array named factors: it holds {', '.join(arrays)}.")
+    names = arrays.get("factor_names")
+    return as_factors(arrays["factors"], None if names is None else [str(name) for name in names.ravel()])
 
 
 def _is_file(given: str | Path) -> bool:
@@ -118,7 +119,7 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
 
 def _is_index(column: "pd.Series[Any]") -> bool:
     """Whether a column is the numbers of the rows, as pandas writes them beside a table."""
-    return str(column.name).startswith("Unnamed: ") and bool((column == np.arange(len(column))).all())
+    return str(column.name).startswith(UNNAMED) and bool((column == np.arange(len(column))).all())
 
 
 def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
@@ -126,12 +127,27 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
     labels = read_labels_file(beside)
     if not isinstance(labels, pd.DataFrame):
         return labels
-    keys = [c for c in labels if c in table and labels[c].is_unique and table[c].is_unique]
+    named = [c for c in labels if c in table and not str(c).startswith(UNNAMED)]
+    keys = [c for c in named if labels[c].is_unique and table[c].is_unique]
     if not keys:
-        return labels
+        return _in_place(beside, labels)
     key = keys[0]
     ordered = labels.set_index(key).reindex(table[key])
     found = table[key].isin(labels[key])
     if not found.any():
         raise DistaffError(f"no {key!r} of {path} is in {beside}: the two files are of different rows.")
-    return ordered.reset_index(drop=True)
+    return ordered.reset_index(drop=True).drop(columns=[c for c in labels if str(c).startswith(UNNAMED)])
+
+
+def _in_place(path: Path, labels: Any) -> Any:
+    """Labels whose rows stand as those of the codes, without their numbers; other numbers are an error."""
+    if not isinstance(labels, pd.DataFrame):
+        return labels
+    numbers = [c for c in labels if str(c).startswith(UNNAMED)]
+    for column in numbers:
+        if not _is_index(labels[column]) and sorted(labels[column]) == list(range(len(labels))):
+            raise DistaffError(
+                f"the rows of {path} are numbered in another order (its column without a name): sort them by "
+                "these numbers, or leave the column out if they stand as those of the codes."
+            )
+    return labels.drop(columns=numbers)

@@ -38,7 +38,7 @@ def read_codes(path: Path | str, largest: int = LARGEST) -> tuple[Codes, Factors
         largest: bytes that one of its arrays may have.
     """
     path = Path(path)
-    arrays = _load(path, largest)
+    arrays = read_arrays(path, largest)
     means = _first(arrays, _MEANS)
     categories = {k.removeprefix(_CATEGORY): v for k, v in arrays.items() if k.startswith(_CATEGORY)}
     if means is None and not categories:
@@ -97,7 +97,8 @@ def evaluate_file(
     return evaluation
 
 
-def _load(path: Path, largest: int) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, largest: int = LARGEST) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz file by name; that of an npy file is called means."""
     if not path.exists():
         raise DistaffError(f"{path} does not exist.")
     try:

@@ -59,7 +59,7 @@ def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) 
     See Also:
         ``explicitness`` and ``r2``; ``fairness``, of the same predictors.
     """
-    _ = factors.classes  # real-valued factors have none: this says how to bin them
+    factors.refuse_real()
     cut = parts(codes, factors)
     found = of_each(cut, lambda part: _right(part, settings, seed))
     sizes = sorted({size for right, _ in found for size in right})

@@ -75,7 +75,11 @@ def join_columns(parts: list["pd.Series[Any]"]) -> "pd.Series[Any]":
 
 
 def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) -> Column:
-    """Values and classes of one column of any type; ``real`` says which it is, ``None`` leaves it open."""
+    """Values and classes of one column of any type; ``real`` says which it is, ``None`` leaves it open.
+
+    A number −1 beside classes from 0 on is a missing label; the text "-1" and a category −1 are classes.
+    """
+    category = isinstance(series.dtype, pd.CategoricalDtype)
     if isinstance(series.dtype, pd.CategoricalDtype):
         if not real and (series.cat.ordered or _numbers(series.cat.categories.to_series()) is None):
             codes = series.cat.remove_unused_categories().cat.codes.to_numpy().astype(np.int64)
@@ -88,9 +92,12 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
             return counted
     present = series.notna().to_numpy(bool, copy=True)
     given = series[present]
-    numbers = _numbers(given)
-    if numbers is not None and not real:
+    numbers, note = _numbers(given), ""
+    counts = not category and pd.api.types.is_numeric_dtype(given.infer_objects().dtype)
+    if numbers is not None and counts and not real:
         known = known_labels(np.asarray(numbers))
+        if not known.all():
+            note = f"factor {name!r}: {MISSING} is taken as a missing label beside classes from 0 on"
         present[present], numbers = known, numbers[known]
     values, indices = np.full(len(series), np.nan), np.full(len(series), -1, dtype=np.int64)
     if numbers is None:
@@ -106,7 +113,6 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
     values[present] = numbers
     if not np.isfinite(values[present]).all():
         raise DistaffError(f"factor {name!r} holds infinite values: remove such rows first.")
-    note = ""
     if real is None and not np.array_equal(values[present], np.round(values[present])):
         real = ROWS_PER_CLASS * len(levels) > len(numbers)
         kind = "numbers: fewer than" if real else "classes: at least"
@@ -167,6 +173,8 @@ def _one(name: str, column: Any) -> "pd.Series[Any]":
     """One column of a dict; what has an index loses it, since rows are told by their place."""
     if isinstance(column, pd.Series):
         return column.reset_index(drop=True)
+    if isinstance(column, pd.Index | pd.api.extensions.ExtensionArray):
+        return pd.Series(column)  # as an array it would lose its categories and their order
     array = None if isinstance(column, list | tuple) else as_array(column)
     read = pd.Series(list(column)) if array is None else array
     if read.ndim != 1 or (array is None and any(isinstance(label, list | tuple) for label in column)):

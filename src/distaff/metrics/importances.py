@@ -13,7 +13,6 @@ from sklearn.ensemble import (
 )
 
 from distaff.codes import Codes
-from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.boosting import boosted
@@ -90,8 +89,6 @@ def _probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Prob
     """The same for factors that have all their labels."""
     rng = np.random.default_rng(seed)
     x, owners = columns(codes, standardise=settings.predictor != "boosting")
-    if settings.predictor == "boosting" and np.abs(x).max() > np.finfo(np.float32).max:
-        raise DistaffError("gradient boosting reads latents in float32: rescale those beyond 3e38.")
     train, test = split_rows(len(x), settings.train, settings.test, rng)
     regressed = np.array([settings.task == "regression" or size == 0 for size in factors.sizes])
     if settings.predictor == "lasso":

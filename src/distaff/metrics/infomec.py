@@ -83,7 +83,7 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
     """
     if len(factors.names) < 2:
         raise DistaffError("InfoM compares factors: it needs at least two of them.")
-    _ = factors.classes  # real-valued factors have none: this says how to bin them
+    factors.refuse_real()
     active = _active(codes, settings.inactive)
     if active.sum() < 1:
         raise DistaffError("all latents are constant: they hold no information.")

@@ -21,7 +21,8 @@ from distaff.metrics.options import BinCount
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
-_LARGEST_MEAN, _LARGEST_LOGVAR = 1e100, 80.0
+_LARGEST_MEAN, _LARGEST_LOGVAR = 1e38, 80.0
+"""Some metrics read means in single precision, where larger ones overflow; liblinear never ends on some."""
 _FEW = 20
 """With more rows than these, a factor with another label in each of them is a name, a number or a date."""
 
@@ -59,13 +60,17 @@ class Factors:
     @property
     def classes(self) -> IntArray:
         """(N, K) class numbers, for metrics that need classes: an error if a factor is real-valued."""
+        self.refuse_real()
+        return self.indices
+
+    def refuse_real(self) -> None:
+        """An error that says how to bin them, if factors are real-valued."""
         if 0 in self.sizes:
             real = [name for name, size in zip(self.names, self.sizes, strict=True) if size == 0]
             raise RealValued(
                 f"this metric needs classes but {_listed(real)} is real-valued: bin it with factor_bins=20 "
                 "in evaluate, --factor-bins 20 on the command line, or distaff.metrics.quantize_factors."
             )
-        return self.indices
 
     def select(self, rows: Any) -> "Factors":
         """Some observations (a mask, a slice or indices), with classes that no longer occur removed."""
@@ -90,7 +95,7 @@ class Factors:
         """The factors of classes, with a note that names the others; an error if there is none."""
         kept = np.array(self.sizes) > 0
         if not kept.any():
-            _ = self.classes
+            self.refuse_real()
         real = [name for name, keep in zip(self.names, kept, strict=True) if not keep]
         return self.choose(kept, f"{_listed(real)} left out: real-valued, and no bins were asked for")
 
@@ -117,7 +122,9 @@ def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
     if len(codes) < 2:
         raise DistaffError(f"the codes have {len(codes)} rows: a metric needs at least 2 observations.")
     if max(float(codes.means.max(initial=0)), -float(codes.means.min(initial=0))) > _LARGEST_MEAN:
-        raise DistaffError(f"means beyond {_LARGEST_MEAN:g} cannot be squared safely: rescale the latents.")
+        raise DistaffError(
+            f"means beyond {_LARGEST_MEAN:g} do not fit in single precision: rescale the latents."
+        )
     if codes.logvars is not None and codes.logvars.max(initial=0) > _LARGEST_LOGVAR:
         raise DistaffError(
             f"a log-variance is {codes.logvars.max():.3g}, a variance beyond any sense: are these logarithms?"

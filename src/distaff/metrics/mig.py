@@ -15,6 +15,9 @@ from distaff.metrics.rmig_jemmig import sampled_information
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Result
 
+SAMPLES_OF_EACH = (64, "compares samples with all posteriors, latent by latent")
+"""The most latents of metrics that do, see ``distaff.metrics.card.Card``."""
+
 
 @dataclass(frozen=True)
 class Gap:
@@ -36,7 +39,7 @@ class Gap:
     posterior=("chen18",),
     by_factor=True,
     says="compactness",
-    widest={"chen18": (64, "compares samples with all posteriors, latent by latent")},
+    widest={"chen18": SAMPLES_OF_EACH},
 )
 def mig(codes: Codes, factors: Factors, settings: Gap, seed: int) -> Result:
     """Mutual information gap: mean over factors of (I* − I°) / H(y_k).

@@ -7,10 +7,14 @@ import numpy as np
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.binned_means import mean_information
-from distaff.metrics.inputs import Factors
+from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
-from distaff.metrics.options import BinCount
+from distaff.metrics.mig import SAMPLES_OF_EACH
+from distaff.metrics.missing_labels import as_columns, of_each, parts
+from distaff.metrics.options import BinCount, NotNegative, SampleCount
+from distaff.metrics.rmig_jemmig import sampled_information
+from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Result
 
 
@@ -25,23 +29,44 @@ class OwnBins:
     bins: BinCount = 20
 
 
+@dataclass(frozen=True)
+class FactorGap:
+    """Where the information comes from, and which latents take part.
+
+    Args:
+        bins: of ``"li20"``: over each latent's own range.
+        samples: of ``"li20-code"``.
+        active: latents whose means have no larger variance than this take no part.
+    """
+
+    bins: BinCount | None = None
+    samples: SampleCount | None = None
+    active: NotNegative | None = None
+
+
 @metric(
     paper="Li et al. 2020",
-    protocols={"li20": OwnBins()},
+    protocols={"li20": FactorGap(bins=20), "li20-code": FactorGap(samples=10_000, active=0.01)},
     bounds=(0, 1),
+    posterior=("li20-code",),
     says="modularity",
     by_factor="within",
+    widest={"li20-code": SAMPLES_OF_EACH},
 )
-def mig_sup(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
+def mig_sup(codes: Codes, factors: Factors, settings: FactorGap, seed: int) -> Result:
     """Mean over latents of the gap between the two factors they know most of: I(z_i; y_k) / H(y_k).
 
-    The supplement of ``mig``: MIG asks that a factor has one latent, this that a latent has one factor. A
-    latent that knows nothing counts 0, so that spare latents lower the score. As in ubisoft's
-    ``mig_sup.py``, but for the number of bins, which is that of ``mig``.
+    The supplement of ``mig``: MIG asks that a factor has one latent, this that a latent has one factor. By
+    ``"li20"`` a latent that knows nothing counts 0, so that spare latents lower the score; the authors' code
+    leaves out those that hardly vary. ubisoft's ``mig_sup.py`` is another number: it divides by the entropy
+    of the latent's bins.
 
     Args:
         factors: (N, K) classes, K of at least 2.
-        protocol: ``"li20"``: means in 20 bins between each latent's extremes.
+        protocol: ``"li20"``: means in 20 bins between each latent's extremes, all latents; ``"li20-code"``,
+            the authors' ``metric_MIG.py``: 10,000 samples of q(z|x), and latents whose means have a variance
+            above 0.01, so that it depends on their scale.
+        seed: of the samples.
 
     Examples:
         >>> import numpy as np
@@ -51,14 +76,48 @@ def mig_sup(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
         1.0
         >>> round(mig_sup(factors @ [[5], [1]], factors, bins=20).value, 6)  # a latent that is both
         0.0
+        >>> spare = np.hstack([factors, np.zeros((20, 2))])  # two latents more that never move
+        >>> [round(mig_sup(spare, factors, active=active).value, 6) for active in (None, 0.01)]
+        [0.5, 1.0]
 
     See Also:
         ``mig``; ``modularity``; ``dcimig``.
     """
+    if settings.bins and settings.samples:
+        raise DistaffError("mig_sup takes bins with protocol='li20' and samples with protocol='li20-code'.")
     labels = hard_labels(factors)
     if len(labels.names) < 2:
         raise DistaffError("MIG-sup is a gap between two factors: give at least 2 of them.")
-    information = mean_information(codes, settings.bins, labels).information
+    notes: tuple[str, ...] = ()
+    if settings.bins:
+        information = mean_information(codes, settings.bins, labels).information
+    else:
+        information = _sampled(codes, factors, settings.samples or 0, seed)
+        notes = means_only_note(codes)
+    active = np.ones(len(codes.names), dtype=bool)
+    if settings.active is not None:
+        active[: codes.means.shape[1]] = codes.means.var(axis=0, ddof=1, dtype=np.float64) > settings.active
+    if not active.all():
+        still = ", ".join(name for name, moves in zip(codes.names, active, strict=True) if not moves)
+        notes += (f"latents left out, whose means vary by {settings.active:g} at most: {still}",)
     ordered = np.sort(np.clip(information / labels.entropies, 0, 1), axis=1)
     gaps = ordered[:, -1] - ordered[:, -2]
-    return Result(gaps.mean(), per_latent=gaps, details=gap_details(codes, labels, information))
+    return Result(
+        gaps[active].mean() if active.any() else 0.0,
+        per_latent={name: float(gaps[i]) for i, name in enumerate(codes.names) if active[i]},
+        details=gap_details(codes, labels, information),
+        notes=notes,
+        rows=min(settings.samples or len(codes), len(codes)),
+    )
+
+
+def _sampled(codes: Codes, factors: Factors, count: int, seed: int) -> Float64Array:
+    """(latents, K) I(z_i; y_k) from samples of the rows that have the factor's label."""
+    cut = parts(codes, factors)
+    return as_columns(
+        cut,
+        of_each(
+            cut,
+            lambda part: sampled_information(part.codes, hard_labels(part.factors), count, seed).mean(axis=0),
+        ),
+    )

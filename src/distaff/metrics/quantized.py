@@ -24,8 +24,8 @@ SLAB = 1 << 16
 MASSES_OF_BINS = (4096, "integrates every posterior over every bin")
 """The most latents of metrics that do, see ``distaff.metrics.card.Card``."""
 
-OUTSIDE = 1e-4
-"""A posterior with less mass inside the range goes to its nearest bin, which renormalising tends to."""
+OUTSIDE = 1e-2
+"""With less of its mass inside the range, a posterior's bins are differences too small for float32."""
 
 
 def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None) -> Tables:
@@ -91,14 +91,41 @@ def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[T
     torch.sub(levels[:, :, 1:], levels[:, :, :-1], out=gaussian)
     gaussian.div_(2 * inside.clamp(min=OUTSIDE)[:, :, None])
     sharp = torch.isneginf(logvar)
-    placed = sharp | (inside < OUTSIDE)
-    if placed.any():
-        place = torch.from_numpy(bins.index(means[placed.numpy()]))
-        gaussian[placed] = torch.nn.functional.one_hot(place, bins.count).float()
+    if sharp.any():
+        place = torch.from_numpy(bins.index(means[sharp.numpy()]))
+        gaussian[sharp] = torch.nn.functional.one_hot(place, bins.count).float()
         within = torch.from_numpy((bins.low <= means) & (means < bins.high)).float()
         inside = torch.where(sharp, within, inside)
+    far = ~sharp & (inside < OUTSIDE)
+    if far.any():
+        gaussian[far] = _shares_of_tail(mu[far].double(), logvar[far].double(), bins).float()
     for g, probabilities in enumerate(codes.categories.values()):
         mass[:, dims + g, : probabilities.shape[1]] = torch.from_numpy(
             np.asarray(probabilities[rows], dtype=np.float32)
         )
     return mass, (1 - inside).sum(0, dtype=torch.float64).numpy()
+
+
+def _shares_of_tail(mu: Tensor, logvar: Tensor, bins: Bins) -> Tensor:
+    """(m, count) the share of each bin in what m posteriors have inside the range, however little.
+
+    Logarithms of Φ(b) − Φ(a) in the lower tail, to which a bin above the mean is mirrored; over a bin much
+    narrower than σ, those of a density that falls evenly. Where it falls by more than e^100 from bin to bin,
+    the nearest one has it all.
+    """
+    inverse = torch.exp(-0.5 * logvar)[:, None].clamp(max=1e30)
+    middles = torch.from_numpy((bins.edges[1:] + bins.edges[:-1]) / 2)
+    half = (bins.high - bins.low) / bins.count / 2 * inverse
+    centres = (middles - mu[:, None]) * inverse
+    below = -centres.abs()
+    upper, lower = torch.special.log_ndtr(below + half), torch.special.log_ndtr(below - half)
+    exact = upper + torch.log(-torch.expm1(lower - upper))
+    fall = (2 * half * below.abs()).clamp(min=1e-9)
+    even = (
+        middles * (mu[:, None] - middles / 2) * inverse**2 + fall / 2 + torch.log(-torch.expm1(-fall) / fall)
+    )
+    shares = torch.softmax(torch.where(half < 1e-3, even, exact), dim=1)
+    steep = fall.amin(dim=1) > 100
+    nearest = torch.from_numpy(bins.index(mu[steep].numpy()))
+    shares[steep] = torch.nn.functional.one_hot(nearest, bins.count).double()
+    return shares

@@ -132,7 +132,7 @@ def _continuous(factors: Factors, given: Sequence[str] | bool | None) -> NDArray
     if given is None or given is True:
         return real if given is None else np.ones_like(real)
     if given is False:
-        _ = factors.classes  # real-valued factors cannot be classes: this says how to quantize them
+        factors.refuse_real()
         return np.zeros_like(real)
     for name in given:
         if name not in factors.names:
