@@ -13,11 +13,10 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.parallel import side_by_side
+from distaff.foundation.parallel import one_thread, side_by_side
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.lasso import lasso_weights
@@ -145,7 +144,7 @@ def _trees(
     boosted = HistGradientBoostingRegressor if regress else HistGradientBoostingClassifier
     # 100 rounds of depth 3, as in GradientBoosting; without the penalty many classes make the rounds diverge
     model = boosted(max_depth=3, max_iter=100, l2_regularization=1.0, early_stopping=False, random_state=seed)
-    with threadpool_limits(limits=1, user_api="openmp"):  # trees are too small to share among threads
+    with one_thread("openmp"):  # trees are too small to share among threads
         guess = model.fit(x, y).predict(test)
     return np.mean([_gains(rounds, x.shape[1]) for rounds in model._predictors], axis=0), guess
 

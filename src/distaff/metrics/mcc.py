@@ -9,9 +9,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.stats import rankdata
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.kernel_ridge import KernelRidge
-from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
+from distaff.foundation.parallel import one_thread
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
@@ -189,7 +189,7 @@ def r2(codes: Codes, factors: Factors, settings: Regression, seed: int) -> Resul
 
 def _boosted(x: Float64Array, y: Float64Array, test: Float64Array, seed: int) -> NDArray[Any]:
     model = HistGradientBoostingRegressor(max_depth=3, max_iter=100, early_stopping=False, random_state=seed)
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with one_thread("openmp"):
         return np.asarray(model.fit(x, y).predict(test))
 
 

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
-from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
+from distaff.foundation.parallel import one_thread
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.logistic import one_versus_rest
 from distaff.metrics.options import Count
@@ -98,5 +98,5 @@ def _boosted(x: Float64Array, y: IntArray, test: Float64Array, seed: int) -> NDA
     model = HistGradientBoostingClassifier(
         max_depth=3, max_iter=100, l2_regularization=1.0, early_stopping=False, random_state=seed
     )
-    with threadpool_limits(limits=1, user_api="openmp"):  # trees are too small to share among threads
+    with one_thread("openmp"):  # trees are too small to share among threads
         return np.asarray(model.fit(x, y).predict(test))
