@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from distaff.codes import Codes, FloatArray
-from distaff.foundation.parallel import side_by_side
 from distaff.metrics.fixed_factor_sampling import Groups
 from distaff.metrics.inputs import Factors, IntArray
 from distaff.metrics.logistic import one_versus_rest
@@ -60,19 +59,17 @@ def explicitness(codes: Codes, factors: Factors, settings: Separation) -> Result
     weights = one_versus_rest(x, classes, factors.sizes, settings.penalty)
     inputs = x.astype(np.float32)
 
-    ends = np.cumsum(factors.sizes)
-
-    def area(k: int) -> float:
-        size = factors.sizes[k]
+    areas = np.empty(len(factors.names))
+    offset = 0
+    for k, size in enumerate(factors.sizes):
         of_class = np.empty(size)
-        own = weights[:, ends[k] - size : ends[k]].astype(np.float32)
+        own = weights[:, offset : offset + size].astype(np.float32)
         logits = np.ascontiguousarray((inputs @ own[:-1] + own[-1]).T)
         group = Groups(classes[:, k], size)
         for c, rows in enumerate(np.split(group.order, group.starts[1:])):
             of_class[c] = area_under_roc(logits[c], rows)
-        return float(of_class.mean())
-
-    areas = np.array(list(side_by_side(area, range(len(factors.names)))))
+        areas[k] = of_class.mean()
+        offset += size
     if settings.normalize:
         areas = 2 * areas - 1
     return Result(areas.mean(), per_factor=areas)

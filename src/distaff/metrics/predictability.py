@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from distaff.codes import Codes, FloatArray
-from distaff.foundation.parallel import side_by_side
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.thresholds import Line, best_labels
@@ -35,19 +34,19 @@ def threshold_accuracies(codes: Codes, classes: IntArray, sizes: list[int]) -> F
     """
     lines = [Line(means) for means in codes.means.T]
     kinds = [p.argmax(axis=1) for p in codes.categories.values()]
-
-    def of_factor(k: int) -> list[float]:
-        size, y = sizes[k], np.ascontiguousarray(classes[:, k])
+    table = np.empty((len(codes.names), len(sizes)))
+    for k, size in enumerate(sizes):
+        y = np.ascontiguousarray(classes[:, k])
         total = np.bincount(y, minlength=size)
         candidates = [line.candidates(y, size) for line in lines]
         labels = best_labels([found.recall for found in candidates]) if lines else []
         cuts = zip(candidates, labels, strict=True)
         guesses = [line.guesses(*cut) for line, cut in zip(lines, cuts, strict=True)]
         guesses += [_likeliest(kind, y, total) for kind in kinds]
-        hits = [np.bincount(y[guess == y], minlength=size) for guess in guesses]
-        return [float((hit / np.maximum(total, 1)).mean()) for hit in hits]
-
-    return np.array(list(side_by_side(of_factor, range(len(sizes))))).T
+        for i, guess in enumerate(guesses):
+            hits = np.bincount(y[guess == y], minlength=size)
+            table[i, k] = (hits / np.maximum(total, 1)).mean()
+    return table
 
 
 def svm_accuracies(
