@@ -14,7 +14,9 @@ NEGLIGIBLE = 11.0
 """Skipped terms add up to less than exp(−NEGLIGIBLE) of a sum."""
 
 SAMPLES = 1 << 14
-"""Samples at a time: for each of them and each box it is kept whether the box counts."""
+"""The most samples at a time."""
+FLAGS = 1 << 26
+"""Bytes that may tell which boxes count for which samples and densities."""
 REACH = 256
 """Samples at a time whose distances to all boxes are taken, as many as fit in a core's cache."""
 PAIRS = 1 << 18
@@ -53,7 +55,8 @@ class BoxSums:
             kept: the S choices of variables; None for all.
         """
         marginals = _Marginals(self, kept)
-        pieces = torch.arange(len(z), device=z.device).split(SAMPLES)
+        size = max(1, min(SAMPLES, FLAGS // (len(kept) * len(self.boxes))))
+        pieces = torch.arange(len(z), device=z.device).split(size)
         found = [marginals.at(z[rows].double(), [value[rows] for value in values]) for rows in pieces]
         return torch.cat(found, 1)
 

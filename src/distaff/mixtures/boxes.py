@@ -1,4 +1,4 @@
-"""Components and samples sorted into boxes of neighbours, and the log-densities of one box's components."""
+"""Components sorted into boxes of neighbours, and the log-densities of one box's components."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,9 +1,9 @@
 """The aggregate posterior q(z) = 1/N Σ_n q(z|x_n) of a whole data set, taken at many samples for evaluation.
 
 It is a mixture with one component per observation, and taking it at M samples looks at M·N pairs. ``Mixture``
-turns these into the matrix product of ``pairs``, with a streaming logsumexp. Components and samples are first
-sorted into small boxes: each box has its own origin and its own precision, by which log q(z) is right to 1e-4
-nats for any σ ≥ 1e-6, and boxes of components too far from a sample to count are skipped. ``log_marginal``
+turns these into the matrix product of ``pairs``, with a streaming logsumexp. Components are first sorted into
+small boxes (``boxes``): each has its own origin and its own precision, by which log q(z) is right to 1e-4
+nats for any σ ≥ 1e-6, and boxes too far from a sample to count are skipped (``box_sums``). ``log_marginal``
 takes a single latent's q(z_d), which it interpolates between the points of a grid.
 
 A deterministic latent (σ = 0, log-variance −inf) has no density: ``blur`` gives it a width far below
