@@ -56,7 +56,7 @@ class BoxSums:
         """
         marginals = _Marginals(self, kept)
         size = max(1, min(SAMPLES, FLAGS // (len(kept) * len(self.boxes))))
-        pieces = torch.arange(len(z), device=z.device).split(size)
+        pieces = torch.split(torch.arange(len(z), device=z.device), size)
         found = [marginals.at(z[rows].double(), [value[rows] for value in values]) for rows in pieces]
         return torch.cat(found, 1)
 
@@ -126,7 +126,7 @@ class _Marginals:
         # Each sample's likeliest box first: what it holds decides which others can add anything.
         first = self.mixture.likeliest(z)
         order = first.argsort(stable=True)
-        groups = order.split(torch.bincount(first, minlength=len(boxes)).tolist())
+        groups = torch.split(order, torch.bincount(first, minlength=len(boxes)).tolist())
         near = z.new_empty(len(self.dims), len(z))
         found = side_by_side(lambda i: self._log_sums(i, groups[i], z, values, slice(None)), boxes)
         near[:, order] = torch.cat(list(found), 1)
@@ -155,7 +155,7 @@ class _Marginals:
         box, dims = self.mixture.boxes[number], self.dims[densities]
         constants = self.constants[number][densities]
         found = [z.new_empty(len(dims), 0)]
-        for some in rows.split(max(1, PAIRS // constants.numel())):
+        for some in torch.split(rows, max(1, PAIRS // constants.numel())):
             bits = box.bits(z[some] - box.centre, dims, constants)
             if values:
                 parts = zip(box.others, values, strict=True)
@@ -182,6 +182,6 @@ class _Marginals:
             least += floor[:, None, rows]
             torch.lt(least, peaks, out=found[:, :, rows[0] : rows[-1] + 1])
 
-        for _ in side_by_side(of_samples, torch.arange(len(z), device=z.device).split(REACH)):
+        for _ in side_by_side(of_samples, torch.split(torch.arange(len(z), device=z.device), REACH)):
             pass
         return found
