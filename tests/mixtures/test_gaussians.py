@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from distaff.mixtures import box_sums
 from distaff.mixtures.gaussians import Classes, Mixture, blur, log_marginal
 from distaff.mixtures.pairs import log_density
 from distaff.models import LatentSpace
@@ -261,3 +262,13 @@ def test_two_threads_give_what_one_gives_and_leave_torch_as_it_was():
     finally:
         torch.set_num_threads(before)
     torch.testing.assert_close(together, alone, rtol=0, atol=1e-6)
+
+
+def test_samples_in_pieces_have_the_same_densities(monkeypatch):
+    mu, logvar = posteriors("trained", 6000)
+    z = samples(mu, logvar, 300)
+    mixture = Mixture(mu, logvar)
+    whole = mixture.log_density_without_each(z)
+    monkeypatch.setattr(box_sums, "FLAGS", 40 * 5 * len(mixture._sums.boxes))
+    monkeypatch.setattr(box_sums, "PAIRS", 7000)
+    torch.testing.assert_close(mixture.log_density_without_each(z), whole, rtol=0, atol=1e-6)

@@ -4,9 +4,11 @@ import functools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import AbstractContextManager
+from typing import Literal, TypeVar
 
 import torch
+from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -28,6 +30,18 @@ def side_by_side(function: Callable[[Part], Result], parts: Sequence[Part]) -> I
         yield from _workers(threads).map(function, parts)
     finally:
         torch.set_num_threads(threads)
+
+
+def one_thread(kind: Literal["blas", "openmp"]) -> AbstractContextManager[object]:
+    """Within it, matrix libraries, or OpenMP, use one thread: for what is too small to share."""
+    limits: AbstractContextManager[object] = _libraries().limit(limits=1, user_api=kind)
+    return limits
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    """The libraries that are loaded: to look for them takes ten milliseconds."""
+    return ThreadpoolController()
 
 
 @functools.cache

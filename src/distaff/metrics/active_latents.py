@@ -23,11 +23,12 @@ def standardised(means: FloatArray) -> Float64Array:
     for some in slices(means.shape[1], len(means)):
         high, low = means[:, some].max(axis=0), means[:, some].min(axis=0)
         largest = np.maximum(np.abs(high), np.abs(low))
-        part = means[:, some] / np.where(largest > 0, largest, 1).astype(np.float64)
+        part = np.divide(
+            means[:, some], np.where(largest > 0, largest, 1).astype(np.float64), out=scaled[:, some]
+        )
         part -= part.mean(axis=0)
-        deviation = part.std(axis=0)
+        deviation = np.sqrt(np.square(part).mean(axis=0))
         part *= np.divide(1.0, deviation, out=np.zeros_like(deviation), where=high > low)
-        scaled[:, some] = part
     return scaled
 
 

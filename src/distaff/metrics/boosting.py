@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from threadpoolctl import threadpool_limits
 
+from distaff.foundation.parallel import one_thread
 from distaff.metrics.inputs import Float64Array
 
 
@@ -38,5 +38,5 @@ def boosted(
     model = kind(
         max_depth=3, max_iter=rounds, l2_regularization=penalty, early_stopping=False, random_state=seed
     )
-    with threadpool_limits(limits=1, user_api="openmp"):  # trees are too small to share among threads
+    with one_thread("openmp"):  # trees are too small to share among threads
         return model, np.asarray(model.fit(x, y).predict(test))

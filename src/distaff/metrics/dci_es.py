@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
+from scipy.linalg import cho_solve, cholesky
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
@@ -136,10 +137,11 @@ def _losses(
         for z in (x[train], x[test])
     )
     gram, cross = a.T @ a / len(a), a.T @ y[train] / len(a)
+    triangle = cholesky(gram + _RIDGE * np.eye(len(gram)), lower=True)
     losses = np.empty((len(sizes), y.shape[1]))
     for t, size in enumerate(sizes):
         width = 1 + x.shape[1] + size
-        ridge = _RIDGE * np.eye(width)
-        weights = np.linalg.solve(gram[:width, :width] + ridge, cross[:width])
+        # The triangle of a smaller probe is the beginning of that of the largest.
+        weights = cho_solve((triangle[:width, :width], True), cross[:width])
         losses[t] = ((y[test] - b[:, :width] @ weights) ** 2).mean(axis=0)
     return np.asarray(losses / np.maximum(y[test].var(axis=0), 1e-12))

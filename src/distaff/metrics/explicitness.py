@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from distaff.codes import Codes, FloatArray
-from distaff.metrics.inputs import Factors
+from distaff.metrics.fixed_factor_sampling import Groups
+from distaff.metrics.inputs import Factors, IntArray
 from distaff.metrics.logistic import one_versus_rest
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Positive
@@ -63,10 +64,10 @@ def explicitness(codes: Codes, factors: Factors, settings: Separation) -> Result
     for k, size in enumerate(factors.sizes):
         of_class = np.empty(size)
         own = weights[:, offset : offset + size].astype(np.float32)
-        logits = inputs @ own[:-1] + own[-1]
-        for c in range(size):
-            scores, member = logits[:, c], classes[:, k] == c
-            of_class[c] = area_under_roc(scores[member], scores[~member])
+        logits = np.ascontiguousarray((inputs @ own[:-1] + own[-1]).T)
+        group = Groups(classes[:, k], size)
+        for c, rows in enumerate(np.split(group.order, group.starts[1:])):
+            of_class[c] = area_under_roc(logits[c], rows)
         areas[k] = of_class.mean()
         offset += size
     if settings.normalize:
@@ -74,9 +75,15 @@ def explicitness(codes: Codes, factors: Factors, settings: Separation) -> Result
     return Result(areas.mean(), per_factor=areas)
 
 
-def area_under_roc(positives: FloatArray, negatives: FloatArray) -> float:
-    """P(a positive scores above a negative), ties counted as one half."""
-    ordered = np.sort(negatives)
-    below = np.searchsorted(ordered, positives, side="left").astype(np.float64)
-    upto = np.searchsorted(ordered, positives, side="right")
-    return float((below + upto).mean() / (2 * len(negatives)))
+def area_under_roc(scores: FloatArray, members: IntArray) -> float:
+    """P(a member of a class scores above another row), ties counted as one half.
+
+    Args:
+        scores: (N,) of all rows.
+        members: which rows are the class's.
+    """
+    every, own = np.sort(scores), np.sort(scores[members])
+    # What lies below a member is counted among all rows, and then without the members.
+    below = np.searchsorted(every, own, side="left") - np.searchsorted(own, own, side="left")
+    upto = np.searchsorted(every, own, side="right") - np.searchsorted(own, own, side="right")
+    return float((below + upto).mean() / (2 * (len(scores) - len(members))))

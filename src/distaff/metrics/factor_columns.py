@@ -61,7 +61,9 @@ def split_columns(values: Any) -> tuple[list["pd.Series[Any]"], list[str]]:
         array = np.char.decode(array, "utf-8", "replace")
     # Columns in memory of their own: what reads them one by one would skip over the others' labels.
     by_factor = np.ascontiguousarray(array.T)
-    return [pd.Series(column) for column in by_factor], [f"factor{k}" for k in range(array.shape[1])]
+    return [pd.Series(column, copy=False) for column in by_factor], [
+        f"factor{k}" for k in range(array.shape[1])
+    ]
 
 
 def join_columns(parts: list["pd.Series[Any]"]) -> "pd.Series[Any]":

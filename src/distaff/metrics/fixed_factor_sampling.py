@@ -32,16 +32,22 @@ class Groups:
         return np.flatnonzero(self.classes >= 0)
 
     @cached_property
+    def _known_classes(self) -> IntArray:
+        """(M,) their classes."""
+        return self.classes if len(self.known) == len(self.classes) else self.classes[self.known]
+
+    @cached_property
     def order(self) -> IntArray:
         """(M,) the rows, class by class. Few classes fit small integers, which numpy sorts in linear time."""
-        classes = self.classes[self.known]
+        classes = self._known_classes
         small = classes.astype(np.uint16) if self.size <= 1 << 16 else classes
-        return np.asarray(self.known[np.argsort(small, kind="stable")])
+        order = np.argsort(small, kind="stable")
+        return order if len(order) == len(self.classes) else np.asarray(self.known[order])
 
     @cached_property
     def counts(self) -> IntArray:
         """(size,) rows in each class."""
-        return np.bincount(self.classes[self.known], minlength=self.size)
+        return np.bincount(self._known_classes, minlength=self.size)
 
     @cached_property
     def starts(self) -> IntArray:

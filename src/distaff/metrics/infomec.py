@@ -9,10 +9,10 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.parallel import one_thread, side_by_side
 from distaff.metrics.active_latents import constant_latents, standardised
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
@@ -173,16 +173,20 @@ def _cross_entropies(codes: Codes, factors: Factors, rows: int, rng: np.random.G
     x, _ = columns(codes)
     chosen = rng.permutation(len(x))[:rows]
     losses = np.empty((len(chosen), len(factors.names)))
-    for k in range(len(factors.names)):
+    inputs = x[chosen]
+
+    def of_factor(k: int) -> Float64Array | float:
         labels, y = np.unique(factors.indices[chosen, k], return_inverse=True)
         if len(labels) == 1:
-            losses[:, k] = 0
-            continue
-        with warnings.catch_warnings(), threadpool_limits(limits=1, user_api="blas"):
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100).fit(x[chosen], y)
-        p = model.predict_proba(x[chosen])[np.arange(len(chosen)), y]
-        losses[:, k] = -np.log(np.maximum(p, 1e-15))
+            return 0.0
+        model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100).fit(inputs, y)
+        p = model.predict_proba(inputs)[np.arange(len(inputs)), y]
+        return np.asarray(-np.log(np.maximum(p, 1e-15)))
+
+    with warnings.catch_warnings(), one_thread("blas"):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for k, found in enumerate(side_by_side(of_factor, range(len(factors.names)))):
+            losses[:, k] = found
     return losses
 
 

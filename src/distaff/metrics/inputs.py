@@ -2,7 +2,7 @@
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, get_args, get_origin
@@ -160,7 +160,7 @@ def as_factors(
             if name not in known:
                 raise unknown("factor", str(name), known)
     decided = [real if isinstance(real, bool | None) else name in real for name in known]
-    return _assemble([parse_column(*column) for column in zip(columns, known, decided, strict=True)], known)
+    return _assemble((parse_column(*column) for column in zip(columns, known, decided, strict=True)), known)
 
 
 def quantize_factors(
@@ -286,13 +286,20 @@ def check_index(codes: Any, factors: Any) -> None:
             )
 
 
-def _assemble(columns: list[Column], names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Factors:
-    values, indices, sizes, read = zip(*columns, strict=True)
-    if len(values[0]) == 0:
-        raise DistaffError("the factors have no rows.")
-    notes += tuple(note for note in read if note)
-    # Each factor lies in memory of its own: most metrics look at one after the other.
-    return Factors(np.stack(values).T, np.stack(indices).T, names, tuple(sizes), notes)
+def _assemble(columns: Iterable[Column], names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Factors:
+    """The factors of columns, which are taken one at a time: those that have been read need no memory."""
+    sizes: list[int] = []
+    for column in columns:
+        if not len(column.values):
+            raise DistaffError("the factors have no rows.")
+        if not sizes:
+            # Each factor lies in memory of its own: most metrics look at one after the other.
+            values = np.empty((len(names), len(column.values)))
+            indices = np.empty(values.shape, np.int64)
+        values[len(sizes)], indices[len(sizes)] = column.values, column.indices
+        sizes.append(column.size)
+        notes += (column.note,) if column.note else ()
+    return Factors(values.T, indices.T, names, tuple(sizes), notes)
 
 
 def _checked_names(names: Sequence[str], count: int) -> tuple[str, ...]:

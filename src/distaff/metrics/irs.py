@@ -32,6 +32,10 @@ SHARES = (1 / 2, 1 / 4, 1 / 16)
 """The largest deviation is a maximum, whose variance hardly falls with more rows; these parts tell how."""
 
 
+BUNDLE = 8
+"""Values of which the highest is looked at first."""
+
+
 @metric(
     paper="Suter et al. 2019",
     protocols={"suter19": Robustness(quantile=0.99)},
@@ -104,10 +108,28 @@ def _quantile(z: FloatArray, quantile: float) -> Float64Array:
     np.abs(strays, out=strays)
     place = quantile * (strays.shape[1] - 1)
     below = int(place)
+    highest = strays.shape[1] - below
+    strays = _with_highest(strays, highest)
+    below = strays.shape[1] - highest
     strays.partition(below, axis=1)
     first = strays[:, below]
-    if below == place:
+    if place == int(place):
         return np.asarray(first.copy())
     second = strays[:, below + 1 :].min(axis=1)
-    share, step = place - below, second - first
+    share, step = place - int(place), second - first
     return np.asarray(first + step * share if share < 0.5 else second - step * (1 - share))
+
+
+def _with_highest(values: Float64Array, count: int) -> Float64Array:
+    """(d, m) some of (d, n) values, the ``count`` highest of each row among them.
+
+    Of values in bundles, the highest lie in the bundles whose own highest values are the highest: to select
+    among those of bundles, and then in few of these, takes a third of the time.
+    """
+    rows, each = values.shape[0], values.shape[1] // BUNDLE
+    if 2 * count > each:
+        return values
+    bundles = values[:, : BUNDLE * each].reshape(rows, BUNDLE, each)
+    chosen = np.argpartition(bundles.max(axis=1), each - count, axis=1)[:, None, each - count :]
+    found = np.take_along_axis(bundles, chosen, axis=2).reshape(rows, -1)
+    return np.concatenate([found, values[:, BUNDLE * each :]], axis=1)

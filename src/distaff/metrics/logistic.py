@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
 from distaff.codes import FloatArray
+from distaff.foundation.parallel import one_thread
 from distaff.metrics.inputs import Float64Array, IntArray
 
 _STEPS, _TOLERANCE, _BLOCK = 60, 1e-3, 10_000
@@ -42,7 +42,7 @@ def one_versus_rest(
     value = np.full(sum(sizes), np.inf)
     for _ in range(_STEPS):
         proposal = weights - scale * step
-        with threadpool_limits(limits=1, user_api="blas"):  # the products are too narrow to share
+        with one_thread("blas"):  # the products are too narrow to share
             new, gradient, hessian = _derivatives(inputs, targets, proposal, ridge)
         worse = new > value + 1e-6 * np.abs(value) + _TOLERANCE
         scale = np.where(worse, scale / 2, 1.0)
@@ -118,7 +118,8 @@ def _derivatives(
     width, count = weights.shape
     value = 0.5 * (weights * (ridge @ weights)).sum(axis=0)
     gradient = ridge @ weights
-    hessian = np.zeros((count, width * width))
+    upper = np.triu_indices(width)
+    hessian = np.zeros((count, len(upper[0])))
     single = weights.astype(np.float32)
     for start in range(0, len(inputs), _BLOCK):
         x, y = inputs[start : start + _BLOCK], targets[start : start + _BLOCK]
@@ -128,5 +129,18 @@ def _derivatives(
         gradient += x.T @ p
         p[rows, y] += 1
         curvature = p * (1 - p)
-        hessian += curvature.T @ (x[:, :, None] * x[:, None, :]).reshape(len(x), -1)
-    return value, gradient, hessian.reshape(count, width, width) + ridge
+        hessian += curvature.T @ _products(x)
+    whole = np.empty((count, width, width))
+    whole[:, upper[0], upper[1]] = whole[:, upper[1], upper[0]] = hessian
+    return value, gradient, whole + ridge
+
+
+def _products(x: FloatArray) -> FloatArray:
+    """(N, F(F + 1)/2) x_i x_j for i ≤ j, in the order of ``numpy.triu_indices``: the others are the same."""
+    width = x.shape[1]
+    products = np.empty((len(x), width * (width + 1) // 2), x.dtype)
+    place = 0
+    for i in range(width):
+        np.multiply(x[:, i, None], x[:, i:], out=products[:, place : place + width - i])
+        place += width - i
+    return products

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import digamma
 
+from distaff.foundation.parallel import side_by_side
 from distaff.metrics.inputs import Float64Array, IntArray
 
 
@@ -26,9 +27,10 @@ def neighbour_information(
     z = latent + noise * rng.standard_normal(len(latent))
     order = np.argsort(z)
     psi = np.asarray(digamma(np.arange(len(z) + 1)), dtype=np.float64)
-    terms = np.empty(classes.shape)
-    for k, labels in enumerate(classes.T):
-        terms[order, k] = _terms(z[order], labels[order], neighbours, psi)
+    terms, ordered = np.empty(classes.shape), z[order]
+    found = side_by_side(lambda labels: _terms(ordered, labels[order], neighbours, psi), list(classes.T))
+    for k, of_factor in enumerate(found):
+        terms[order, k] = of_factor
     return terms
 
 
@@ -45,18 +47,34 @@ def _terms(z: Float64Array, labels: IntArray, neighbours: int, psi: Float64Array
     small = labels.astype(np.uint16) if len(counts) <= 1 << 16 else labels
     by_class = np.argsort(small, kind="stable")  # class by class, sorted within each
     value, label = z[by_class], labels[by_class]
-    ends = np.cumsum(counts)
-    first, last = (ends - counts)[label], (ends - 1)[label]
-    k = np.minimum(neighbours, counts[label] - 1)
-    here = np.arange(len(z))
-    radius = np.full(len(z), np.inf)
-    for before in range(neighbours + 1):
-        low, high = here - before, here - before + k
-        inside = (low >= first) & (high <= last) & (before <= k)
-        left, right = (value[np.clip(place, 0, len(z) - 1)] for place in (low, high))
-        np.minimum(radius, np.maximum(value - left, right - value), out=radius, where=inside)
+    k = np.minimum(neighbours, counts - 1)[label]
+    radius = _distances(value, label, counts, neighbours)
     radius -= 2 * np.spacing(np.abs(value) + radius)  # below the neighbour even after rounding
     near = np.searchsorted(z, value + radius, side="right") - np.searchsorted(z, value - radius, side="left")
     terms = np.empty(len(z))
     terms[by_class] = psi[len(z)] + psi[k] - psi[counts[label]] - psi[np.maximum(near, 1)]
     return terms
+
+
+def _distances(value: Float64Array, label: IntArray, counts: IntArray, neighbours: int) -> Float64Array:
+    """(N,) from each value to its k-th neighbour of the same class, or to the farthest where there are fewer.
+
+    The k nearest of a value lie in a window of k + 1 values, class by class in order, that holds it: the
+    distance is the least over such windows of that to the farther end.
+    """
+    radius = np.full(len(value), np.inf)
+    if neighbours < len(value):
+        end = value[neighbours:]
+        begin = np.where(label[:-neighbours] == label[neighbours:], value[:-neighbours], -np.inf)
+        left, right = np.empty_like(end), np.empty_like(end)
+        for before in range(neighbours + 1):
+            here = slice(before, before + len(end))
+            np.subtract(value[here], begin, out=left)  # infinite for a window of two classes
+            np.subtract(end, value[here], out=right)
+            np.maximum(left, right, out=left)
+            np.minimum(radius[here], left, out=radius[here])
+    few = np.flatnonzero((counts <= neighbours)[label])
+    last = np.cumsum(counts)[label[few]] - 1
+    first = last + 1 - counts[label[few]]
+    radius[few] = np.maximum(value[few] - value[first], value[last] - value[few])
+    return radius

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.parallel import one_thread
 from distaff.metrics.fixed_factor_sampling import Groups, group_rows, share_right
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
@@ -83,7 +83,7 @@ def z_diff(codes: Codes, factors: Factors, settings: Pairing, seed: int) -> Resu
     differences = _mean_differences(codes, groups, fixed, settings.pairs, rng)
     train, tested = slice(None, settings.points), slice(settings.points, None)
     if settings.solver == "logistic":
-        with threadpool_limits(limits=1, user_api="blas"):  # the products are too narrow to share
+        with one_thread("blas"):  # the products are too narrow to share
             model = LogisticRegression(max_iter=1000).fit(differences[train], fixed[train])
         guessed = model.predict(differences[tested])
     else:

@@ -75,8 +75,16 @@ def z_max_variance(codes: Codes, factors: Factors, settings: Voting, seed: int) 
 
 def _others(factors: Factors, k: int) -> Groups:
     """The rows grouped by all factors but one."""
-    _, combination = np.unique(np.delete(factors.classes, k, axis=1), axis=0, return_inverse=True)
-    groups = Groups(combination.ravel(), int(combination.max()) + 1)
+    combination, several = np.zeros(len(factors), np.int64), 1
+    for j, size in enumerate(factors.sizes):
+        if j != k:
+            combination = combination * size + factors.classes[:, j]
+            several *= size
+            if several > 1 << 31:  # too many to go on: numbered anew, in the same order
+                _, combination = np.unique(combination, return_inverse=True)
+                several = int(combination.max()) + 1
+    occurring, combination = np.unique(combination, return_inverse=True)
+    groups = Groups(combination, len(occurring))
     if groups.counts.max() < 2:
         raise DistaffError(
             f"no two rows agree in all factors but {factors.names[k]!r}, so it can never change alone: give "

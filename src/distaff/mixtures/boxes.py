@@ -1,4 +1,4 @@
-"""Components and samples sorted into boxes of neighbours, and the log-densities of one box's components."""
+"""Components sorted into boxes of neighbours, and the log-densities of one box's components."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -32,6 +32,7 @@ class Box:
     Args:
         low: (D,) the least mean; ``high`` the greatest, ``centre`` between them the box's origin.
         least_precision: (D,) the least 1/σ².
+        variance: (D,) of the box's mixture about its centre.
         factor: (2D, n) what z² and z from the centre are multiplied with, in float32 or float64. Where even
             float64 would round too much, the means from the centre and −1/2σ².
         direct: whether ``factor`` is of the second sort, and differences are squared pair by pair.
@@ -45,6 +46,7 @@ class Box:
     high: Tensor
     centre: Tensor
     least_precision: Tensor
+    variance: Tensor
     factor: Tensor
     direct: bool
     constants: Tensor
@@ -71,6 +73,7 @@ class Box:
             high=high,
             centre=centre,
             least_precision=torch.exp(-logvar).amin(0),
+            variance=(mu.square() + logvar.exp()).mean(0),
             factor=(factor.float() if single else factor).T.contiguous(),
             direct=direct,
             constants=heights if direct else constant,
@@ -80,30 +83,35 @@ class Box:
         )
 
     def bits(self, moved: Tensor, dims: Tensor, constants: Tensor) -> Tensor:
-        """(m, n) the log-densities of samples under all components.
+        """(S, m, n) the log-densities of samples under all components, for S choices of dimensions.
 
         Args:
             moved: (m, D) the samples from the centre.
-            dims: (D,) 1 for a dimension that is kept, 0 for one that is left out.
-            constants: (n,) what is added to each component's.
+            dims: (S, D) 1 for a dimension that is kept, 0 for one that is left out.
+            constants: (S, n) what is added to each component's.
         """
         if not self.direct:
-            moved = moved * dims
             left = torch.cat([moved.square(), moved], 1).to(self.factor.dtype)
-            return torch.addmm(constants, left, self.factor)
-        total = constants.expand(len(moved), -1).clone()
+            kept = torch.cat([dims, dims], 1).to(left.dtype)
+            if len(dims) == 1:  # a product that adds the constants as it goes
+                return torch.addmm(constants[0], left * kept, self.factor)[None]
+            chosen = left * kept[:, None]
+            product = chosen.flatten(0, 1) @ self.factor
+            return product.view(len(dims), len(moved), self.factor.shape[1]).add_(constants[:, None])
+        total = constants[:, None].repeat(1, len(moved), 1)
         means, quadratic = self.factor.chunk(2)
-        for d in dims.nonzero()[:, 0].tolist():
-            total.addcmul_((moved[:, d, None] - means[d]).square_(), quadratic[d])
+        for d in dims.any(0).nonzero()[:, 0].tolist():
+            term = (moved[:, d, None] - means[d]).square_().mul_(quadratic[d])
+            total.addcmul_(term, dims[:, d, None, None])
         return total
 
 
 def log_sum(bits: Tensor) -> Tensor:
-    """(m,) float64: log Σ_n 2^bits_mn of bits (m, n), which are overwritten."""
-    top = bits.amax(1, keepdim=True)
+    """(..., m) float64: log Σ_n 2^bits_mn of bits (..., m, n), which are overwritten."""
+    top = bits.amax(-1, keepdim=True)
     # exp2 is twice as fast as exp; below −126 its results are subnormal and many times slower.
     powers = bits.sub_(top).float().clamp_(min=-126).exp2_()
-    return LOG_2 * top[:, 0].double() + powers.sum(1).double().log()
+    return LOG_2 * top[..., 0].double() + powers.sum(-1).double().log()
 
 
 def neighbours(points: Tensor, size: int) -> list[Tensor]:

@@ -1,9 +1,9 @@
 """The aggregate posterior q(z) = 1/N Σ_n q(z|x_n) of a whole data set, taken at many samples for evaluation.
 
 It is a mixture with one component per observation, and taking it at M samples looks at M·N pairs. ``Mixture``
-turns these into the matrix product of ``pairs``, with a streaming logsumexp. Components and samples are first
-sorted into small boxes: each box has its own origin and its own precision, by which log q(z) is right to 1e-4
-nats for any σ ≥ 1e-6, and boxes of components too far from a sample to count are skipped. ``log_marginal``
+turns these into the matrix product of ``pairs``, with a streaming logsumexp. Components are first sorted into
+small boxes (``boxes``): each has its own origin and its own precision, by which log q(z) is right to 1e-4
+nats for any σ ≥ 1e-6, and boxes too far from a sample to count are skipped (``box_sums``). ``log_marginal``
 takes a single latent's q(z_d), which it interpolates between the points of a grid.
 
 A deterministic latent (σ = 0, log-variance −inf) has no density: ``blur`` gives it a width far below
@@ -20,21 +20,20 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.parallel import side_by_side
-from distaff.mixtures.boxes import LOG_2, Box, OtherPart, log_sum, neighbours
+from distaff.mixtures.box_sums import BoxSums
+from distaff.mixtures.boxes import Box, OtherPart, neighbours
 
 SMALLEST_WIDTH = 1e-4
 """The σ given to a deterministic latent, in standard deviations of that latent under q(z)."""
 DETERMINISTIC = 5e-7
 """A σ below this, in the same unit, counts as 0."""
 
+BOXES = 128
+"""How many are aimed at: more of them leave out more, and take longer to go through."""
 COMPONENTS_PER_BOX = (768, 1536)
-"""The least and the most; between them, as many as make 128 boxes."""
+"""The least and the most; between them, as many as make that many boxes."""
 COMPONENTS_PER_INTERVAL = (1024, 4096)
 """The same of a single dimension, where large boxes are narrow too."""
-SAMPLES_PER_BOX = 512
-
-NEGLIGIBLE = 11.0
-"""Skipped terms add up to less than exp(−NEGLIGIBLE) of a sum."""
 
 FEW = 16384
 """Components of one latent that are not merged."""
@@ -128,59 +127,13 @@ class Mixture:
         Returns:
             (M,) in float64.
         """
-        z = z.detach()
-        dims = self.low.new_ones(self.dimensions)
-        chosen: list[int] | slice = slice(None)
-        if keep is not None:
-            dims = torch.zeros_like(dims)
-            dims[[i for i in keep if i < self.dimensions]] = 1
-            chosen = [i - self.dimensions for i in keep if i >= self.dimensions]
-        others = values if chosen else ()
-        constants = [(box.log_weights + box.constants @ dims).to(box.factor) for box in self.boxes]
-        heights = [box.log_weights + box.heights @ dims for box in self.boxes]
-        peaks = torch.stack([height.amax() for height in heights])
-        if others and not all(isinstance(part, Classes) for part in self.others):
-            peaks = torch.full_like(
-                peaks, math.inf
-            )  # a density may be anything where a probability is below 1
-        half_precision = self.least_precision * dims / (2 * LOG_2)
-        margin = (math.log(self.count) + NEGLIGIBLE) / LOG_2
-
-        def of_samples(rows: Tensor) -> Tensor:
-            here, there = z[rows].double(), [value[rows] for value in others]
-            gap = torch.maximum(self.low - here[:, None], here[:, None] - self.high).clamp_(min=0)
-            ceiling = peaks - (gap.square_() * half_precision).sum(-1)
-
-            def log_sums(wanted: Tensor) -> Tensor:
-                """(m,) of each sample over its boxes, wanted (m, boxes)."""
-                used = wanted.any(0).nonzero()[:, 0].tolist()
-                sums = here.new_full((len(used) + 1, len(here)), -math.inf)
-                for total, i in zip(sums, used, strict=False):
-                    box, some = self.boxes[i], wanted[:, i].nonzero()[:, 0]
-                    bits = box.bits(here[some] - self.centre[i], dims, constants[i])
-                    if there:
-                        given = zip(box.others, there, strict=True)
-                        pairs = [part.log_prob_pairs(value[some]) for part, value in given]
-                        bits = bits + (torch.cat(pairs)[chosen].sum(0) / LOG_2)
-                    total[some] = log_sum(bits)
-                return sums.logsumexp(0)
-
-            # Each sample's nearest box first: what it holds decides which others can add anything.
-            nearest = torch.zeros_like(ceiling, dtype=torch.bool)
-            nearest.scatter_(1, ceiling.argmax(1, keepdim=True), True)
-            near = log_sums(nearest)
-            count = (ceiling > (near / LOG_2 - margin)[:, None]) & ~nearest
-            return torch.logaddexp(near, log_sums(count))
-
-        boxes = neighbours(z / self.scale, SAMPLES_PER_BOX)
-        result = torch.empty(len(z), dtype=torch.float64, device=z.device)
-        result[torch.cat(boxes)] = torch.cat(list(side_by_side(of_samples, boxes)))
-        return result
+        return self._sums.log_densities(z.detach(), values, [keep])[0]
 
     def log_density_without_each(self, z: Tensor, values: Sequence[Tensor] = ()) -> Tensor:
         """(M, D + G) float64: log q(z_≠i) for every latent i, Gaussian ones first, of G categorical ones."""
         latents = range(self.dimensions + len(self.others))
-        return torch.stack([self.log_density(z, values, [j for j in latents if j != i]) for i in latents], 1)
+        others = [[j for j in latents if j != i] for i in latents]
+        return self._sums.log_densities(z.detach(), values, others).T
 
     def log_density_of_each(self, z: Tensor, values: Sequence[Tensor] = ()) -> Tensor:
         """Log q(z_i) of every latent by itself.
@@ -212,10 +165,10 @@ class Mixture:
         return total
 
     @cached_property
-    def boxes(self) -> list[Box]:
-        """The components, neighbours together."""
+    def _sums(self) -> BoxSums:
+        """The components in boxes, neighbours together."""
         least, most = COMPONENTS_PER_BOX if self.dimensions > 1 else COMPONENTS_PER_INTERVAL
-        groups = neighbours(self.mu / self.scale, min(max(self.count // 128, least), most))
+        groups = neighbours(self.mu / self.scale, min(max(self.count // BOXES, least), most))
         weights = self.weights.log()
         boxes = side_by_side(
             lambda rows: Box.of(
@@ -226,27 +179,7 @@ class Mixture:
             ),
             groups,
         )
-        return list(boxes)
-
-    @cached_property
-    def centre(self) -> Tensor:
-        """(boxes, D) the origin of each box."""
-        return torch.stack([box.centre for box in self.boxes])
-
-    @cached_property
-    def low(self) -> Tensor:
-        """(boxes, D) the least mean of each box."""
-        return torch.stack([box.low for box in self.boxes])
-
-    @cached_property
-    def high(self) -> Tensor:
-        """(boxes, D) the greatest mean of each box."""
-        return torch.stack([box.high for box in self.boxes])
-
-    @cached_property
-    def least_precision(self) -> Tensor:
-        """(boxes, D) the least 1/σ² of each box."""
-        return torch.stack([box.least_precision for box in self.boxes])
+        return BoxSums(list(boxes), all(isinstance(part, Classes) for part in self.others))
 
 
 def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None = None) -> Tensor:
@@ -273,7 +206,7 @@ def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None =
     weights = torch.ones_like(mu) if weights is None else weights.detach().double()
     level = torch.floor((logvar - logvar.min()) / (2 * math.log(4)))
     found = []
-    for one in torch.unique(level).tolist():
+    for one in torch.unique(level).tolist() if level.any() else [0.0]:
         own = (level == one) & (weights > 0)
         if own.any():
             share = (weights[own].sum() / weights.sum()).log()
@@ -323,7 +256,12 @@ def _merged(mu: Tensor, logvar: Tensor, weights: Tensor) -> tuple[Tensor, Tensor
     level = torch.floor(logvar / 0.004)
     place = torch.floor(mu * torch.exp(-0.002 * level) * 8)
     span = place.max() - place.min() + 1
-    _, cell = torch.unique(level * span + place - place.min(), return_inverse=True)
+    key = (level - level.min()) * span + place - place.min()
+    if key.max() < FEW + 16 * len(key):  # counting is many times as quick as sorting
+        key = key.long()
+        cell = (torch.bincount(key) > 0).cumsum(0)[key] - 1
+    else:
+        _, cell = torch.unique(key, return_inverse=True)
     mass = torch.bincount(cell, weights)
     mean = torch.bincount(cell, weights * mu) / mass
     variance = torch.bincount(cell, weights * (logvar.exp() + (mu - mean[cell]).square())) / mass

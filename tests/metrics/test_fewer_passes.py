@@ -1,0 +1,46 @@
+"""Kernels that select, number and count with few passes, against the plain forms of the same."""
+
+import numpy as np
+import pytest
+
+from distaff.metrics import as_factors
+from distaff.metrics.irs import _quantile
+from distaff.metrics.logistic import _products
+from distaff.metrics.neighbours import _distances
+from distaff.metrics.z_max_variance import _others
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("count", [1, 2, 17, 100, 1601, 5000])
+@pytest.mark.parametrize("quantile", [0.001, 0.5, 0.99, 0.999, 1.0])
+@pytest.mark.parametrize("decimals", [1, 8])
+def test_quantiles_of_deviations_are_numpys(count, quantile, decimals):
+    z = RNG.normal(size=(4, count)).round(decimals).astype(np.float32)
+    expected = np.quantile(np.abs(z - z.mean(axis=1, dtype=np.float64, keepdims=True)), quantile, axis=1)
+    np.testing.assert_allclose(_quantile(z, quantile), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("neighbours", [1, 3, 10, 200])
+def test_distances_to_neighbours_of_the_same_class_are_those_of_all_pairs(neighbours):
+    labels = np.sort(np.concatenate([RNG.integers(3, size=100), np.full(5, 3), np.full(2, 4)]))
+    value = np.concatenate([np.sort(RNG.normal(size=(labels == c).sum())) for c in range(5)])
+    found = _distances(value, labels, np.bincount(labels), neighbours)
+    for row, (own, label) in enumerate(zip(value, labels, strict=True)):
+        distances = np.sort(np.abs(value[labels == label] - own))  # its own is the first of them
+        assert found[row] == distances[min(neighbours, len(distances) - 1)]
+
+
+def test_combinations_of_many_factors_are_numbered_in_their_order():
+    classes = RNG.integers(40, size=(300, 8))
+    classes[150:] = classes[:150]
+    factors = as_factors(classes)  # 40⁷ combinations of the others
+    for k in range(8):
+        _, expected = np.unique(np.delete(factors.classes, k, axis=1), axis=0, return_inverse=True)
+        np.testing.assert_array_equal(_others(factors, k).classes, expected.ravel())
+
+
+def test_products_of_inputs_are_the_upper_triangle():
+    x = RNG.normal(size=(7, 5)).astype(np.float32)
+    rows, columns = np.triu_indices(5)
+    np.testing.assert_array_equal(_products(x), x[:, rows] * x[:, columns])
