@@ -106,7 +106,7 @@ def encode(arguments: Sequence[str]) -> None:
 
 
 def decompose(arguments: Sequence[str]) -> None:
-    """Print the ELBO's decomposition over the data set: distaff decompose RUN."""
+    """Print the ELBO in its parts, over a random sample of the data: distaff decompose RUN."""
     from distaff.analysis.decompose import decompose_run
 
     print(_of_run("decompose", arguments, decompose_run))

@@ -23,8 +23,9 @@ from distaff.foundation.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from distaff.analysis.compare import compare_runs
-    from distaff.analysis.decompose import Decomposition, decompose_run
+    from distaff.analysis.decompose import decompose_run
     from distaff.analysis.doctor import Diagnosis, Finding, Severity, diagnose
+    from distaff.analysis.elbo_parts import Decomposition
     from distaff.analysis.encoding import Encoded, encode
     from distaff.analysis.evaluate import evaluate_encoded, evaluate_run, varied_factors
     from distaff.analysis.new_data import encode_data
@@ -53,7 +54,7 @@ __all__ = [
 __getattr__ = lazy_getattr(
     __name__,
     {
-        "Decomposition": "distaff.analysis.decompose",
+        "Decomposition": "distaff.analysis.elbo_parts",
         "Diagnosis": "distaff.analysis.doctor",
         "Encoded": "distaff.analysis.encoding",
         "Finding": "distaff.analysis.doctor",
