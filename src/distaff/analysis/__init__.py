@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from distaff.analysis.evaluate import evaluate_encoded, evaluate_run, varied_factors
     from distaff.analysis.new_data import encode_data
     from distaff.analysis.report import report_run
-    from distaff.analysis.traversals import drawable, traverse_run
+    from distaff.analysis.traversals import traverse_run
+    from distaff.runs.pictures import drawable
 
 __all__ = [
     "Decomposition",
@@ -62,7 +63,7 @@ __getattr__ = lazy_getattr(
         "compare_runs": "distaff.analysis.compare",
         "decompose_run": "distaff.analysis.decompose",
         "diagnose": "distaff.analysis.doctor",
-        "drawable": "distaff.analysis.traversals",
+        "drawable": "distaff.runs.pictures",
         "encode": "distaff.analysis.encoding",
         "encode_data": "distaff.analysis.new_data",
         "evaluate_encoded": "distaff.analysis.evaluate",
