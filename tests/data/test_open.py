@@ -23,3 +23,17 @@ def test_names_and_paths_that_lead_nowhere_are_explained(tmp_path: Path) -> None
         data.open_dataset(tmp_path / "table.xls")
     with pytest.raises(DistaffError, match="a file goes with a data set known by name"):
         data.open_dataset(tmp_path, file="x.npz")
+
+
+def test_a_folder_that_is_not_here_has_near_misses_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "photos").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for wrong in ("photo", "photos2/", str(tmp_path / "fotos")):
+        with pytest.raises(DistaffError, match="there is no file or folder .*: did you mean .*photos"):
+            data.open_dataset(wrong)
+    with pytest.raises(DistaffError, match="there is no file or folder elsewhere here, nor a data set"):
+        data.open_dataset("elsewhere")
+    with pytest.raises(DistaffError, match="there is no file or folder elsewhere/\\.$"):
+        data.open_dataset("elsewhere/")

@@ -135,3 +135,11 @@ def test_latents_have_the_names_of_columns_and_sparse_codes_are_read():
     with pytest.raises(DistaffError, match="1 names for 2 latents"):
         Codes(MEANS, latents=("wide",))
     assert Codes(MEANS, latents=("wide", "tall"))[:5].names == ("wide", "tall")
+
+
+def test_what_encode_calls_the_rows_is_no_latent(tmp_path):
+    frame = CODES.drop(columns="cell").rename_axis("observation").reset_index()
+    codes, _ = read_source(written(frame, tmp_path / "codes.csv"))
+    assert codes.latents == ("wide", "tall")
+    with pytest.raises(DistaffError, match="column 'kind' of .* no value in row 1: .* --factors kind"):
+        read_source(written(frame.assign(kind=[0, None] * 45), tmp_path / "labelled.csv"))

@@ -15,6 +15,7 @@ there, and the arguments of ``load`` are its options.
 pinwheel: 80 × (2,), arm 4
 """
 
+from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -72,6 +73,19 @@ def names() -> tuple[str, ...]:
     return tuple(name for name in modules if hasattr(import_module(f"{__name__}.{name}"), "ABOUT"))
 
 
+def _absent(spec: str) -> DistaffError:
+    """The error for data that are not here and not known by name, with what may have been meant."""
+    path = Path(spec)
+    there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = [str(path.with_name(name)) for name in get_close_matches(path.name, there, n=2, cutoff=0.7)]
+    if near:
+        return DistaffError(f"there is no file or folder {spec}: did you mean {' or '.join(near)}?")
+    if len(path.parts) > 1 or path.suffix or spec.endswith("/"):
+        return DistaffError(f"there is no file or folder {spec}.")
+    problem = unknown("data set", spec, names())
+    return DistaffError(f"there is no file or folder {spec} here, nor a data set of that name: {problem}")
+
+
 def open_dataset(spec: str | Path, file: str | Path | None = None, **options: Any) -> Dataset:
     """The data set of a known name, of a table, a file of arrays, or a folder or archive of images.
 
@@ -108,10 +122,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
             f"{path} is not a kind of file that can be read: give an .npz, .npy, .h5,"
             " .csv, .parquet, .h5ad or a folder of images."
         )
-    elif len(path.parts) > 1 or path.suffix:
-        raise DistaffError(f"there is no file or folder {path}.")
     else:
-        raise unknown("data set", str(spec), names())
+        raise _absent(str(spec))
     known = signature(load).parameters
     side: int | None = None
     fit: Fit = "squash"

@@ -155,7 +155,13 @@ def _channels(given: Shape, shape: Shape) -> arrays.Channels:
 def _in_range(values: NDArray[Any], like: Scaled, channels: arrays.Channels, name: str) -> Dataset:
     if like.told:
         return from_array(values, channels=channels, name=name, range=f"{like.low!r}:{like.high!r}")
-    if values.dtype == np.uint8 and like.high == BYTE:
+    if values.dtype.kind in "ui" and like.high == BYTE and 0 <= values.min() <= values.max() <= BYTE:
         grey = values[:, None] if values.ndim == 3 else values
-        return Dataset(ByteImages(grey, channels == "last"), name=name)
-    return from_array(values, channels=channels, name=name)
+        return Dataset(ByteImages(grey.astype(np.uint8, copy=False), channels == "last"), name=name)
+    try:
+        return from_array(values, channels=channels, name=name)
+    except arrays.OutOfRange:
+        raise DistaffError(
+            f"images of {name} run from {values.min():g} to {values.max():g}, but the model was trained on "
+            "values of 0–1 or on whole numbers of 0–255: bring them there first."
+        ) from None

@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 COMMAND = r"distaff [a-z]+(?: (?:[A-Z]\S*|\S*/\S*|--\S+))*"
-FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+-]*[A-Za-z0-9_]))?")
-PROSE = ("and", "asked", "beside", "is", "keeps", "knows", "leaves", "or", "out", "silences")
+FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+=-]*[A-Za-z0-9_]))?")
+PROSE = (
+    *("and", "asked", "beside", "goes", "is", "keeps", "knows", "leaves", "must", "needs", "or", "out"),
+    "silences",
+)
 """Words behind a flag in a message that are not its value."""
 
 LONGEST = 500
@@ -20,6 +23,12 @@ LONGEST = 500
 
 class DistaffError(ValueError):
     """Input that cannot be used: the message says what is wrong and what to do, in one sentence."""
+
+
+class DataNotice(UserWarning):
+    """What a person should know of data when they are first brought in, and not every time that a run's own
+    are opened again.
+    """
 
 
 def shown(value: object) -> str:
