@@ -31,9 +31,9 @@ def test_a_folder_that_is_not_here_has_near_misses_too(
     (tmp_path / "photos").mkdir()
     monkeypatch.chdir(tmp_path)
     for wrong in ("photo", "photos2/", str(tmp_path / "fotos")):
-        with pytest.raises(DistaffError, match="there is no file or folder .*: did you mean .*photos"):
+        with pytest.raises(DistaffError, match=r"there is no file or folder .*: did you mean .*photos"):
             data.open_dataset(wrong)
     with pytest.raises(DistaffError, match="there is no file or folder elsewhere here, nor a data set"):
         data.open_dataset("elsewhere")
-    with pytest.raises(DistaffError, match="there is no file or folder elsewhere/\\.$"):
+    with pytest.raises(DistaffError, match=r"there is no file or folder elsewhere/\.$"):
         data.open_dataset("elsewhere/")

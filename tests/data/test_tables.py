@@ -247,5 +247,5 @@ def test_labels_may_be_missing():
 def test_a_table_is_called_what_the_user_called_it(tmp_path, monkeypatch):
     FRAME.to_csv(tmp_path / "mine.csv", index=False)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(DistaffError, match="unknown column of mine.csv 'vists': did you mean 'visits'"):
+    with pytest.raises(DistaffError, match=r"unknown column of mine\.csv 'vists': did you mean 'visits'"):
         distaff.train("vae", "mine.csv", data_options="counts=vists", steps=1)

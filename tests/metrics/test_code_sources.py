@@ -141,5 +141,5 @@ def test_what_encode_calls_the_rows_is_no_latent(tmp_path):
     frame = CODES.drop(columns="cell").rename_axis("observation").reset_index()
     codes, _ = read_source(written(frame, tmp_path / "codes.csv"))
     assert codes.latents == ("wide", "tall")
-    with pytest.raises(DistaffError, match="column 'kind' of .* no value in row 1: .* --factors kind"):
+    with pytest.raises(DistaffError, match=r"column 'kind' of .* no value in row 1: .* --factors kind"):
         read_source(written(frame.assign(kind=[0, None] * 45), tmp_path / "labelled.csv"))
