@@ -46,6 +46,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> DistaffError:
     options = sorted(known)
     near = difflib.get_close_matches(name[:LONGEST], options, n=3, cutoff=0.6)
     hint = f" did you mean {' or '.join(map(repr, near))}?" if near else ""
+    if not options:
+        return DistaffError(f"unknown {kind} {shown(name)}: there are none.")
     return DistaffError(f"unknown {kind} {shown(name)}:{hint} Known: {', '.join(options)}.")
 
 
