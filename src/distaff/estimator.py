@@ -228,8 +228,8 @@ def _refuse_texts(X: Any) -> None:
     for name in X.columns:
         if not pd.api.types.is_numeric_dtype(X[name]):
             raise DistaffError(
-                f"column {str(name)!r} of the DataFrame holds no numbers, which Disentangler needs: leave it out "
-                "or turn it into numbers; distaff.train takes columns of texts as classes."
+                f"column {str(name)!r} of the DataFrame holds no numbers, which Disentangler needs: leave it "
+                "out or turn it into numbers; distaff.train takes columns of texts as classes."
             )
 
 

@@ -47,7 +47,7 @@ def test_lists_of_files_and_of_photographs_are_encoded_as_the_folder_is(model, p
 
 
 def test_grey_arrays_are_what_grey_files_are_to_a_model_of_colours(model, tmp_path):
-    grey = RNG.integers(0, 256, (3, 16, 16), dtype=np.uint8)
+    grey = RNG.integers(0, 256, (4, 16, 16), dtype=np.uint8)
     grey[0] %= 2  # nearly black, which is not black and white
     for number, image in enumerate(grey):
         Image.fromarray(image).save(tmp_path / f"{number}.png")
