@@ -15,6 +15,7 @@ there, and the arguments of ``load`` are its options.
 pinwheel: 80 × (2,), arm 4
 """
 
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
@@ -27,13 +28,13 @@ from distaff.data import arrays, correlated_factors, folders, left_out, tables
 from distaff.data.about import About
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
-from distaff.data.frameworks import from_hugging_face, from_torch
+from distaff.data.frameworks import from_hugging_face, from_object, from_torch
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
 from distaff.data.pictures import Fit
 from distaff.data.sizes import check_side, resized
 from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure_strokes
-from distaff.foundation.binding import read_value
+from distaff.foundation.binding import find_function, names_code, read_value
 from distaff.foundation.errors import DistaffError, unknown
 
 __all__ = [
@@ -90,7 +91,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     """The data set of a known name, of a table, a file of arrays, or a folder or archive of images.
 
     Args:
-        spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"my.csv"``, ``"photos/"`` or ``"photos.zip"``.
+        spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"my.csv"``, ``"photos/"`` or ``"photos.zip"``; or
+            ``"mine:discs"``, a function of your own that returns a ``Dataset``, an array or a data frame.
         file: for a known name, where the official file is, instead of the built-in images or the usual place.
         options: what that data set's ``load`` takes beside, such as ``part="test"``. For any, ``resize=64``
             scales the images, ``leave_out="composition"`` leaves combinations of factors out (see
@@ -111,6 +113,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
         raise DistaffError(
             f"a file goes with a data set known by name ({', '.join(names())}), not with {spec}."
         )
+    elif names_code(str(spec)) and not path.exists():
+        load = find_function("data set", str(spec), {})
     elif path.suffix in tables.SUFFIXES:
         load, options = tables.load, {"file": path, **options}
     elif path.is_dir() or path.suffix in (".zip", ".tar", ".tgz", ".gz"):
@@ -143,7 +147,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     }
     if options.get("resize") is not None:
         check_side(options["resize"])
-    data: Dataset = load(**options)
+    made = load(**options)
+    data = made if isinstance(made, Dataset) else replace(from_object(made), name=load.__name__)
     if tie is not None:
         data = correlated_factors.tied(data, str(tie))
     if combinations is not None:
