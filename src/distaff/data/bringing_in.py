@@ -19,6 +19,7 @@ from distaff.data.frameworks import from_object, is_frame, to_frame
 from distaff.data.images import ByteImages, FloatImages, ScaledImages
 from distaff.data.labels import labelled
 from distaff.data.pictures import SUFFIXES, decode
+from distaff.data.ranges import OutOfRange
 from distaff.data.signals import Signals
 from distaff.data.sizes import resized
 from distaff.foundation.errors import DistaffError
@@ -187,7 +188,7 @@ def _in_range(values: NDArray[Any], like: Scaled, channels: arrays.Channels, nam
         return Dataset(ByteImages(grey.astype(np.uint8, copy=False), channels == "last"), name=name)
     try:
         return from_array(values, channels=channels, name=name)
-    except arrays.OutOfRange:
+    except OutOfRange:
         raise DistaffError(
             f"images of {name} run from {values.min():g} to {values.max():g}, but the model was trained on "
             "values of 0–1 or on whole numbers of 0–255: bring them there first."

@@ -59,7 +59,8 @@ def load(
         elif path.suffix == ".parquet":
             frame = pd.read_parquet(path)
         else:
-            frame = pd.read_csv(path, **_punctuation(path))
+            comma, point = _punctuation(path)
+            frame = pd.read_csv(path, sep=comma, decimal=point)
     where = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
     data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, where)
     if matrix is None or not isinstance(data.arrangement, Table):
@@ -67,17 +68,17 @@ def load(
     return replace(data, arrangement=replace(data.arrangement, matrix=matrix))
 
 
-def _punctuation(path: Path) -> dict[str, str]:
+def _punctuation(path: Path) -> tuple[str, str]:
     """What parts the cells of a table, by its heading, and its decimals: spreadsheets in much of Europe write
     ``price;kind`` and ``3,5``.
     """
     with path.open(encoding="utf-8", errors="replace") as file:
         heading, row = file.readline(), file.readline()
     if path.suffix == ".tsv" or heading.count("\t") > max(heading.count(","), heading.count(";")):
-        return {"sep": "\t"}
+        return "\t", "."
     if heading.count(";") <= heading.count(","):
-        return {"sep": ","}
-    return {"sep": ";", "decimal": "," if re.search(r"\d,\d", row) else "."}
+        return ",", "."
+    return ";", "," if re.search(r"\d,\d", row) else "."
 
 
 def from_frame(

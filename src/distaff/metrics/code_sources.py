@@ -114,13 +114,12 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
     if left:
         listed = ", ".join(left)
         warnings.warn(f"{path}: columns that are no numbers are not read as codes: {listed}.", stacklevel=2)
-    for column in numeric:
-        if table[column].isna().any():
-            row = int(table[column].isna().to_numpy().argmax())
-            raise DistaffError(
-                f"column {column!r} of {path} has no value in row {row}: if it holds labels, name it with "
-                f"--factors {column}, or say with --latents which columns are codes."
-            )
+    for empty in (c for c in numeric if table[c].isna().any()):
+        row = int(table[empty].isna().to_numpy().argmax())
+        raise DistaffError(
+            f"column {empty!r} of {path} has no value in row {row}: if it holds labels, name it with "
+            f"--factors {empty}, or say with --latents which columns are codes."
+        )
     names = tuple(str(column) for column in numeric)
     return Codes(table[numeric].to_numpy(np.float64), latents=names)
 
