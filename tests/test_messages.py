@@ -10,6 +10,7 @@ from torch import nn
 
 import distaff
 from distaff import DistaffError
+from distaff.cli import main
 from distaff.foundation import errors
 from distaff.foundation.errors import said
 from distaff.foundation.flags import parse_flags
@@ -79,3 +80,41 @@ def test_lazy_layers_take_their_sizes_from_the_data(monkeypatch):
     images = np.random.default_rng(0).random((20, 16, 16))
     model = distaff.train("vae", images, batch_size=10, **{**TINY, "network": "mine:lazy"})
     assert model.encode(images).means.shape == (20, 2)
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--lr", "3"), "--learning-rate here"),
+        (("--epochs", "3"), "--steps, which counts batches, here"),
+        (("--val-split", "0.1"), "--hold-out here"),
+        (("--hold-out", "10"), "--hold-out is a share"),
+        (("--patience", "3"), "--patience needs data to look at: give --hold-out 0.1"),
+        (("--learning-rate", "-1"), "--learning-rate must be positive"),
+        (("--likelihood", "gauss"), "did you mean 'gaussian'"),
+        (("--latents", "zero"), "name=kind:size"),
+    ],
+)
+def test_at_a_command_line_flags_are_named_before_any_image_is_decoded(
+    tmp_path, capsys, flags, words, monkeypatch
+):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "1.png").write_bytes(b"no image")
+    monkeypatch.setenv("DISTAFF_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(SystemExit):
+        main(["train", "beta_vae", "--data", str(tmp_path / "photos"), "--resize", "64", *flags])
+    said_of_it = capsys.readouterr().err
+    assert words in said_of_it
+    assert "decode" not in said_of_it
+
+
+def test_the_same_in_python():
+    for settings, words in (
+        ({"hold_out": 10}, "^hold_out is a share"),
+        ({"patience": 3}, "^patience needs data to look at: give hold_out=0.1"),
+        ({"learning_rate": -1}, "^learning_rate must be positive"),
+    ):
+        with pytest.raises(DistaffError, match=words):
+            distaff.train("vae", np.zeros((20, 4)), **TINY, **settings)
+    with pytest.raises(DistaffError, match=r"signals over time .* data_options=.?signals=true"):
+        distaff.train("vae", 5 + np.random.default_rng(0).random((20, 3, 40)), **TINY)

@@ -92,7 +92,7 @@ def test_every_command_writes_numbers_that_any_reader_can_read(tmp_path, monkeyp
     run("train", "wae", "--data", "data.npz", "--out", "run", *model, *QUICK)
     run("resume", "run", "--steps", 6)
     run("evaluate", "run", "--metrics", METRICS, "--bootstrap", 20)
-    run("decompose", "run", "--samples", 32, "--particles", 10, "--observations", 4)
+    run("decompose", "run", "--samples", 32, "--particles", 10, "--bounded", 4)
     run("traverse", "run")
     run("report", "run")
     run("doctor", "run", "--observations", 32)

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Le
 
@@ -106,7 +106,7 @@ def encode(arguments: Sequence[str]) -> None:
 
 
 def decompose(arguments: Sequence[str]) -> None:
-    """Print the ELBO's decomposition over the data set: distaff decompose RUN."""
+    """Print the ELBO in its parts, over a random sample of the data: distaff decompose RUN."""
     from distaff.analysis.decompose import decompose_run
 
     print(_of_run("decompose", arguments, decompose_run))
@@ -335,6 +335,8 @@ def preview_data(
     name: str,
     *,
     out: str = "preview.png",
+    resize: Annotated[int, Ge(1)] | None = None,
+    fit: Literal["crop", "pad", "squash"] | None = None,
     columns: Annotated[int, Ge(1), Le(200)] = 10,
     seed: Annotated[int, Ge(0)] = 0,
 ) -> Path:
@@ -343,13 +345,17 @@ def preview_data(
     Args:
         name: a data set's name, a file or a folder.
         out: the picture.
+        resize: the side that images are brought to.
+        fit: how images that are not square are brought there: crop, pad or squash.
         columns: images per row.
         seed: which observations.
     """
     from distaff.data import open_dataset
     from distaff.data.preview import save_preview
 
-    return save_preview(open_dataset(name), out, columns, seed)
+    told = {"resize": resize, "fit": fit}
+    options = {option: value for option, value in told.items() if value is not None}
+    return save_preview(open_dataset(name, **options), out, columns, seed)
 
 
 def _list_recipes() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -108,6 +109,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             y: (N,) or (N, K) factors, of which number k is drawn to latent k; NaN, or −1 beside classes
                 0, 1, …, for a label that is missing. Without y, nothing is labelled.
         """
+        _refuse_texts(X)
         values = validate_data(self, X, allow_nd=True, ensure_min_samples=2)
         arrangement = arrange(values, standardise=self.likelihood != "bernoulli")
         data = arrangement.dataset(values)
@@ -217,6 +219,18 @@ def _arguments(recipe: str | Callable[..., Objective], options: Mapping[str, Any
     if "critic" in inspect.signature(function).parameters:
         arguments.setdefault("critic", SMALL_CRITIC)
     return bind(function, arguments)
+
+
+def _refuse_texts(X: Any) -> None:
+    """Name a data frame's column of texts, of which scikit-learn names a cell alone."""
+    if not isinstance(X, pd.DataFrame):
+        return
+    for name in X.columns:
+        if not pd.api.types.is_numeric_dtype(X[name]):
+            raise DistaffError(
+                f"column {str(name)!r} of the DataFrame holds no numbers, which Disentangler needs: leave it "
+                "out or turn it into numbers; distaff.train takes columns of texts as classes."
+            )
 
 
 def _plain_labels(column: NDArray[Any]) -> NDArray[Any]:

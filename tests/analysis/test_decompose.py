@@ -8,18 +8,23 @@ import pytest
 import torch
 
 from distaff.analysis.decompose import decompose, decompose_run
+from distaff.analysis.whole_set import WholeSet
 from distaff.cli import main
+from distaff.data.splits import some
 from distaff.metrics import total_correlation, total_information
+from distaff.metrics.sampled import Samples
 from distaff.models import VAE, LatentSpace, Representation
+from distaff.models.latents import Real
 from distaff.objectives.critics import CriticSettings
-from distaff.objectives.densities import stratified
+from distaff.objectives.densities import Shape, stratified
+from distaff.objectives.evidence import iwae_bound
 from distaff.runs.load import load
 from distaff.training.train import train
 from tests import toys
 
 DATA = toys.ring(300, side=12)
 SETTINGS = {"network": "tests.toys:mlp", "steps": 200, "batch_size": 50, "learning_rate": 5e-3}
-QUICK = {"particles": 200, "observations": 10, "progress": False}
+QUICK = {"particles": 200, "bounded": 10, "progress": False}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +87,7 @@ def test_the_parts_add_up(run):
 
 
 def test_the_command_prints_the_table_and_keeps_it(run, capsys):
-    main(["decompose", str(run), "--samples", "64", "--particles", "50", "--observations", "4"])
+    main(["decompose", str(run), "--samples", "64", "--particles", "50", "--bounded", "4"])
     out = capsys.readouterr().out
     for word in ("exact", "stratified", "critic", "mutual_information", "kl of z0", "ELBO", "IWAE 50"):
         assert word in out
@@ -96,6 +101,20 @@ def untrained(latents):
     torch.manual_seed(0)
     space = LatentSpace.parse(latents)
     return Representation(VAE(toys.mlp(DATA.shape, space.parameters, space.width), space), DATA.shape)
+
+
+def sharp(trained, sigma):
+    """The same with σ of its Gaussian latents set, and their means spread out over about 1."""
+    last = [layer for layer in trained.model.encoder.modules() if isinstance(layer, torch.nn.Linear)][-1]
+    first = 0
+    with torch.no_grad():
+        for group in trained.model.latents.groups.values():
+            if isinstance(group, Real):
+                spreads = slice(first + group.dims, first + 2 * group.dims)
+                last.weight[spreads], last.bias[spreads] = 0, 2 * math.log(sigma)
+            first += group.parameters
+        last.weight *= 20
+    return trained
 
 
 @pytest.mark.parametrize(
@@ -114,11 +133,7 @@ def test_information_and_total_correlation_are_the_numbers_of_the_metrics(latent
 @pytest.mark.parametrize("sigma", [1e-6, 1e-3, 1e-1])
 def test_exact_information_is_never_above_log_n_however_sharp_the_posteriors(sigma):
     trained = untrained("gaussian:3")
-    with torch.no_grad():
-        last = [layer for layer in trained.model.encoder.modules() if isinstance(layer, torch.nn.Linear)][-1]
-        last.weight[3:] = 0
-        last.bias[3:] = 2 * math.log(sigma)
-    e = decompose(trained, DATA, density=stratified, samples=300, **QUICK).exact
+    e = decompose(sharp(trained, sigma), DATA, density=stratified, samples=300, **QUICK).exact
     assert 0 < e["mutual_information"] <= math.log(300) + 1e-4
     parts = e["total_correlation"] + e["dimension_kl"]
     assert parts == pytest.approx(e["marginal_kl"], abs=1e-3)
@@ -151,7 +166,7 @@ def test_of_an_encoder_without_noise_what_is_defined_is_given_and_the_rest_is_nu
     out = tmp_path / "aae"
     settings = SETTINGS | {"steps": 5}
     train("aae", str(images), out=out, latents="point:2", critic=critic, progress=False, **settings)
-    main(["decompose", str(out), "--samples", "64", "--particles", "20", "--observations", "4"])
+    main(["decompose", str(out), "--samples", "64", "--particles", "20", "--bounded", "4"])
     printed = capsys.readouterr().out
     assert "nan" not in printed
     assert " inf" not in printed
@@ -167,3 +182,94 @@ def test_of_an_encoder_without_noise_what_is_defined_is_given_and_the_rest_is_nu
     nothing = [kept["kl"], kept["log_px"], *kept["kl_per_latent"].values(), *kept["minibatch"].values()]
     assert nothing == [None] * len(nothing)
     assert kept["exact"]["marginal_kl"] is kept["exact"]["dimension_kl"] is None
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("latents", ["a=gaussian:1,b=gaussian:2", "c=concrete:3,z=gaussian:2"])
+def test_of_a_sample_q_of_the_whole_set_is_estimated_by_stratified_weights(latents):
+    """Against the weights of HFVAE's Eq. 13, over all pairs of the sample."""
+    trained = sharp(untrained(latents), sigma=0.02)
+    chosen = some(DATA, 120, seed=5)
+    found = decompose(trained, DATA, density=stratified, observations=120, samples=120, seed=5, **QUICK)
+    everything = trained.model.encode(chosen.images[:])
+    codes = trained.encode(chosen.images)
+    drawn = Samples(codes, 120, 5)
+    step = WholeSet.of(trained.model, everything, drawn, chosen.images[:][drawn.rows], {}, 300)
+    inverse = np.argsort(drawn.rows)  # the sample's own posterior on the diagonal
+    posterior = everything.map(torch.Tensor.double)
+    pairs = posterior.log_prob_dims(step.u[inverse][:, None])
+    weights = stratified.log_weights(Shape(120, 120, 0, 300), pairs[..., 0])
+    joint = (pairs.sum(-1) + weights).logsumexp(1)
+    each = (pairs + weights[..., None]).logsumexp(1)
+    torch.testing.assert_close(step.log_qz[inverse], joint, rtol=0, atol=1e-4)
+    torch.testing.assert_close(step.log_qz_dims[inverse], each, rtol=0, atol=1e-4)
+    assert found.exact["mutual_information"] > math.log(120) - 1  # where weights matter
+    assert (found.observations, found.data_size, found.bounded) == (120, 300, 10)
+
+
+def test_terms_by_a_sample_are_those_of_the_whole_set_and_not_of_the_sample_alone():
+    trained = sharp(untrained("a=gaussian:1,b=gaussian:2"), sigma=0.02)
+    how = {"density": stratified, "samples": 600, **QUICK}
+    whole = decompose(trained, DATA, **how)
+    by_sample = [decompose(trained, DATA, observations=100, seed=seed, **how) for seed in range(5)]
+    alone = [decompose(trained, some(DATA, 100, seed), seed=seed, **how) for seed in range(5)]
+    for name in ("mutual_information", "total_correlation", "marginal_kl"):
+        near, far = (np.mean([one.exact[name] for one in found]) for found in (by_sample, alone))
+        assert abs(near - whole.exact[name]) < 0.4 * abs(far - whole.exact[name])
+    assert whole.exact["mutual_information"] > 3
+    assert whole.standard_errors.keys() == {"log_px"}
+
+
+def test_standard_errors_of_a_sample_are_those_of_its_mean():
+    """Over many samples of 75, the reconstruction term goes astray by as much as one of them says."""
+    trained = untrained("gaussian:2")
+    whole = decompose(trained, DATA, density=stratified, samples=2, particles=2, bounded=2, progress=False)
+    some_of_it = [
+        decompose(
+            trained,
+            DATA,
+            density=stratified,
+            observations=75,
+            samples=2,
+            particles=2,
+            bounded=2,
+            seed=seed,
+            progress=False,
+        )
+        for seed in range(60)
+    ]
+    strays = np.array([found.nll - whole.nll for found in some_of_it])
+    # Drawn without replacement, 75 of 300 stray by √(1 − 1/4) of s/√n.
+    said = np.mean([found.standard_errors["nll"] for found in some_of_it]) * math.sqrt(0.75)
+    assert np.sqrt(np.square(strays).mean()) == pytest.approx(said, rel=0.35)
+
+
+def test_the_command_takes_a_sample_by_default_and_says_so(run, capsys, monkeypatch):
+    flags = ["--samples", "64", "--particles", "20", "--bounded", "4", "--no-progress"]
+    main(["decompose", str(run), "--observations", "100", *flags])
+    printed = capsys.readouterr().out
+    assert "by sample" in printed
+    assert "100 of the 300 observations" in printed
+    assert "±" in printed
+    kept = json.loads((run / "decomposition.json").read_text())
+    assert (kept["observations"], kept["data_size"]) == (100, 300)
+    assert kept["standard_errors"].keys() == {"nll", "kl", "elbo", "log_px"}
+    main(["decompose", str(run), "--observations", "all", *flags])
+    printed = capsys.readouterr().out
+    assert "chosen at random" not in printed
+    assert json.loads((run / "decomposition.json").read_text())["observations"] == 300
+    with pytest.raises(SystemExit):
+        main(["decompose", str(run), "--observations", "most", *flags])
+    assert "or all" in capsys.readouterr().err
+
+
+def test_the_bound_is_the_elbo_and_its_distance_from_it(run):
+    """All observations bounded: the mean of the bounds themselves, but for the draws of the ELBO."""
+    trained = load(run)
+    quick = {"density": stratified, "samples": 300, "particles": 300, "progress": False}
+    bound = iwae_bound(trained.model, DATA.images[:], 300).mean()
+    everywhere = decompose(trained, DATA, bounded=300, **quick)
+    assert everywhere.log_px == pytest.approx(float(bound), abs=0.3)
+    few = [decompose(trained, DATA, bounded=8, seed=seed, **quick) for seed in range(3)]
+    for found in few:
+        assert found.log_px == pytest.approx(float(bound), abs=4 * found.standard_errors["log_px"] + 0.3)

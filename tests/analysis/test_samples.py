@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distaff.analysis import encoding
-from distaff.analysis.encoding import already_encoded, any_codes, encode_run, typical
+from distaff.analysis.encoding import already_encoded, any_codes, encode_run
 from distaff.analysis.evaluate import evaluate_run
 from distaff.analysis.report import report_run
 from distaff.analysis.traversals import traverse_run
@@ -18,6 +18,7 @@ from distaff.export.publish import write_hub
 from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load, open_data
+from distaff.runs.pictures import typical
 from distaff.training.train import train
 from tests import toys
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import distaff
 from distaff.data import folders, from_array, open_dataset
 from distaff.data.arrangements import Scaled, read_arrangement
 from distaff.data.bringing_in import bring_in
 from distaff.data.pictures import fitted
-from distaff.data.ranges import find_range
+from distaff.data.ranges import find_range, ways
 from distaff.data.sizes import resized
 from distaff.foundation.errors import DistaffError
 
@@ -141,3 +142,41 @@ def test_labels_that_only_name_their_rows_are_left_out(photos, tmp_path):
     with pytest.warns(UserWarning, match="the column 'taken' is no factor"):
         data = folders.load(photos, labels=tmp_path / "labels.csv", resize=16, fit="crop")
     assert data.names == ("person",)
+
+
+def test_what_was_said_of_a_runs_data_is_not_said_again(photos, tmp_path):
+    settings = {"network": "mlp", "steps": 1, "progress": False, "accelerator": "cpu", "batch_size": 3}
+    with pytest.warns(UserWarning, match="squashed"):
+        distaff.train("vae", photos, resize=16, out=tmp_path / "run", **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        distaff.evaluate_run(tmp_path / "run", progress=False)
+
+
+def test_a_model_of_bytes_takes_dark_images_for_what_they_are():
+    """Whole numbers up to 1 are bits where nothing else is known, and nearly black to a model of 0–255."""
+    like = Scaled((1, 2, 2))
+    dark = np.array([[[0, 1], [1, 0]]])
+    for kind in (np.uint8, np.int64, np.uint16):
+        found = bring_in(dark.astype(kind), (1, 2, 2), like).images[:].numpy()
+        np.testing.assert_allclose(found, dark[:, None] / 255, rtol=1e-6)
+
+
+def test_values_that_a_model_does_not_know_are_refused_without_flags_that_are_not_there():
+    with pytest.raises(DistaffError, match="run from -3 to 300, but the model was trained on") as problem:
+        bring_in(np.array([[[-3.0, 1], [1, 300]]]), (1, 2, 2), Scaled((1, 2, 2)))
+    assert "range=" not in str(problem.value).replace("--", "")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "first"),
+    [
+        (-0.9, 0.8, "--range signed"),
+        (0, 254.5, "--range 0:255"),
+        (3.5, 4000, "--range 0:4095"),
+        (-5, 9, "--range min-max"),
+    ],
+)
+def test_the_likeliest_range_is_proposed_first(low, high, first):
+    assert ways(low, high).startswith(first)
+    assert find_range(ways(low, high).split()[1].rstrip(","), np.array([low, high]), "scans")

@@ -176,3 +176,9 @@ def test_skipped_images_take_their_labels_along(folder: Path) -> None:
     data = open_dataset(folder, labels="folders", skip_bad=True)
     np.testing.assert_array_equal(data.column("folder"), [0, 1])
     np.testing.assert_allclose(data.images[1].numpy(), np.moveaxis(PIXELS[0], 2, 0) / 255, atol=1e-6)
+
+
+def test_what_is_left_out_is_named(folder: Path) -> None:
+    (folder / "half.png").write_bytes((folder / "a/1.png").read_bytes()[:60])
+    with pytest.warns(UserWarning, match=r"1 of 5 images in photos left out, which do not decode: half.png"):
+        assert len(folders.load(folder, skip_bad=True)) == 4

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from distaff.cli import main
 from distaff.data import Dataset, from_array, open_dataset
 from distaff.data.dataset import grid
 from distaff.data.preview import preview, save_preview
@@ -48,3 +49,25 @@ def test_sheets_are_drawn_for_images_and_vectors(tmp_path: Path) -> None:
         save_preview(from_array(IMAGES), tmp_path / "sheet.xyz")
     with pytest.raises(DistaffError, match="one dimension"):
         preview(from_array(np.zeros((5, 1))))
+
+
+def test_photographs_of_different_sizes_are_shown_with_resize(tmp_path: Path, capsys) -> None:
+    for number, size in enumerate([(20, 30), (30, 20), (25, 25)]):
+        Image.fromarray(np.full((*size, 3), 80 * number, np.uint8)).save(tmp_path / f"{number}.png")
+    with pytest.raises(SystemExit):
+        main(["data", "preview", str(tmp_path), "--out", str(tmp_path / "sheet.png")])
+    assert "--resize 64" in capsys.readouterr().err
+    main(
+        [
+            "data",
+            "preview",
+            str(tmp_path),
+            "--out",
+            str(tmp_path / "out/sheet.png"),
+            "--resize",
+            "16",
+            "--fit",
+            "crop",
+        ]
+    )
+    assert (tmp_path / "out/sheet.png").is_file()

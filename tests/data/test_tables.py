@@ -209,3 +209,43 @@ def test_obs_of_an_annotated_table_in_memory_is_for_labels():
     cells = Cells(sparse.csr_matrix(np.random.default_rng(0).poisson(2, (20, 3))), obs)
     assert from_object(cells).shape == (3,)
     assert from_object(cells, factors="kind").names == ("kind",)
+
+
+def test_spreadsheets_of_other_countries_are_read(tmp_path):
+    frame = pd.DataFrame({"price": [1.5, 2.25, 1000.5], "kind": ["a, b", "c", "c"]})
+    frame.to_csv(tmp_path / "european.csv", sep=";", decimal=",", index=False)
+    frame.to_csv(tmp_path / "points.csv", sep=";", index=False)
+    frame.to_csv(tmp_path / "tabs.csv", sep="\t", index=False)
+    frame.to_csv(tmp_path / "usual.csv", index=False)
+    wanted = from_frame(frame)
+    for file in ("european.csv", "points.csv", "tabs.csv", "usual.csv"):
+        data = open_dataset(tmp_path / file)
+        np.testing.assert_allclose(data.images[:].numpy(), wanted.images[:].numpy())
+        assert data.arrangement.columns == wanted.arrangement.columns
+
+
+def test_numbers_of_rows_are_left_out_and_named_unless_asked_for():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"number": np.arange(100, 150), "age": rng.integers(20, 60, 50), "x": rng.normal(size=50)}
+    )
+    with pytest.warns(UserWarning, match="'number' of the DataFrame is left out: it numbers the rows"):
+        data = from_frame(frame)
+    assert [column.name for column in data.arrangement.columns] == ["age", "x"]
+    assert from_frame(frame, columns="number+x").shape == (2,)
+    assert from_vectors(frame.to_numpy()).shape == (3,)  # an array has no column of names
+
+
+def test_labels_may_be_missing():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "kind": ["b", None, "a", "b"], "size": [1, 2, None, 1]})
+    data = from_frame(frame, factors=["kind", "size"])
+    np.testing.assert_array_equal(data.factors, [[1, 0], [np.nan, 1], [0, np.nan], [1, 0]])
+    with pytest.raises(DistaffError, match="'none' of the DataFrame has no value in any row"):
+        from_frame(frame.assign(none=None), factors="none", columns="x")
+
+
+def test_a_table_is_called_what_the_user_called_it(tmp_path, monkeypatch):
+    FRAME.to_csv(tmp_path / "mine.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DistaffError, match=r"unknown column of mine\.csv 'vists': did you mean 'visits'"):
+        distaff.train("vae", "mine.csv", data_options="counts=vists", steps=1)

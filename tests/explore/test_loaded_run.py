@@ -1,6 +1,7 @@
 """Runs of every kind of data, with it or without."""
 
 import shutil
+import warnings
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from distaff.analysis.evaluate import evaluate_run
 from distaff.explore.loaded_run import DRAWN, LoadedRun
 from distaff.explore.render import DOT, INK, SIDE, renderer_for
 from distaff.explore.session import Session
+from distaff.explore.standalone import export_page
 from distaff.foundation.errors import DistaffError
 from distaff.training.train import train
 from tests.explore.conftest import SETTINGS, squares
@@ -119,3 +121,36 @@ def test_names_that_are_not_readable_are_one_sentence(run, content):
     (run / "names.json").write_text(content)
     with pytest.raises(DistaffError, match="correct it or remove it"):
         LoadedRun.open(run)
+
+
+def test_signals_are_drawn_as_curves_over_time(tmp_path):
+    times = np.linspace(0, 6, 40)
+    waves = np.stack([np.sin(times + shift) for shift in np.linspace(0, 5, 30)])[:, None]
+    np.save(tmp_path / "waves.npy", np.concatenate([waves, -waves], axis=1))
+    how = {"data_options": {"signals": True}, "latents": 2, "out": tmp_path / "run"}
+    train("vae", str(tmp_path / "waves.npy"), **how, **{**SETTINGS, "steps": 5, "batch_size": 10})
+    session = Session.open([tmp_path / "run"])
+    assert session.start_at(3)["picture"]
+    assert session.runs[0].traverse([0.0, 0.0], 9).shape == (18, SIDE, SIDE, 3)
+    assert "2 channels over time" in session.describe()["runs"][0]["notices"][-1]
+    assert export_page(session, tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_a_curve_passes_through_its_values():
+    signal = np.linspace(-1, 3, 50)[None, None]
+    picture = renderer_for((1, 50), signal)(signal)[0]
+    rows, columns = np.nonzero((picture == INK).all(-1))
+    expected = (SIDE - 1) * (1 - np.arange(SIDE) / (SIDE - 1))
+    for column in range(SIDE):
+        assert abs(rows[columns == column].mean() - expected[column]) <= 1.5
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_rows_with_values_missing_are_drawn_without_a_warning(size):
+    some = np.random.default_rng(0).normal(size=(20, size))
+    some[3, 0] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pictures = renderer_for((size,), some)(some)
+    assert (pictures[4] != pictures[5]).any()
+    assert (pictures[4] == INK).all(-1).any()

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,9 +11,12 @@ import pytest
 from PIL import Image
 
 from distaff.explore.server import LARGEST_QUESTION
-from distaff.explore.session import STEPS
+from distaff.explore.session import STEPS, Session
 from distaff.explore.uploads import LARGEST_UPLOAD
+from distaff.foundation.errors import DistaffError
+from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
+from distaff.training.train import resume
 from tests.explore.conftest import squares
 
 
@@ -196,3 +200,26 @@ def test_latents_are_compared_with_the_factors(client):
     assert information.shape == (4, 2)
     assert (information <= entropies + 1e-3).all()
     assert information.max() > 0.3
+
+
+def test_a_run_that_trained_on_is_read_again_when_the_page_is_loaded(client, run):
+    before = client.get("api/session").json()["runs"][0]
+    assert before["facts"]["steps"] == "150"
+    resume(run, steps=152, progress=False, accelerator="cpu")
+    values = [0.5, -1.0, 0.25, 2]
+    z = np.array([[0.5, -1.0, 0.25, 0, 0, 1]], np.float32)
+    assert client.get("api/session").json()["runs"][0]["facts"]["steps"] == "152"
+    answer = client.post("api/decode", json={"values": values})
+    np.testing.assert_array_equal(pixels(answer.content)[0], (load(run).decode(z)[0, 0] * 255).round())
+    assert client.get("api/factors").status_code == 200
+
+
+def test_a_run_in_training_says_so(run):
+    with RunFolder(run).lock():
+        notices = Session.open([run]).describe()["runs"][0]["notices"]
+        assert any("Still in training: this is step 150 of 150" in notice for notice in notices)
+        shutil.rmtree(run / "checkpoint")
+        with pytest.raises(DistaffError, match="half a minute"):
+            Session.open([run])
+    with pytest.raises(DistaffError, match="no checkpoint yet"):
+        Session.open([run])

@@ -172,3 +172,11 @@ def test_labels_whose_rows_are_numbered_in_another_order_are_not_paired_by_place
     shuffled.to_csv(tmp_path / "labels.csv")  # a column names the rows
     if codes == "codes.csv":
         assert np.array_equal(read_source(tmp_path / codes, tmp_path / "labels.csv")[1].indices, CLASSES)
+
+
+def test_what_encode_calls_the_rows_is_no_latent(tmp_path):
+    frame = CODES.drop(columns="cell").rename_axis("observation").reset_index()
+    codes, _ = read_source(written(frame, tmp_path / "codes.csv"))
+    assert codes.latents == ("wide", "tall")
+    with pytest.raises(DistaffError, match=r"column 'kind' of .* no value in row 1: .* --factors kind"):
+        read_source(written(frame.assign(kind=[0, None] * 45), tmp_path / "labelled.csv"))

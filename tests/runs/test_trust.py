@@ -36,6 +36,9 @@ PLACES = [
     ("model", "likelihood", "helper:prior"),
     ("model", "latents", "z=helper:prior:2"),
     ("recipe", "name", "helper:prior"),
+    ("data", "spec", "helper:prior"),
+    ("training", "hold_out", "helper:prior"),
+    ("training", "pairs", "helper:prior"),
     ("recipe", "arguments", {"density": "helper:prior"}),
     ("recipe", "arguments", {"critic": {"lists": ["helper:prior"]}}),
 ]

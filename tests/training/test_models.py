@@ -8,7 +8,6 @@ import yaml
 from distaff.analysis.encoding import encode, encode_run
 from distaff.analysis.evaluate import evaluate_encoded, evaluate_run
 from distaff.analysis.report import report_run
-from distaff.analysis.traversals import traversals
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import public_functions
@@ -20,6 +19,7 @@ from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
+from distaff.runs.pictures import traversals
 from distaff.training.train import resume, train
 from tests import toys
 

@@ -42,7 +42,7 @@ def test_evaluate_traverse_decompose_report_and_export_take_its_name(own_zoo, ru
     commands = [
         ("evaluate", "--metrics", "mig"),
         ("traverse", "--out", "t.png"),
-        ("decompose", "--samples", 16, "--particles", 4, "--observations", 2),
+        ("decompose", "--samples", 16, "--particles", 4, "--bounded", 2),
         ("report", "--out", "r.html"),
         ("export", "--torch-export", "graphs"),
         ("encode", "--out", "codes.npz"),

@@ -23,13 +23,15 @@ from distaff.foundation.lazy import lazy_getattr
 
 if TYPE_CHECKING:
     from distaff.analysis.compare import compare_runs
-    from distaff.analysis.decompose import Decomposition, decompose_run
+    from distaff.analysis.decompose import decompose_run
     from distaff.analysis.doctor import Diagnosis, Finding, Severity, diagnose
+    from distaff.analysis.elbo_parts import Decomposition
     from distaff.analysis.encoding import Encoded, encode
     from distaff.analysis.evaluate import evaluate_encoded, evaluate_run, varied_factors
     from distaff.analysis.new_data import encode_data
     from distaff.analysis.report import report_run
-    from distaff.analysis.traversals import drawable, traverse_run
+    from distaff.analysis.traversals import traverse_run
+    from distaff.runs.pictures import drawable
 
 __all__ = [
     "Decomposition",
@@ -53,7 +55,7 @@ __all__ = [
 __getattr__ = lazy_getattr(
     __name__,
     {
-        "Decomposition": "distaff.analysis.decompose",
+        "Decomposition": "distaff.analysis.elbo_parts",
         "Diagnosis": "distaff.analysis.doctor",
         "Encoded": "distaff.analysis.encoding",
         "Finding": "distaff.analysis.doctor",
@@ -61,7 +63,7 @@ __getattr__ = lazy_getattr(
         "compare_runs": "distaff.analysis.compare",
         "decompose_run": "distaff.analysis.decompose",
         "diagnose": "distaff.analysis.doctor",
-        "drawable": "distaff.analysis.traversals",
+        "drawable": "distaff.runs.pictures",
         "encode": "distaff.analysis.encoding",
         "encode_data": "distaff.analysis.new_data",
         "evaluate_encoded": "distaff.analysis.evaluate",

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from distaff import figures
 from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
 from distaff.analysis.evaluate import evaluate_encoded
-from distaff.analysis.traversals import drawable
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.figures.html import Block, Cell, Picture, Table, Text, page
@@ -19,6 +18,7 @@ from distaff.foundation.files import write_text
 from distaff.models.representation import Representation
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load, open_data
+from distaff.runs.pictures import drawable
 from distaff.runs.zoo import in_zoo, run_folder
 from distaff.training.validation import PREFIX
 

@@ -1,10 +1,9 @@
-"""What the terms say after training: the ELBO decomposed over a run's whole data set (HFVAE Fig. 2, 4)."""
+"""What the terms say after training: the ELBO of a run decomposed over its data (HFVAE Fig. 2, 4)."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property, partial
-from operator import itemgetter
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,22 +11,25 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from distaff.analysis.elbo_parts import Decomposition
+from distaff.analysis.encoding import SAMPLE, sample_size
+from distaff.analysis.whole_set import WholeSet
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
+from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_json
 from distaff.foundation.progress import Progress, watched
 from distaff.metrics.options import Count, SampleCount, Seed
 from distaff.metrics.sampled import Samples
-from distaff.mixtures.gaussians import Mixture, blur
 from distaff.models.coding import code_tensors, codes_from, joined
 from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import GaussianPosterior, GroupPosterior, Posterior
+from distaff.models.posteriors import Posterior
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
-from distaff.objectives.densities import Density, exact
-from distaff.objectives.evidence import iwae_bound
+from distaff.objectives.densities import Density
+from distaff.objectives.evidence import evidence_bounds
 from distaff.objectives.memory import PosteriorMemory
 from distaff.objectives.objective import Objective, Term
 from distaff.objectives.step import Step
@@ -60,76 +62,29 @@ NO_DENSITY = (
 )
 
 
-@dataclass(frozen=True)
-class Decomposition:
-    """The terms of the ELBO over a data set, in nats.
-
-    What has no value is None, and ``undefined`` says why: without noise in the encoder (σ = 0, ``point``
-    latents) q(z|x) has no density. I(x; z) and total correlations are then limits for σ → 0, as in metrics.
-
-    Args:
-        nll: −E log p(x|z).
-        kl: E KL(q(z|x) ‖ p(z)).
-        kl_per_latent: its share of each latent.
-        exact: terms with q(z) summed over all observations. ``mutual_information`` and ``total_correlation``
-            of Gaussian latents are the numbers of ``metrics.total_information`` and
-            ``metrics.total_correlation`` for as many samples and the same seed; discrete latents are relaxed
-            here and at a class there.
-        minibatch: the same terms as the run's batches estimate them; ``density`` says how.
-        critic: the same terms by the run's own critics.
-        density: the estimator of the minibatch column.
-        log_px: the importance-weighted bound on E log p(x).
-        particles: of that bound.
-        undefined: why some values are None; empty where none is.
-    """
-
-    nll: float
-    kl: float | None
-    kl_per_latent: Mapping[str, float | None]
-    exact: Mapping[str, float | None]
-    minibatch: Mapping[str, float | None]
-    density: str
-    log_px: float | None
-    particles: int
-    critic: Mapping[str, float] = field(default_factory=dict)
-    undefined: str = ""
-
-    def __str__(self) -> str:
-        by_batch, by_critic = f"by {self.density}", "by critic" if self.critic else ""
-        lines = [f"{'term (nats)':24}{'exact':>10}{by_batch:>22}{by_critic:>12}"]
-        lines += [f"{'nll':24}{_number(self.nll)}", f"{'kl':24}{_number(self.kl)}"]
-        for name, value in self.exact.items():
-            critic = _number(self.critic[name], 12) if name in self.critic else ""
-            lines.append(f"{name:24}{_number(value)}{_number(self.minibatch[name], 22)}{critic}")
-        lines += [f"{f'kl of {name}':24}{_number(value)}" for name, value in self.kl_per_latent.items()]
-        lines.append(f"{'ELBO':24}{_number(None if self.kl is None else -self.nll - self.kl)}")
-        lines.append(f"{f'log p(x) ≥, IWAE {self.particles}':24}{_number(self.log_px)}")
-        return "\n".join([*lines, *([f"–: {self.undefined}"] if self.undefined else [])])
-
-
-def _number(value: float | None, width: int = 10) -> str:
-    return f"{'–':>{width}}" if value is None else f"{value:{width}.3f}"
-
-
 def decompose_run(
     run: str | Path,
     *,
+    observations: int | str = SAMPLE,
     samples: SampleCount = 1024,
     particles: Count = 5000,
-    observations: Count = 64,
+    bounded: Count = 16,
     seed: Seed = 0,
     progress: bool = True,
 ) -> Decomposition:
-    """Decompose the ELBO of a run over its whole data set and write ``decomposition.json``.
+    """Decompose the ELBO of a run over a random sample of its data set and write ``decomposition.json``.
 
     Args:
         run: the run folder, or zoo:NAME.
-        samples: how many z the exact terms are averaged over, each against all observations.
+        observations: how many of the run's data set to take, chosen at random, or all; a smaller set is taken
+            whole, which makes the terms of q(z) exact.
+        samples: how many z the terms of q(z) are averaged over, each against all these observations.
         particles: of the importance-weighted bound on log p(x).
-        observations: how many images that bound is averaged over.
-        seed: of the samples.
+        bounded: how many observations that bound's distance from the ELBO is averaged over.
+        seed: of the sample and of every draw.
         progress: show a progress bar.
     """
+    count = sample_size(observations)
     folder = run_folder(run)
     config = folder.read()
     objective = config.goal()
@@ -143,9 +98,10 @@ def decompose_run(
         density=objective.density,
         batch_size=config.training.batch_size,
         critics=_critics(folder, trained.model.latents, ratios),
+        observations=count,
         samples=samples,
         particles=particles,
-        observations=observations,
+        bounded=bounded,
         seed=seed,
         progress=progress,
     )
@@ -161,123 +117,77 @@ def decompose(
     density: Density,
     batch_size: int = 64,
     critics: Mapping[DensityRatio, torch.nn.Module] | None = None,
+    observations: int | None = None,
     samples: int = 1024,
     particles: int = 5000,
-    observations: int = 64,
+    bounded: int = 16,
     seed: int = 0,
     progress: bool = True,
 ) -> Decomposition:
-    """Decompose the ELBO of a model over a data set; see ``decompose_run``."""
+    """Decompose the ELBO of a model over a data set, or over some of it; see ``decompose_run``."""
     model, critics = trained.model, critics or {}
     if not isinstance(model, VAE):
         raise DistaffError("a GAN has no ELBO to decompose: only VAEs do.")
+    chosen = some(data, observations, seed)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        with Progress("encoding", len(data), visible=progress) as bar:
-            everything, nll, kl, kl_dims = _pass(model, trained.batches(data), len(data), bar)
+        with Progress("encoding", len(chosen), visible=progress) as bar:
+            everything, measured = _pass(model, trained.batches(chosen), len(chosen), bar)
         codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(everything).items()})
         drawn = Samples(codes, samples, seed)
-        images = torch.cat(list(trained.batches(data.subset(drawn.rows))))
+        images = torch.cat(list(trained.batches(chosen.subset(drawn.rows))))
         networks = {ratio.name: critic for ratio, critic in critics.items()}
-        step = WholeSet.of(model, everything, drawn, images, networks)
+        step = WholeSet.of(model, everything, drawn, images, networks, len(data))
         exactly = {term.name: float(term(step)) for term in TERMS}
         minibatch = _minibatch(model, Batches(data, batch_size, seed, trained.device), density, samples)
-        some = watched("bounding log p(x)", list(images[:observations]), progress)
-        evidence = torch.cat([iwae_bound(model, x[None], particles) for x in some])
+        to_bound = watched("bounding log p(x)", list(images[:bounded]), progress)
+        gaps = _gaps(model, to_bound, particles)
     deterministic = any(parameter.isneginf().any() for parameter in everything.parameters())
     lost = {"marginal_kl", "dimension_kl"} if deterministic else set()
+    nll, kl, elbo = measured["nll"], measured["kl"], -measured["nll"] - measured["kl"]
+    errors = {"nll": _standard_error(nll), "kl": _standard_error(kl), "elbo": _standard_error(elbo)}
+    errors = errors if len(chosen) < len(data) else {}
+    errors["log_px"] = math.hypot(errors.get("elbo", 0.0), _standard_error(gaps))
+    kl_per_latent = measured["kl_dims"].mean(0, dtype=np.float64).tolist()
     return Decomposition(
-        nll=nll,
-        kl=_finite(kl),
-        kl_per_latent=dict(zip(trained.names, map(_finite, kl_dims), strict=True)),
+        nll=_mean(nll),
+        kl=_finite(_mean(kl)),
+        kl_per_latent=dict(zip(trained.names, map(_finite, kl_per_latent), strict=True)),
         exact={name: None if name in lost else _finite(value) for name, value in exactly.items()},
         minibatch={name: None if deterministic else _finite(value) for name, value in minibatch.items()},
         density=density.name,
-        log_px=None if deterministic else _finite(float(evidence.mean())),
+        log_px=None if deterministic else _finite(_mean(elbo) + _mean(gaps)),
         particles=particles,
         critic={ratio.name: float(ratio(step)) for ratio in critics},
         undefined=NO_DENSITY if deterministic else "",
+        observations=len(chosen),
+        data_size=len(data),
+        samples=samples,
+        bounded=len(gaps),
+        seed=seed,
+        standard_errors={name: error for name, error in errors.items() if math.isfinite(error)},
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class WholeSet(Step):
-    """A step of samples from the whole data set, whose q(z) is the mixture of all posteriors, in float64."""
+def _gaps(model: VAE, images: Iterable[Tensor], particles: int) -> FloatArray:
+    """How far the importance-weighted bound of each observation lies above its ELBO.
 
-    everything: Posterior
-
-    @classmethod
-    def of(
-        cls,
-        model: VAE,
-        everything: Posterior,
-        drawn: Samples,
-        images: Tensor,
-        networks: Mapping[str, torch.nn.Module],
-    ) -> "WholeSet":
-        """The step of samples drawn as metrics draw them.
-
-        Args:
-            model: the VAE.
-            everything: q(z|x) of all N observations.
-            drawn: M samples of their Gaussian latents; the others are drawn here.
-            images: (M, ...) the observations that the samples come from.
-            networks: the critics, by the names of their terms.
-        """
-        wide = Posterior({name: _wide(part) for name, part in everything.parts.items()})
-        own = wide.map(itemgetter(torch.from_numpy(drawn.rows)))
-        u = own.rsample()
-        real = [variable.columns for variable in model.latents.coded if not variable.classes]
-        for columns, z in zip(real, drawn.z.T, strict=True):
-            u[:, columns] = z[:, None].to(u.device)
-        output = replace(model.output(images, own, u.to(images.dtype)), u=u)
-        return cls(model, output, 0, len(drawn.codes), networks, exact, everything=wide)
-
-    @cached_property
-    def log_qz(self) -> Tensor:
-        """log q(z) (B,)."""
-        return self._mixture.log_density(*self._values)
-
-    @cached_property
-    def log_qz_groups(self) -> Tensor:
-        """log q(z_g) (B, G)."""
-        latents = self.model.latents
-        numbers = {variable.place: number for number, variable in enumerate(latents.coded)}
-        groups = [[numbers[d] for d in range(dims.start, dims.stop)] for dims in latents.group_dims.values()]
-        return torch.stack([self._mixture.log_density(*self._values, keep) for keep in groups], 1)
-
-    @cached_property
-    def log_qz_dims(self) -> Tensor:
-        """log q(z_d) (B, D)."""
-        places = torch.tensor([variable.place for variable in self.model.latents.coded])
-        return self._mixture.log_density_of_each(*self._values)[:, places.argsort()]
-
-    @cached_property
-    def _mixture(self) -> Mixture:
-        """All posteriors, their latents in the order of ``latents.coded``: the Gaussian ones first."""
-        parts = self.everything.parts.values()
-        gaussians = [part for part in parts if isinstance(part, GaussianPosterior)]
-        nothing = next(iter(parts)).mode()[:, :0]
-        return Mixture(
-            torch.cat([nothing, *(part.mu for part in gaussians)], 1),
-            torch.cat([nothing, *(part.logvar for part in gaussians)], 1),
-            [part for part in parts if not isinstance(part, GaussianPosterior)],
-        )
-
-    @cached_property
-    def _values(self) -> tuple[Tensor, list[Tensor]]:
-        """The samples of the Gaussian latents (B, D), and those of each other group."""
-        columns = self.everything.paired_with(self.u)
-        gaussian = [u for part, u in columns if isinstance(part, GaussianPosterior)]
-        others = [u for part, u in columns if not isinstance(part, GaussianPosterior)]
-        return torch.cat([self.u[:, :0], *gaussian], 1), others
+    Between observations the two go up and down together by many nats, so that their distance is known from
+    far fewer than either.
+    """
+    bounds = (evidence_bounds(model, x[None], particles) for x in images)
+    return np.array([float(iwae - elbo) for iwae, elbo in bounds])
 
 
-def _wide(part: GroupPosterior) -> GroupPosterior:
-    """The posterior in float64, with a width in place of σ = 0."""
-    if isinstance(part, GaussianPosterior):
-        part = GaussianPosterior(part.mu, blur(part.mu, part.logvar))
-    return part.map(torch.Tensor.double)
+def _mean(values: FloatArray) -> float:
+    return float(values.mean(dtype=np.float64))
+
+
+def _standard_error(values: FloatArray) -> float:
+    """Of the values' mean; NaN where it has none: of a single value, or of infinite ones."""
+    if len(values) < 2 or not np.isfinite(values).all():
+        return math.nan
+    return float(values.std(ddof=1, dtype=np.float64) / np.sqrt(len(values)))
 
 
 def _finite(value: float) -> float | None:
@@ -302,8 +212,8 @@ def _minibatch(model: VAE, batches: Batches, density: Density, samples: int) -> 
 
 def _pass(
     model: VAE, batches: Iterable[Tensor], size: int, bar: Progress
-) -> tuple[Posterior, float, float, list[float]]:
-    """The posterior of all observations, and the means of nll, KL and the latents' KLs."""
+) -> tuple[Posterior, dict[str, FloatArray]]:
+    """The posterior of all observations, and each one's nll, KL and the latents' KLs."""
     shape: Posterior | None = None
 
     def blocks() -> Iterator[dict[str, FloatArray]]:
@@ -314,11 +224,10 @@ def _pass(
             yield {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
 
     whole = joined(blocks(), size, lambda done: bar.update({"step": done}))
-    nll, kl, kl_dims = (whole.pop(name).mean(0, dtype=np.float64) for name in ("nll", "kl", "kl_dims"))
+    measured = {name: whole.pop(name) for name in ("nll", "kl", "kl_dims")}
     assert shape is not None
     parameters = iter(whole.values())
-    everything = shape.map(lambda old: torch.from_numpy(next(parameters)).to(old.device))
-    return everything, float(nll), float(kl), kl_dims.tolist()
+    return shape.map(lambda old: torch.from_numpy(next(parameters)).to(old.device)), measured
 
 
 def _critics(

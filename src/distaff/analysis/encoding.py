@@ -23,6 +23,7 @@ from distaff.runs.checkpoints import find
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.load import load
 from distaff.runs.manifests import Damaged, check_manifest, write_manifest
+from distaff.runs.pictures import typical
 
 SAMPLE = 100_000
 """Observations that a run is scored on by default."""
@@ -70,21 +71,6 @@ class Encoded:
         return replace(
             self.codes, means=self.codes.means / scale, logvars=self.codes.logvars - 2 * np.log(scale)
         )
-
-
-def typical(codes: Codes) -> int:
-    """The row whose means are nearest to the mean of all rows, each latent in its own standard deviations.
-
-    >>> typical(Codes(np.array([[-9.0], [0.5], [9.0]])))
-    1
-    """
-    means = codes.means.astype(np.float64)
-    spread = means.std(0)
-    varied = spread > 0
-    if not varied.any():
-        return len(codes) // 2
-    distances = (means[:, varied] - means[:, varied].mean(0)) / spread[varied]
-    return int(np.square(distances).sum(1).argmin())
 
 
 def sample_size(observations: int | str) -> int | None:

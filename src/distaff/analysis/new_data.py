@@ -15,6 +15,7 @@ from distaff.foundation.errors import DistaffError, spoken_to_its_caller
 from distaff.foundation.files import atomic_file
 from distaff.foundation.progress import Progress
 from distaff.foundation.text import named_values
+from distaff.metrics.code_sources import ROWS
 from distaff.metrics.codes_file import write_codes
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load, open_data
@@ -105,7 +106,7 @@ def codes_table(codes: Codes, data: Dataset, titles: list[str] | None = None) ->
         factors = zip(data.names, data.values.T, strict=True)
         columns |= {name if name not in columns else f"factor {name}": values for name, values in factors}
     index = data.row_names if data.row_names is not None else np.arange(len(data))
-    return pd.DataFrame(columns, index=pd.Index(index, name="observation"))
+    return pd.DataFrame(columns, index=pd.Index(index, name=ROWS))
 
 
 def _write_h5ad(path: Path, codes: Codes, table: pd.DataFrame, titles: list[str]) -> None:

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from distaff import figures
 from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
 from distaff.analysis.evaluate import evaluate_encoded
-from distaff.analysis.traversals import drawable, random_images, traversals
 from distaff.data.dataset import Dataset
 from distaff.figures.html import Block, Code, Facts, Picture, Table, Text, page
 from distaff.foundation.files import write_text
@@ -19,6 +18,7 @@ from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, read_log, read_names, titled
 from distaff.runs.load import load, open_data
+from distaff.runs.pictures import drawable, random_images, traversals
 from distaff.runs.zoo import run_folder
 from distaff.training.validation import PREFIX
 

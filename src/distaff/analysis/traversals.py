@@ -1,20 +1,13 @@
 """Latent traversals of a run as a picture."""
 
-from collections.abc import Mapping
 from pathlib import Path
-
-import numpy as np
-from matplotlib.figure import Figure
 
 from distaff import figures
 from distaff.analysis.encoding import any_codes, encode
-from distaff.codes import FloatArray
-from distaff.data.dataset import Dataset
-from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
-from distaff.models.representation import Representation
-from distaff.runs.folder import read_names, titled
+from distaff.runs.folder import read_names
 from distaff.runs.load import load, open_data
+from distaff.runs.pictures import traversals
 from distaff.runs.settings import AtLeastOne, FromZero
 from distaff.runs.zoo import examples_of, run_folder
 
@@ -48,49 +41,3 @@ def traverse_run(
     start = encoded.typical if index is None else index
     figure = traversals(model, data, encoded.kl_per_latent, start, latents, read_names(folder))
     return figures.save(figure, path)
-
-
-def traversals(
-    model: Representation,
-    data: Dataset,
-    kl: FloatArray | None,
-    index: int | None = None,
-    top: int | None = None,
-    names: Mapping[str, str] | None = None,
-) -> Figure:
-    """One row per latent, sorted by KL if there is one, with some originals and reconstructions on top.
-
-    The rows start from the observation ``index``, by default the one in the middle. ``names`` are those that
-    people gave to latents. A discrete latent's row shows its classes, and
-    what is left of it stays white.
-    """
-    if len(data.shape) != 3:
-        raise DistaffError(f"traversals are drawn of images, and {data.name} holds vectors.")
-    start = data.images[len(data) // 2 if index is None else index]
-    space = model.model.latents
-    variables = space.coded
-    steps = max(9, *(variable.classes for variable in variables))
-    values = np.linspace(-space.reach, space.reach, steps).tolist()
-    some = random_images(data, len(values))
-    titles = titled((variable.name for variable in variables), names or {})
-    kinds = [f"{t} ({v.classes} classes)" if v.classes else t for t, v in zip(titles, variables, strict=True)]
-    if kl is not None:
-        kinds = [f"{kind} · KL {value:.2f}" for kind, value in zip(kinds, kl, strict=True)]
-    return figures.traversals(
-        drawable(model.traverse(start.numpy(), values=values)),
-        kinds,
-        values,
-        above=(some, drawable(model.reconstruct(some))),
-        sort_by=kl,
-        top=top,
-    )
-
-
-def random_images(data: Dataset, count: int) -> FloatArray:
-    """(count, *shape) random observations, always the same ones: evenly spaced rows of a grid look alike."""
-    return data.images[np.resize(some_rows(len(data), count), count)].numpy()
-
-
-def drawable(images: FloatArray) -> FloatArray:
-    """Images within [0, 1], where a Gaussian likelihood's means may leave it; white where there is none."""
-    return np.nan_to_num(images, nan=1.0).clip(0, 1)

@@ -15,6 +15,8 @@ there, and the arguments of ``load`` are its options.
 pinwheel: 80 × (2,), arm 4
 """
 
+from dataclasses import replace
+from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -26,13 +28,13 @@ from distaff.data import arrays, correlated_factors, folders, left_out, tables
 from distaff.data.about import About
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
-from distaff.data.frameworks import from_hugging_face, from_torch
+from distaff.data.frameworks import from_hugging_face, from_object, from_torch
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
 from distaff.data.pictures import Fit
 from distaff.data.sizes import check_side, resized
 from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure_strokes
-from distaff.foundation.binding import read_value
+from distaff.foundation.binding import find_function, names_code, read_value
 from distaff.foundation.errors import DistaffError, unknown
 
 __all__ = [
@@ -72,11 +74,25 @@ def names() -> tuple[str, ...]:
     return tuple(name for name in modules if hasattr(import_module(f"{__name__}.{name}"), "ABOUT"))
 
 
+def _absent(spec: str) -> DistaffError:
+    """The error for data that are not here and not known by name, with what may have been meant."""
+    path = Path(spec)
+    there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = [str(path.with_name(name)) for name in get_close_matches(path.name, there, n=2, cutoff=0.7)]
+    if near:
+        return DistaffError(f"there is no file or folder {spec}: did you mean {' or '.join(near)}?")
+    if len(path.parts) > 1 or path.suffix or spec.endswith("/"):
+        return DistaffError(f"there is no file or folder {spec}.")
+    problem = unknown("data set", spec, names())
+    return DistaffError(f"there is no file or folder {spec} here, nor a data set of that name: {problem}")
+
+
 def open_dataset(spec: str | Path, file: str | Path | None = None, **options: Any) -> Dataset:
     """The data set of a known name, of a table, a file of arrays, or a folder or archive of images.
 
     Args:
-        spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"my.csv"``, ``"photos/"`` or ``"photos.zip"``.
+        spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"my.csv"``, ``"photos/"`` or ``"photos.zip"``; or
+            ``"mine:discs"``, a function of your own that returns a ``Dataset``, an array or a data frame.
         file: for a known name, where the official file is, instead of the built-in images or the usual place.
         options: what that data set's ``load`` takes beside, such as ``part="test"``. For any, ``resize=64``
             scales the images, ``leave_out="composition"`` leaves combinations of factors out (see
@@ -97,6 +113,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
         raise DistaffError(
             f"a file goes with a data set known by name ({', '.join(names())}), not with {spec}."
         )
+    elif names_code(str(spec)) and not path.exists():
+        load = find_function("data set", str(spec), {})
     elif path.suffix in tables.SUFFIXES:
         load, options = tables.load, {"file": path, **options}
     elif path.is_dir() or path.suffix in (".zip", ".tar", ".tgz", ".gz"):
@@ -108,10 +126,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
             f"{path} is not a kind of file that can be read: give an .npz, .npy, .h5,"
             " .csv, .parquet, .h5ad or a folder of images."
         )
-    elif len(path.parts) > 1 or path.suffix:
-        raise DistaffError(f"there is no file or folder {path}.")
     else:
-        raise unknown("data set", str(spec), names())
+        raise _absent(str(spec))
     known = signature(load).parameters
     side: int | None = None
     fit: Fit = "squash"
@@ -131,7 +147,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     }
     if options.get("resize") is not None:
         check_side(options["resize"])
-    data: Dataset = load(**options)
+    made = load(**options)
+    data = made if isinstance(made, Dataset) else replace(from_object(made), name=load.__name__)
     if tie is not None:
         data = correlated_factors.tied(data, str(tie))
     if combinations is not None:

@@ -15,7 +15,7 @@ from distaff.data.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hd
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images, ScaledImages
 from distaff.data.labels import labelled
 from distaff.data.pictures import Fit
-from distaff.data.ranges import find_range
+from distaff.data.ranges import OutOfRange, find_range, ways
 from distaff.data.reading import copy_blocks, rows_of, short_hash
 from distaff.data.signals import from_signals
 from distaff.data.sizes import resized
@@ -191,7 +191,8 @@ def _observations(
         _extent(array, name)
         return FloatImages(array.astype(np.float32, copy=False)), None
     channels_last = array.ndim == 4 and _channels_last(array.shape, channels)
-    if array.ndim == 3:
+    told_channels = array.ndim == 4
+    if not told_channels:
         array = array[:, None]
     if text is not None:
         bounds = find_range(text, array, name)
@@ -205,9 +206,10 @@ def _observations(
         images = ByteImages(array.astype(np.uint8, copy=False), channels_last)
         return images, Scaled(images.shape, mode=_mode(images))
     if low < 0 or high > 1:
-        raise DistaffError(
+        also = "" if told_channels else "; of signals over time (N, C, T), say --data-options signals=true"
+        raise OutOfRange(
             f"images of {name} run from {low:g} to {high:g}: bring them to 0–1, or to whole numbers 0–255, or"
-            f" say what is black and white: --range min-max, --range percentiles, --range={low:g}:{high:g}."
+            f" say what is black and white: {ways(low, high)}{also}."
         )
     floats = FloatImages(array.astype(np.float32, copy=False), channels_last)
     return floats, Scaled(floats.shape, 0, 1, mode=_mode(floats))

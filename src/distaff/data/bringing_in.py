@@ -1,6 +1,7 @@
 """Other data than a model was trained on, brought in as its own were: files, frames, arrays, a photograph."""
 
 import io
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ from distaff.data.arrangements import BYTE, Arrangement, Scaled, Table
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object, is_frame, to_frame
-from distaff.data.images import ByteImages, ScaledImages
+from distaff.data.images import ByteImages, FloatImages, ScaledImages
 from distaff.data.labels import labelled
 from distaff.data.pictures import SUFFIXES, decode
+from distaff.data.ranges import OutOfRange
 from distaff.data.signals import Signals
 from distaff.data.sizes import resized
 from distaff.foundation.errors import DistaffError
 
 Shape = tuple[int, ...]
+FILE = str | Path | Image.Image
+RGB = 3
 
 
 def bring_in(data: Any, shape: Shape, like: Arrangement | None = None, **options: Any) -> Dataset:
@@ -30,7 +34,8 @@ def bring_in(data: Any, shape: Shape, like: Arrangement | None = None, **options
 
     Args:
         data: a path (a folder, an archive, a photograph, a table, a file of arrays), the name of a data set,
-            a PIL image, a data frame, an array of one observation or of many, or a data set.
+            a PIL image, a list of paths or of PIL images, a data frame or a row of one, an array of one
+            observation or of many, or a data set.
         shape: what the model takes.
         like: how the observations that it was trained on were made.
         **options: what the reader of a file takes beside, such as ``labels="folders"``.
@@ -41,8 +46,10 @@ def bring_in(data: Any, shape: Shape, like: Arrangement | None = None, **options
         found = data
     elif isinstance(data, Image.Image):
         found = _photograph(data, shape, like)
-    elif is_frame(data):
+    elif is_frame(data) or isinstance(data, pd.Series | Mapping):
         found = _frame(data, shape, like, options.get("factors"))
+    elif isinstance(data, list | tuple) and data and all(isinstance(one, FILE) for one in data):
+        found = _together([bring_in(one, shape, like, **options) for one in data])
     elif isinstance(data, np.ndarray | list | tuple) or hasattr(data, "detach"):
         found = _array(as_array(data), shape, like)
     else:
@@ -52,7 +59,16 @@ def bring_in(data: Any, shape: Shape, like: Arrangement | None = None, **options
 
 def is_given(data: Any) -> bool:
     """Whether data are a user's own, which have to be brought in, and no store of a model's observations."""
-    return isinstance(data, np.ndarray | Dataset | Image.Image) or hasattr(data, "detach") or is_frame(data)
+    ours = np.ndarray | Dataset | Image.Image | pd.Series
+    return isinstance(data, ours) or hasattr(data, "detach") or is_frame(data)
+
+
+def _together(parts: list[Dataset]) -> Dataset:
+    """Observations that were given one by one, as one data set."""
+    images = np.concatenate([part.images[:].numpy() for part in parts])
+    named = [part.row_names for part in parts if part.row_names is not None]
+    names = np.concatenate(named) if len(named) == len(parts) else None
+    return Dataset(FloatImages(images), name="list", arrangement=parts[0].arrangement, row_names=names)
 
 
 def _opened(
@@ -102,8 +118,13 @@ def _photograph(picture: Image.Image, shape: Shape, like: Arrangement | None) ->
 
 
 def _frame(data: Any, shape: Shape, like: Arrangement | None, factors: tables.Names = None) -> Dataset:
+    where = f"the {type(data).__name__}"
+    if isinstance(data, Mapping):
+        alone = not any(isinstance(column, list | tuple | np.ndarray | pd.Series) for column in data.values())
+        data = pd.DataFrame([data] if alone else data)
+    elif isinstance(data, pd.Series):
+        data = data.to_frame().T.infer_objects()
     if isinstance(like, Table):
-        where = f"the {type(data).__name__}"
         return tables.from_frame(to_frame(data), factors=factors, like=like, where=where)
     return _array(to_frame(data).to_numpy(), shape, like)
 
@@ -137,11 +158,18 @@ def _array(
 
 
 def _many(values: NDArray[Any], shape: Shape) -> NDArray[Any]:
-    """One image as many: (H, W) of a grey one, (H, W, C) or (C, H, W) of one in colour."""
+    """One image as many: (H, W) of a grey one, (H, W, C) or (C, H, W) of one in colour.
+
+    To a model of colours grey images are what they are in files: the same in all three.
+    """
     if shape[0] == 1:
         alone = values.ndim == 2 or (values.ndim == 3 and values.shape[2] == 1)
         return values.reshape(1, *values.shape[:2]) if alone else values
-    return values[None] if values.ndim == 3 and shape[0] in (values.shape[0], values.shape[2]) else values
+    if values.ndim == 3 and shape[0] in (values.shape[0], values.shape[2]):
+        return values[None]
+    if values.ndim in (2, 3) and shape[0] == RGB:
+        return np.repeat(values.reshape(-1, 1, *values.shape[-2:]), RGB, axis=1)
+    return values
 
 
 def _channels(given: Shape, shape: Shape) -> arrays.Channels:
@@ -155,7 +183,13 @@ def _channels(given: Shape, shape: Shape) -> arrays.Channels:
 def _in_range(values: NDArray[Any], like: Scaled, channels: arrays.Channels, name: str) -> Dataset:
     if like.told:
         return from_array(values, channels=channels, name=name, range=f"{like.low!r}:{like.high!r}")
-    if values.dtype == np.uint8 and like.high == BYTE:
+    if values.dtype.kind in "ui" and like.high == BYTE and 0 <= values.min() <= values.max() <= BYTE:
         grey = values[:, None] if values.ndim == 3 else values
-        return Dataset(ByteImages(grey, channels == "last"), name=name)
-    return from_array(values, channels=channels, name=name)
+        return Dataset(ByteImages(grey.astype(np.uint8, copy=False), channels == "last"), name=name)
+    try:
+        return from_array(values, channels=channels, name=name)
+    except OutOfRange:
+        raise DistaffError(
+            f"images of {name} run from {values.min():g} to {values.max():g}, but the model was trained on "
+            "values of 0–1 or on whole numbers of 0–255: bring them there first."
+        ) from None

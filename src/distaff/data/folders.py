@@ -17,10 +17,12 @@ from distaff.data.labels import with_factors
 from distaff.data.pictures import CHANNELS, DEEP, SUFFIXES, Fit, Pictures, kind_of, open_pictures
 from distaff.data.ranges import extremes, find_range
 from distaff.data.reading import short_hash
-from distaff.foundation.errors import DistaffError, said
+from distaff.foundation.errors import DataNotice, DistaffError, said
 from distaff.foundation.files import cache_folder, read_json, write_json
 from distaff.foundation.progress import progress
 
+NAMED = 3
+"""Files left out that a sentence names."""
 Colours = Literal["auto", "grey", "rgb", "rgba"]
 
 
@@ -70,6 +72,7 @@ def load(
     data = Dataset(stored, name=place.stem, arrangement=arrangement, row_names=files)
     if skip_bad:
         data, names = data.subset(good), [names[row] for row in good]
+        _warn_of_bad(place, sorted({*pictures.names} - {*names}), len(pictures.names))
     if labels is None:
         return data
     if labels == "folders":
@@ -208,13 +211,23 @@ def _mode_like(kinds: dict[str, tuple[str, tuple[int, int]]], like: Scaled) -> s
     return "F" if deep and like.shape[0] == 1 else {1: "L", 3: "RGB", 4: "RGBA"}.get(like.shape[0], like.mode)
 
 
+def _warn_of_bad(place: Path, bad: list[str], count: int) -> None:
+    if bad:
+        named = ", ".join(bad[:NAMED]) + (", …" if len(bad) > NAMED else "")
+        warnings.warn(
+            f"{len(bad):,} of {count:,} images in {place.name} left out, which do not decode: {named}.",
+            DataNotice,
+            stacklevel=3,
+        )
+
+
 def warn_of_squashing(side: int) -> None:
     """Images of other proportions lose them, which no one should learn from the results."""
     text = (
         f"some images are not square and are squashed to {side}×{side}: --fit crop keeps their middle, "
         "--fit pad keeps all of them, --fit squash silences this."
     )
-    warnings.warn(said(text), stacklevel=3)
+    warnings.warn(said(text), DataNotice, stacklevel=3)
 
 
 def _common_size(kinds: dict[str, tuple[str, tuple[int, int]]]) -> tuple[int, int]:
@@ -258,7 +271,9 @@ def _table(file: Path, names: list[str]) -> tuple[list[NDArray[Any]], list[str]]
     columns = {title: _numbers(c) for title, c in zip(heading[1:], zip(*cells, strict=True), strict=True)}
     for title in [title for title, column in columns.items() if _all_different(column)]:
         warnings.warn(
-            f"{file}: the column {title!r} is no factor, its texts are all different.", stacklevel=3
+            f"{file}: the column {title!r} is no factor, its texts are all different.",
+            DataNotice,
+            stacklevel=3,
         )
         del columns[title]
     if not columns:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,12 @@ def from_object(data: Any, **options: Any) -> Dataset:
         return from_hugging_face(data)
     if isinstance(data, TorchDataset):
         return from_torch(data)
+    if data is None or (isinstance(data, list | tuple) and any(isinstance(one, str | Path) for one in data)):
+        what = "there are no data" if data is None else "a list of files cannot be trained on"
+        raise DistaffError(
+            f"{what}: give a folder or an archive of images, a table, a file of arrays, an array, a data "
+            "frame or the name of a data set."
+        )
     values = as_array(data)
     if options.pop("signals", False):
         return from_signals(values, standardise=options.get("standardise", True))
@@ -48,8 +55,13 @@ def from_object(data: Any, **options: Any) -> Dataset:
 
 
 def is_frame(data: Any) -> bool:
-    """Whether an object is a table with headings: of pandas or polars, or an AnnData."""
-    return isinstance(data, pd.DataFrame) or hasattr(data, "var_names") or hasattr(data, "get_column")
+    """Whether an object is a table with headings: of pandas or polars, a dict of columns, or an AnnData."""
+    return (
+        isinstance(data, pd.DataFrame)
+        or type(data) is dict
+        or hasattr(data, "var_names")
+        or hasattr(data, "get_column")
+    )
 
 
 def to_frame(data: Any, named: Mapping[str, Any] | None = None) -> pd.DataFrame:
@@ -69,7 +81,12 @@ def to_frame(data: Any, named: Mapping[str, Any] | None = None) -> pd.DataFrame:
             }
             beside = [column for column in beside if column in wanted]
         return frame.join(data.obs[beside])
-    return data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
+    try:
+        return data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
+    except ValueError as problem:
+        raise DistaffError(
+            f"the {type(data).__name__} is no table: {str(problem).partition(chr(10))[0]}."
+        ) from problem
 
 
 def from_torch(dataset: Any, names: Sequence[str] | None = None, channels: Channels = "auto") -> Dataset:

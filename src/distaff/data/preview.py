@@ -97,6 +97,6 @@ def _scatter(data: Dataset) -> Figure:
     colours = None if data.factors is None else data.factors[:5000, 0]
     figure = Figure(figsize=(5, 5), layout="constrained")
     axes = figure.subplots()
-    axes.scatter(points[:, 0], points[:, 1], c=colours, s=6, cmap="tab10")
+    axes.scatter(points[:, 0], points[:, 1], c=colours, s=6, cmap=None if colours is None else "tab10")
     axes.set(aspect="equal", title=data.name)
     return figure

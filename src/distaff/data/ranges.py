@@ -12,6 +12,8 @@ LOOKED_AT = 2_000_000
 """Values, spread over all images, that percentiles are taken of."""
 BLOCK = 1 << 24
 NAMED = {"signed": (-1.0, 1.0), "unit": (0.0, 1.0), "bytes": (0.0, 255.0), "16-bit": (0.0, 65535.0)}
+DEPTHS = (255, 1023, 4095, 16383, 65535)
+"""White in images of 8 to 16 bits."""
 FORMS = "min-max, percentiles, percentiles:1:99, signed (−1 to 1) or LOW:HIGH such as 0:4095"
 
 
@@ -47,6 +49,24 @@ def find_range(text: str, values: NDArray[Any], name: str) -> tuple[float, float
             f"images of {name} run from {low:g} to {high:g} by --range {text}: nothing varies."
         )
     return low, high
+
+
+class OutOfRange(DistaffError):
+    """Images whose values need a range, and no one said which."""
+
+
+def ways(low: float, high: float) -> str:
+    """Flags that would say what is black and white in images of these values, the likeliest first.
+
+    >>> ways(-0.99, 0.97)
+    '--range signed, --range min-max or --range percentiles'
+    """
+    if low >= -1 and high <= 1:
+        return "--range signed, --range min-max or --range percentiles"
+    white = next((white for white in DEPTHS if low >= 0 and high <= white), None)
+    if white is not None:
+        return f"--range 0:{white}, --range min-max or --range percentiles"
+    return f"--range min-max, --range percentiles or --range={low:g}:{high:g}"
 
 
 def _two(numbers: list[str], text: str) -> tuple[float, float]:

@@ -1,5 +1,7 @@
 """Tables: data frames, CSV, parquet, h5ad, and vectors in arrays, with their columns standardised."""
 
+import os
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,9 +15,11 @@ from distaff.data.arrangements import Table
 from distaff.data.columns import Kind, learn_column, listed
 from distaff.data.dataset import Dataset
 from distaff.data.labels import with_factors
-from distaff.foundation.errors import DistaffError, unknown, whole
+from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
 from distaff.foundation.h5ad import read_annotated
 
+FEW_ROWS = 20
+"""Up to which numbers that rise by one may be chance."""
 SUFFIXES = (".csv", ".tsv", ".parquet", ".h5ad")
 Names = str | Sequence[str] | None
 
@@ -55,11 +59,26 @@ def load(
         elif path.suffix == ".parquet":
             frame = pd.read_parquet(path)
         else:
-            frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
-    data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, str(path))
+            comma, point = _punctuation(path)
+            frame = pd.read_csv(path, sep=comma, decimal=point)
+    where = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+    data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, where)
     if matrix is None or not isinstance(data.arrangement, Table):
         return data
     return replace(data, arrangement=replace(data.arrangement, matrix=matrix))
+
+
+def _punctuation(path: Path) -> tuple[str, str]:
+    """What parts the cells of a table, by its heading, and its decimals: spreadsheets in much of Europe write
+    ``price;kind`` and ``3,5``.
+    """
+    with path.open(encoding="utf-8", errors="replace") as file:
+        heading, row = file.readline(), file.readline()
+    if path.suffix == ".tsv" or heading.count("\t") > max(heading.count(","), heading.count(";")):
+        return "\t", "."
+    if heading.count(";") <= heading.count(","):
+        return ",", "."
+    return ";", "," if re.search(r"\d,\d", row) else "."
 
 
 def from_frame(
@@ -105,8 +124,10 @@ def from_vectors(
     vectors: Any, name: str = "array", counts: Names = None, standardise: bool = True
 ) -> Dataset:
     """A data set of vectors (N, D), standardised; NaN is a value that is missing."""
+    frame = pd.DataFrame(np.asarray(vectors))
     return from_frame(
-        pd.DataFrame(np.asarray(vectors)),
+        frame,
+        columns=[str(column) for column in frame.columns],  # of an array none is there to name the rows
         counts=counts,
         standardise=standardise,
         name=name,
@@ -129,13 +150,10 @@ def _kinds(
             kinds[name] = "classes"
         elif name in counted or (counts == "all" and numeric):
             kinds[name] = "count"
+        elif columns is None and (why := _names_rows(values)):
+            warnings.warn(f"column {name!r} of {where} is left out: {why}.", DataNotice, stacklevel=2)
         elif numeric or _holds_numbers(values):
             kinds[name] = "real"
-        elif columns is None and _names_rows(values):
-            warnings.warn(
-                f"column {name!r} of {where} is left out: its values are dates or all different.",
-                stacklevel=2,
-            )
         else:
             kinds[name] = "classes"
     if not kinds:
@@ -170,16 +188,27 @@ def _holds_numbers(values: "pd.Series[Any]") -> bool:
     return len(seen) > 0 and float(numbers.notna().mean()) > 0.9
 
 
-def _names_rows(values: "pd.Series[Any]") -> bool:
+def _names_rows(values: "pd.Series[Any]") -> str:
+    """Why a column says nothing but which row it is in, in words; empty where it may say more."""
     if pd.api.types.is_datetime64_any_dtype(values):
-        return True
+        return "its values are dates"
     seen = values.dropna()
-    return len(seen) > 2 and seen.nunique() == len(seen)
+    if _holds_numbers(values) or pd.api.types.is_bool_dtype(values):
+        steps = np.diff(pd.to_numeric(seen, errors="coerce").to_numpy(np.float64))
+        return "it numbers the rows" if len(seen) > FEW_ROWS and (steps == 1).all() else ""
+    return "its values are dates or all different" if len(seen) > 2 and seen.nunique() == len(seen) else ""
 
 
 def _label(values: "pd.Series[Any]", name: str, where: str) -> Any:
-    if values.isna().any():
-        raise DistaffError(f"factor {name!r} of {where} has rows without a value: remove those rows first.")
-    return (
-        values.to_numpy() if pd.api.types.is_numeric_dtype(values) else values.astype(str).to_numpy(np.str_)
-    )
+    """A column of labels as factors take it; one that is missing is NaN."""
+    missing = values.isna().to_numpy()
+    if missing.all():
+        raise DistaffError(f"factor {name!r} of {where} has no value in any row: leave it out.")
+    if pd.api.types.is_numeric_dtype(values):
+        return values.to_numpy(np.float64, na_value=np.nan) if missing.any() else values.to_numpy()
+    texts = values.astype(str).to_numpy(np.str_)
+    if not missing.any():
+        return texts
+    numbers = np.full(len(texts), np.nan)
+    numbers[~missing] = np.unique(texts[~missing], return_inverse=True)[1]
+    return numbers

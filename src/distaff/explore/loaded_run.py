@@ -10,9 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from distaff.analysis.encoding import already_encoded, trained_steps, typical
+from distaff.analysis.encoding import already_encoded, trained_steps
 from distaff.analysis.evaluate import varied_factors
-from distaff.analysis.traversals import drawable
 from distaff.codes import Codes, FloatArray
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
@@ -24,6 +23,7 @@ from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, read_names, save_name
 from distaff.runs.load import load, open_data
+from distaff.runs.pictures import drawable, typical
 from distaff.runs.zoo import examples_of, run_folder
 
 FEW, MANY = 4096, 20_000
@@ -51,6 +51,7 @@ class LoadedRun:
         latents: what these show of each latent.
         render: draws observations.
         notices: what a person should know before she looks.
+        step: of training, after which the model was kept.
     """
 
     folder: RunFolder
@@ -62,6 +63,7 @@ class LoadedRun:
     latents: tuple[Latent, ...]
     render: Renderer
     notices: tuple[str, ...]
+    step: int
 
     @classmethod
     def open(cls, path: str | Path) -> "LoadedRun":
@@ -71,9 +73,19 @@ class LoadedRun:
         """
         folder = run_folder(path)
         config = folder.read()
-        model = load(folder.path)
+        in_training = folder.being_trained
+        if in_training and not any(folder.checkpoints.glob("step-*")):
+            raise DistaffError(
+                f"{folder.path} has just begun to train and kept nothing yet: try again in half a minute."
+            )
+        model, step = load(folder.path), trained_steps(folder)
         read_names(folder)
         notices = []
+        if in_training:
+            notices.append(
+                f"Still in training: this is step {step:,} of {config.training.steps:,}; reload the page for "
+                "what has been learnt since."
+            )
         examples = examples_of(folder)
         rows: IntArray | None
         if examples is not None:
@@ -90,9 +102,13 @@ class LoadedRun:
         render = renderer_for(model.shape, some)
         if render.explains:
             notices.append(render.explains)
-        return cls(
-            folder, config, model, data, rows, codes, latent_summaries(model, codes), render, tuple(notices)
-        )
+        summaries = latent_summaries(model, codes)
+        return cls(folder, config, model, data, rows, codes, summaries, render, tuple(notices), step)
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the run has been trained further since."""
+        return trained_steps(self.folder) != self.step
 
     @property
     def title(self) -> str:
@@ -106,8 +122,7 @@ class LoadedRun:
         weights = {
             k: v if isinstance(v, str) else f"{v:g}" for k, v in arguments if isinstance(v, str | float)
         }
-        steps = f"{trained_steps(self.folder):,}"
-        return {**weights, "steps": steps, "seed": str(self.config.training.seed)}
+        return {**weights, "steps": f"{self.step:,}", "seed": str(self.config.training.seed)}
 
     @property
     def typical(self) -> int:

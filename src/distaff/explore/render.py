@@ -1,4 +1,4 @@
-"""Observations as pictures for a screen: images as they are, vectors as points or bars."""
+"""Observations as pictures for a screen: images as they are, signals as curves, vectors as points or bars."""
 
 from typing import Protocol
 
@@ -12,6 +12,8 @@ SIDE = 128
 """Pixels a side of a picture of a vector."""
 
 PAPER, FAINT, INK = (255, 255, 255), (196, 202, 208), (0, 89, 140)
+CHANNELS = (INK, (196, 90, 0), (0, 120, 90), (150, 60, 130), (120, 120, 0), (90, 90, 90))
+"""The inks of a signal's channels, in turn."""
 DOT = 4
 """Radius of the point that stands for a vector of two numbers."""
 
@@ -35,6 +37,8 @@ def renderer_for(shape: tuple[int, ...], some: FloatArray) -> Renderer:
     """The renderer of observations of a shape, of which ``some`` (n, *shape) show how far they reach."""
     if len(shape) == 3:
         return Images(shape)
+    if len(shape) == 2:
+        return Curves(some)
     return Points(some) if shape == (2,) else Bars(some)
 
 
@@ -62,7 +66,8 @@ class Points:
     explains = "Each observation is a point of the plane, drawn over the data in grey."
 
     def __init__(self, some: FloatArray) -> None:
-        low, high = some.min(axis=0), some.max(axis=0)
+        some = some[np.isfinite(some).all(axis=1)]
+        low, high = some.min(axis=0, initial=0), some.max(axis=0, initial=0)
         self.centre, self.reach = (low + high) / 2, 0.6 * max(float((high - low).max()), 1e-6)
         self.paper = np.full(self.shape, PAPER, np.uint8)
         rows, columns = self._places(some)
@@ -83,13 +88,44 @@ class Points:
         return SIDE - 1 - places[:, 1], places[:, 0]
 
 
+class Curves:
+    """Signals (C, T): a curve per channel, over time."""
+
+    shape = (SIDE, SIDE, 3)
+
+    def __init__(self, some: FloatArray) -> None:
+        self.low, self.high = float(some.min()), float(some.max())
+        channels = some.shape[1]
+        each = "Each picture is a signal" if channels == 1 else f"Each curve is one of {channels} channels"
+        self.explains = f"{each} over time, from left to right."
+
+    def __call__(self, observations: FloatArray) -> Pixels:
+        """All channels in one picture; where curves meet, the first is in front."""
+        count, channels, times = observations.shape
+        places = np.linspace(0, times - 1, SIDE)
+        before, share = places.astype(np.int64), places % 1
+        after = np.minimum(before + 1, times - 1)
+        values = (1 - share) * observations[..., before] + share * observations[..., after]
+        height = (self.high - values) / max(self.high - self.low, 1e-6)
+        rows = (height.clip(0, 1) * (SIDE - 1)).round().astype(np.int64)[:, :, None]
+        ends = np.concatenate([rows[..., 1:], rows[..., -1:]], axis=-1)
+        y = np.arange(SIDE)[:, None]
+        pictures = np.full((count, SIDE, SIDE, 3), PAPER, np.uint8)
+        for channel in reversed(range(channels)):
+            one, next_one = rows[:, channel], ends[:, channel]
+            inside = (np.minimum(one, next_one) - 1 <= y) & (y <= np.maximum(one, next_one) + 1)
+            pictures[inside] = CHANNELS[channel % len(CHANNELS)]
+        return pictures
+
+
 class Bars:
     """Longer vectors: one bar per number, up or down from zero."""
 
     shape = (SIDE, SIDE, 3)
 
     def __init__(self, some: FloatArray) -> None:
-        self.low, self.high = min(float(some.min()), 0.0), max(float(some.max()), 0.0)
+        known = some[np.isfinite(some)]
+        self.low, self.high = float(known.min(initial=0)), float(known.max(initial=0))
         self.explains = f"Each bar is one of an observation's {some.shape[1]} numbers."
 
     def __call__(self, observations: FloatArray) -> Pixels:

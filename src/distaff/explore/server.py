@@ -69,15 +69,21 @@ class Answers:
     """Endpoints. All that touches a model or the run folder happens on one thread, one thing at a time."""
 
     def __init__(self, session: Session) -> None:
-        self._session = session
         # A single picture is decoded fastest by one core: others would wait for each other at every layer.
         self._thread = ThreadPoolExecutor(1, "model", initializer=torch.set_num_threads, initargs=(1,))
+        self._show(session)
+
+    def _show(self, session: Session) -> None:
+        self._session = session
         background = ThreadPoolExecutor(1, "factors")
         self._factors: list[Future[Json]] = [background.submit(run.factors) for run in session.runs]
         background.shutdown(wait=False)
 
     async def session(self, _: Request) -> Response:
-        """All that the page needs to draw itself."""
+        """All that the page needs to draw itself; of a run that trains on, as it is now."""
+        newest = await self._do(self._session.renewed)
+        if newest is not self._session:
+            self._show(newest)
         return Answer(await self._do(self._session.describe))
 
     async def start(self, request: Request) -> Response:

@@ -41,6 +41,12 @@ class Session:
             )
         return cls(runs)
 
+    def renewed(self) -> "Session":
+        """The same runs as they are now, where one has been trained further since it was read."""
+        if not any(run.outdated for run in self.runs):
+            return self
+        return Session.open([run.folder.path for run in self.runs])
+
     def describe(self, steps: int = STEPS) -> Json:
         """All that the page needs to draw itself, before any picture."""
         data = self.runs[0].data

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from distaff import figures
 from distaff.analysis.encoding import SAMPLE, any_codes, encode_run, trained_steps
 from distaff.analysis.evaluate import evaluate_encoded
-from distaff.analysis.traversals import drawable, traversals
 from distaff.data.dataset import Dataset
 from distaff.export.card import PICTURE, model_card
 from distaff.export.formats import Written, refuse_existing
@@ -23,6 +22,7 @@ from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
 from distaff.runs.hub import CONFIG, WEIGHTS, write_model
 from distaff.runs.load import open_data
+from distaff.runs.pictures import drawable, traversals
 
 CARD = "README.md"
 

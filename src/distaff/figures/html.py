@@ -97,12 +97,13 @@ class Text:
 Block = Facts | Table | Picture | Code | Text
 
 
-def page(title: str, blocks: Sequence[Block]) -> str:
+def page(title: str, blocks: Sequence[Block], reload: int | None = None) -> str:
     """The HTML of a page: its title, links to titled blocks, the blocks; neighbouring pictures share rows.
 
     Args:
         title: the page's.
         blocks: facts, tables, pictures, code and text, in order.
+        reload: seconds after which a browser reads the page again, for one that is written anew.
 
     Returns:
         A whole document, whose policy lets in nothing but its own style and script.
@@ -119,6 +120,7 @@ def page(title: str, blocks: Sequence[Block]) -> str:
         policy=content_policy(style, script),
         version=__version__,
         wide=WIDE,
+        reload=reload,
     )
 
 

@@ -80,6 +80,15 @@ def find_function(
     return typing.cast(Callable[..., Any], found)
 
 
+def names_code(text: str) -> bool:
+    """Whether a text is ``package.module:function``.
+
+    >>> names_code("mine:discs"), names_code("photos/new"), names_code("dsprites")
+    (True, False, False)
+    """
+    return CODE.fullmatch(text) is not None
+
+
 def name_of(kind: str, given: object) -> str:
     """The text by which ``find_function`` finds a function again; texts stay as they are.
 

@@ -10,8 +10,11 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 COMMAND = r"distaff [a-z]+(?: (?:[A-Z]\S*|\S*/\S*|--\S+))*"
-FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+-]*[A-Za-z0-9_]))?")
-PROSE = ("and", "asked", "beside", "is", "keeps", "knows", "leaves", "or", "out", "silences")
+FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+=-]*[A-Za-z0-9_]))?")
+PROSE = (
+    *("and", "asked", "beside", "goes", "is", "keeps", "knows", "leaves", "must", "needs", "or", "out"),
+    "silences",
+)
 """Words behind a flag in a message that are not its value."""
 
 LONGEST = 500
@@ -20,6 +23,12 @@ LONGEST = 500
 
 class DistaffError(ValueError):
     """Input that cannot be used: the message says what is wrong and what to do, in one sentence."""
+
+
+class DataNotice(UserWarning):
+    """What a person should know of data when they are first brought in, and not every time that a run's own
+    are opened again.
+    """
 
 
 def shown(value: object) -> str:
@@ -37,6 +46,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> DistaffError:
     options = sorted(known)
     near = difflib.get_close_matches(name[:LONGEST], options, n=3, cutoff=0.6)
     hint = f" did you mean {' or '.join(map(repr, near))}?" if near else ""
+    if not options:
+        return DistaffError(f"unknown {kind} {shown(name)}: there are none.")
     return DistaffError(f"unknown {kind} {shown(name)}:{hint} Known: {', '.join(options)}.")
 
 

@@ -76,6 +76,13 @@ class Progress:
             self._last_line = now
             print(f"{self.what} {done}/{self.total}  {rate}  {values}", file=sys.stderr, flush=True)
 
+    def tell(self, sentence: str) -> None:
+        """Show a sentence beside the bar."""
+        if self._bar is not None:
+            self._bar.console.print(sentence, highlight=False, soft_wrap=True)
+        elif self.visible:
+            print(sentence, file=sys.stderr, flush=True)
+
     def _draw(self, done: int, now: float, words: str) -> None:
         """Draw the notebook's bar anew: at the end, and now and then before."""
         if now - self._last_line < SECONDS_BETWEEN_DRAWINGS and done < self.total:

@@ -10,6 +10,7 @@ from typing import Any
 
 from distaff.foundation.binding import options_of, read_value, takes_list, wanted
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.other_words import called_here
 
 SEVERAL = 1_000_000
 """Values that a flag takes which takes any number of them."""
@@ -98,6 +99,9 @@ def _check_flags(prog: str, arguments: Sequence[str], flags: Mapping[str, Flag])
         if name not in flags:
             near = difflib.get_close_matches(name, flags, n=2, cutoff=0.7)
             hint = f"did you mean {' or '.join(near)}? " if near else ""
+            meant = called_here(name.removeprefix("--").replace("-", "_"))
+            if meant is not None and f"--{meant.partition(',')[0].replace('_', '-')}" in flags:
+                hint = f"it is called --{meant.replace('_', '-')} here; "
             raise DistaffError(f"{prog} has no flag {_short(typed)}: {hint}{prog} --help lists all.")
         flag = flags[name]
         if equals and flag.hint is None:

@@ -15,6 +15,8 @@ from distaff.metrics.inputs import Factors, as_factors
 
 ARRAYS = (".npz", ".npy")
 TABLES = (".csv", ".tsv", ".parquet")
+ROWS = "observation"
+"""What ``distaff encode`` calls the column that names the rows."""
 ENDINGS = (*ARRAYS, *TABLES, ".h5ad")
 """How the names of files of codes end."""
 UNNAMED = "Unnamed: "
@@ -113,12 +115,20 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
     if left:
         listed = ", ".join(left)
         warnings.warn(f"{path}: columns that are no numbers are not read as codes: {listed}.", stacklevel=2)
+    for empty in (c for c in numeric if table[c].isna().any()):
+        row = int(table[empty].isna().to_numpy().argmax())
+        raise DistaffError(
+            f"column {empty!r} of {path} has no value in row {row}: if it holds labels, name it with "
+            f"--factors {empty}, or say with --latents which columns are codes."
+        )
     names = tuple(str(column) for column in numeric)
     return Codes(table[numeric].to_numpy(np.float64), latents=names)
 
 
 def _is_index(column: "pd.Series[Any]") -> bool:
-    """Whether a column is the numbers of the rows, as pandas writes them beside a table."""
+    """Whether a column names the rows, as ``distaff encode`` and pandas write them beside a table."""
+    if column.name == ROWS:
+        return True
     return str(column.name).startswith(UNNAMED) and bool((column == np.arange(len(column))).all())
 
 

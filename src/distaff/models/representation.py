@@ -126,8 +126,8 @@ class Representation:
         >>> model.sample(3).shape
         (3, 2)
         """
-        if count < 1:
-            raise DistaffError(f"at least one observation can be drawn, not {count}.")
+        if not isinstance(count, int | np.integer) or count < 1:
+            raise DistaffError(f"how many to draw is a whole number from 1, not {count!r}.")
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             return self._given_back(self.model.draw(count).cpu().numpy())
@@ -143,6 +143,8 @@ class Representation:
         Returns:
             (steps, C, H, W), or rows of a table.
         """
+        if not isinstance(steps, int | np.integer) or steps < 2:
+            raise DistaffError(f"steps are how many points the way has, 2 or more, not {steps!r}.")
         start, end = (self._one(observation) for observation in (first, second))
         share = np.linspace(0, 1, steps, dtype=np.float32)[:, None]
         return self._given_back(self.decode((1 - share) * start + share * end))
@@ -158,6 +160,11 @@ class Representation:
         Returns:
             (N, C, H, W), or rows of a table.
         """
+        if not isinstance(values, Mapping):
+            raise DistaffError(f'values are given by latent, as in {{"{self.names[0]}": 1.5}}.')
+        for which, value in values.items():
+            if not isinstance(value, int | float | np.number) or not np.isfinite(value):
+                raise DistaffError(f"the value of {which!r} must be a number, not {value!r}.")
         z = self.to_z(self.encode(images))
         for which, value in values.items():
             variable = self.model.latents.coded[self.latent(which)]
@@ -192,7 +199,7 @@ class Representation:
     def traverse(
         self,
         image: Any = None,
-        latents: Sequence[int | str] | None = None,
+        latents: int | str | Sequence[int | str] | None = None,
         values: Sequence[float] | None = None,
     ) -> NDArray[np.float32]:
         """Decode one latent moved at a time, (latents, steps, C, H, W), the others held.
@@ -202,12 +209,13 @@ class Representation:
         Args:
             image: where to start, one observation as ``encode`` takes it; None starts from z = 0 and the
                 first class of discrete latents.
-            latents: which ones, by number or name; all by default.
+            latents: which one or ones, by number or name; all by default.
             values: what a real latent is set to; by default nine from −2 to 2, for U[−1, 1] from −1 to 1.
         """
         space = self.model.latents
         values = np.linspace(-space.reach, space.reach, 9).tolist() if values is None else values
-        which = range(len(self.names)) if latents is None else latents
+        latents = range(len(self.names)) if latents is None else latents
+        which = [latents] if isinstance(latents, int | str) else latents
         variables = [space.coded[self.latent(one)] for one in which]
         start = self._centre() if image is None else self._one(image)
         rows = []

@@ -79,14 +79,24 @@ def log_importance_weights(model: VAE, x: Tensor, particles: int) -> Tensor:
     return (_log_joint(model, x, u) - log_q).view(len(x), particles)
 
 
-@torch.no_grad()
 def iwae_bound(model: VAE, x: Tensor, particles: int = 5000, block: int = 500) -> Tensor:
     """The importance-weighted bound on log p(x) (B,) (Burda et al. 2016), ``block`` particles at a time."""
-    total = torch.full((len(x),), -math.inf, dtype=torch.float64, device=x.device)
+    return evidence_bounds(model, x, particles, block)[0]
+
+
+@torch.no_grad()
+def evidence_bounds(model: VAE, x: Tensor, particles: int = 5000, block: int = 500) -> tuple[Tensor, Tensor]:
+    """Two bounds on log p(x), (B,) each, of the same particles: ``iwae_bound`` and the ELBO.
+
+    With log-weights w_k these are log 1/K Σ exp w_k and 1/K Σ w_k: the second is never above the first.
+    """
+    largest = torch.full((len(x),), -math.inf, dtype=torch.float64, device=x.device)
+    total = torch.zeros_like(largest)
     for start in range(0, particles, block):
-        weights = log_importance_weights(model, x, min(block, particles - start))
-        total = torch.logaddexp(total, weights.double().logsumexp(1))
-    return total - math.log(particles)
+        weights = log_importance_weights(model, x, min(block, particles - start)).double()
+        largest = torch.logaddexp(largest, weights.logsumexp(1))
+        total += weights.sum(1)
+    return largest - math.log(particles), total / particles
 
 
 def every_value(latents: LatentSpace, points: int, like: Tensor) -> Tensor:

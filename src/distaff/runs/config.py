@@ -16,7 +16,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs, unchanged
 from distaff.data.splits import split
-from distaff.foundation.binding import CODE, bind, find_function, public_functions, to_plain
+from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import yaml_text
 from distaff.foundation.text import split_call
@@ -183,7 +183,7 @@ class RunConfig:
     @property
     def code(self) -> dict[str, str]:
         """The code outside the library that it names, such as ``mine:net``, and what each is the name of."""
-        return named_code(self.recipe, self.model)
+        return named_code(self.recipe, self.model, self.data.spec, self.training)
 
     @property
     def title(self) -> str:
@@ -201,7 +201,12 @@ class RunConfig:
         return [d for name in PARTS for d in _differences(name, mine[name], others[name])]
 
 
-def named_code(recipe: RecipeCall, model: ModelConfig | ModelSettings) -> dict[str, str]:
+def named_code(
+    recipe: RecipeCall,
+    model: ModelConfig | ModelSettings,
+    data: object = None,
+    training: TrainingSettings | None = None,
+) -> dict[str, str]:
     """Every name that making the run would import, and what it is the name of.
 
     A recipe's arguments are read by the recipe, which may look up any text among them: each that could be a
@@ -210,6 +215,8 @@ def named_code(recipe: RecipeCall, model: ModelConfig | ModelSettings) -> dict[s
     Args:
         recipe: the recipe and its arguments.
         model: the model, as it is asked for or with every choice made.
+        data: what it is trained on, which may be a name.
+        training: how, which may name pairs and data that are held out.
 
     >>> from distaff.runs.config import RecipeCall
     >>> named_code(RecipeCall("vae", {}), ModelSettings(network="mine:net:depth=2", prior="mine:laplace:0.7"))
@@ -222,6 +229,10 @@ def named_code(recipe: RecipeCall, model: ModelConfig | ModelSettings) -> dict[s
     if not isinstance(model, GANConfig):
         texts += [("prior", name) for name in kinds_named(model.prior)]
         texts.append(("likelihood", model.likelihood))
+    files = [("data set", data)]
+    if training is not None:
+        files += [("pair source", training.pairs), ("data set", training.hold_out)]
+    texts += [(kind, text) for kind, text in files if isinstance(text, str) and names_code(text)]
     return {text: kind for kind, text in texts if ":" in text}
 
 

@@ -1,5 +1,6 @@
 """The data of a run: which data set to open, as it is asked for and as ``run.yaml`` holds it."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from distaff.data.frameworks import from_object
 from distaff.data.signals import Signals
 from distaff.data.sizes import resized
 from distaff.foundation.binding import ADDED_LATER
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DataNotice, DistaffError, unknown
 from distaff.models.likelihoods import COUNTED
 from distaff.runs.former_versions import renamed_data
 from distaff.runs.settings import AUTO, DataSettings
@@ -133,6 +134,11 @@ class DataConfig:
         """The data set again, or ``data`` in its place; its content must be the same as then."""
         if data is None and self.spec is None:
             raise DistaffError("the run was trained on data given in Python: pass the same data again.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataNotice)
+            return self._reopened(data)
+
+    def _reopened(self, data: Data | None) -> Dataset:
         options = self.options if data is None else {}
         if isinstance(self.made_of, Table | Signals):
             dataset = self.bring_in(self.spec if data is None else data, **options)

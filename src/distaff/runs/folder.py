@@ -121,6 +121,11 @@ class RunFolder:
         return self.path / "diverged.json"
 
     @property
+    def preview(self) -> Path:
+        """A page of first pictures, written while the run trains."""
+        return self.path / "preview.html"
+
+    @property
     def figures(self) -> Path:
         """Pictures."""
         return self.path / "figures"
@@ -195,6 +200,17 @@ class RunFolder:
                 found = TEMPORARY.fullmatch(file.name)
                 if found and file.is_file() and (all_ours or found["name"] in own or _is_stale(file)):
                     file.unlink(missing_ok=True)
+
+    @property
+    def being_trained(self) -> bool:
+        """Whether another process trains in the folder now."""
+        if not (self.path / ".lock").exists():
+            return False
+        try:
+            with self.lock():
+                return False
+        except DistaffError:
+            return True
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -212,6 +212,13 @@ def network_for(shape: tuple[int, ...]) -> str:
     return "resnet" if odd and min(shape[1:]) >= SMALL else "kim_mnih"
 
 
+def check_words(asked: ModelSettings, goal: Objective | Game) -> None:
+    """Refuse latents and likelihoods that there are not, before the data are decoded."""
+    LatentSpace.parse(asked.latents, real=goal.usual.latents)
+    if asked.likelihood != AUTO:
+        find_likelihood(asked.likelihood)
+
+
 def check_fit(asked: ModelSettings, shape: tuple[int, ...], goal: Objective | Game) -> None:
     """Refuse a network that does not fit the shape, before the data are decoded."""
     with torch.random.fork_rng(devices=[]):

@@ -159,19 +159,20 @@ class TrainingSettings:
         if self.learning_rate is not None:
             lowest, highest = weight_range(self.learning_rate)
             if lowest < 0 or not highest > 0:
-                raise DistaffError(f"learning_rate must be positive, not {self.learning_rate}.")
+                raise DistaffError(f"--learning-rate must be positive, not {self.learning_rate}.")
         share = held_out_share(self.hold_out)
         if share is not None and not 0 < share < 1:
-            raise DistaffError(f"hold_out is a share between 0 and 1, or a file or folder, not {share:g}.")
+            raise DistaffError(f"--hold-out is a share between 0 and 1, or a file or folder, not {share:g}.")
         if share is not None:
             object.__setattr__(self, "hold_out", share)
         elif self.hold_out is not None and (place := Path(str(self.hold_out))).exists():
             object.__setattr__(self, "hold_out", str(place.resolve()))
         for name in ("patience", "hold_out_by"):
             if getattr(self, name) is not None and self.hold_out is None:
-                raise DistaffError(f"{name} needs data to look at: give --hold-out 0.1 beside it.")
+                flag = f"--{name.replace('_', '-')}"
+                raise DistaffError(f"{flag} needs data to look at: give --hold-out 0.1 beside it.")
         if self.hold_out_by is not None and share is None:
-            raise DistaffError("hold_out_by goes with a share to hold out, such as --hold-out 0.1.")
+            raise DistaffError("--hold-out-by goes with a share to hold out, such as --hold-out 0.1.")
 
 
 def held_out_share(hold_out: float | str | None) -> float | None:

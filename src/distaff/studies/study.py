@@ -148,7 +148,9 @@ class Study:
     def code(self) -> dict[str, str]:
         """The code outside the library that it names, such as networks, and what each is the name of."""
         drawings = {drawing.name: "drawing" for drawing in self.figures if ":" in drawing.name}
-        named = {name: kind for run in self.runs for name, kind in named_code(run.recipe, run.model).items()}
+        named: dict[str, str] = {}
+        for run in self.runs:
+            named |= named_code(run.recipe, run.model, run.data.spec, run.training)
         metrics = {metric: "metric" for metric in self.metrics if is_own(metric)}
         return {**named, **metrics, **drawings}
 

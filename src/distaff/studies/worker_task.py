@@ -53,7 +53,8 @@ class Outcome:
 def attempt(run: StudyRun) -> Outcome:
     """Bring a run to its end; whatever goes wrong is an outcome, not an exception."""
     path = run.folder.path
-    own_words = named_code(run.request.recipe, run.request.model)
+    asked = run.request
+    own_words = named_code(asked.recipe, asked.model, asked.data.spec, asked.training)
     try:
         path.mkdir(parents=True, exist_ok=True)
         run.failure_file.unlink(missing_ok=True)

@@ -27,9 +27,10 @@ from distaff.runs.model_config import VAEConfig
 from distaff.runs.settings import Machine, TrainingSettings
 from distaff.training.batches import Batches, Supervision, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
-from distaff.training.learner import Learner, VAELearner
+from distaff.training.learner import Learner, VAELearner, trained_model
 from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
+from distaff.training.preview import Preview
 from distaff.training.recorder import Recorder
 from distaff.training.tracking import NONE, tracking
 from distaff.training.validation import HeldOut
@@ -141,7 +142,10 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
     ):
         log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
         looks = None if held_out is None else HeldOut(held_out, training, fabric, log)
-        recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks, trackers)
+        preview = None
+        if folder and visible and len(job.data.shape) == 3:
+            preview = Preview(folder, job.data, job.config.title, training.steps, bar.tell)
+        recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks, trackers, preview)
         with recorder.stop.listening():
             fit(learner, batches, before.step, training.steps, recorder)
         recorder.close()
@@ -149,7 +153,7 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         where = f"; resume with: distaff resume {folder.path}" if folder else ""
         message = f"stopped by {recorder.stop.heard.name} after step {recorder.saved}{where}"
         raise Interrupted(message, recorder.stop.heard)
-    model = _trained(learner)
+    model = trained_model(learner)
     if looks is not None and training.patience is not None:
         _say_stopped(looks, recorder.saved, training)
         if folder is not None:
@@ -210,11 +214,3 @@ def _learner(fabric: Fabric, job: Job) -> Learner:
 def _course(model: Model, training: TrainingSettings) -> Course:
     average = None if training.average is None else Average(model, training.average)
     return Course(training.learning_rate, clip=training.clip, average=average, revive=training.revive)
-
-
-def _trained(learner: Learner) -> Model:
-    """What a user gets back: the average of the weights, if one was kept."""
-    average = learner.modules.get("average")
-    if isinstance(average, VAE) and isinstance(learner.model, VAE):
-        average.temperature = learner.model.temperature
-    return average if isinstance(average, VAE | InfoGAN) else learner.model

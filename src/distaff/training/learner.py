@@ -10,6 +10,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from distaff.models.infogan import InfoGAN
 from distaff.models.representation import Model
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
@@ -148,6 +149,14 @@ class VAELearner:
                 loss, accuracy = ratio.critic_loss(critic, z, reference)
             descend(self.fabric, critic, self.optimisers[f"critic.{ratio.name}"], loss)
         return {f"{ratio.name}.critic_loss": loss, f"{ratio.name}.critic_accuracy": accuracy}
+
+
+def trained_model(learner: Learner) -> Model:
+    """What a user gets back: the average of the weights, if one is kept."""
+    average = learner.modules.get("average")
+    if isinstance(average, VAE) and isinstance(learner.model, VAE):
+        average.temperature = learner.model.temperature
+    return average if isinstance(average, VAE | InfoGAN) else learner.model
 
 
 def descend(

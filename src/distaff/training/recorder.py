@@ -25,7 +25,8 @@ from distaff.runs.config import Goal
 from distaff.runs.folder import RunFolder, read_log, truncate_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.collapse import CollapseWatch
-from distaff.training.learner import Learner
+from distaff.training.learner import Learner, trained_model
+from distaff.training.preview import Looks, Preview
 from distaff.training.tracking import Tracking
 from distaff.training.validation import HeldOut
 
@@ -82,6 +83,8 @@ class Recorder:
             finite, and a GAN is watched for collapse; without a goal, every value takes part.
         held_out: data to look at now and then, if any are held out.
         trackers: where the lines of the log go beside.
+        preview: a page to write at the first checkpoints, which one process alone also makes by the clock, so
+            that there is soon something to look at.
     """
 
     def __init__(
@@ -94,7 +97,9 @@ class Recorder:
         goal: Goal | None = None,
         held_out: HeldOut | None = None,
         trackers: Tracking | None = None,
+        preview: Preview | None = None,
     ) -> None:
+        self.preview, self._looks, self._look = preview, Looks(), False
         self.trackers = trackers or Tracking({})
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.training, self.progress, self.goal = fabric, training, progress, goal
@@ -134,7 +139,10 @@ class Recorder:
 
     def checkpoint_due(self, steps: int) -> bool:
         """Whether a checkpoint belongs after so many steps."""
-        return steps % self.training.checkpoint_every == 0
+        # Several processes would not agree on it by their clocks.
+        if self.folder is not None and self.fabric.world_size == 1:
+            self._look = self._looks.due(steps % self.training.log_every == 0)
+        return self._look or steps % self.training.checkpoint_every == 0
 
     def checkpoint(self, learner: Learner, step: int) -> None:
         """Save a checkpoint, if all values and weights so far are finite."""
@@ -149,6 +157,8 @@ class Recorder:
             reached = Reached(step, round(time.monotonic() - self._started, 1))
             checkpoints.save(self.folder.checkpoints, learner, reached)
         self.saved = step
+        if self.preview is not None and (self._look or (self.preview.shown and step >= self.training.steps)):
+            self.preview.draw(trained_model(learner), step)
         self.fabric.barrier()
 
     def snapshot(self, learner: Learner, step: int) -> None:

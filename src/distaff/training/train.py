@@ -8,12 +8,13 @@ from typing import Any
 
 from distaff.foundation.binding import bind, name_of
 from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
+from distaff.foundation.other_words import called_here
 from distaff.foundation.trust import trusting
 from distaff.models.representation import Representation
 from distaff.runs.config import Goal, RecipeCall, RunConfig, find_recipe, labelled_goal, named_code, resolved
 from distaff.runs.data_config import Data, DataCall
 from distaff.runs.folder import RunFolder, warn
-from distaff.runs.model_config import check_fit, describe
+from distaff.runs.model_config import check_fit, check_words, describe
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import (
@@ -32,21 +33,6 @@ from distaff.runs.settings import (
 from distaff.runs.zoo import begin_from, in_zoo
 from distaff.training.job import Job, launch
 from distaff.training.tracking import chosen_trackers
-
-ELSEWHERE = {
-    **dict.fromkeys(("lr", "learning_rate_init", "step_size"), "learning_rate"),
-    **dict.fromkeys(("latent_dim", "latent_dims", "n_latents", "z_dim", "n_components"), "latents"),
-    **dict.fromkeys(("max_steps", "iterations", "max_iter", "num_steps"), "steps"),
-    **dict.fromkeys(("epochs", "max_epochs", "num_epochs"), "steps, which counts batches,"),
-    **dict.fromkeys(("batch", "bs"), "batch_size"),
-    **dict.fromkeys(("random_state", "random_seed"), "seed"),
-    **dict.fromkeys(("optimiser", "optim"), "optimizer"),
-    **dict.fromkeys(("wd", "l2"), "weight_decay"),
-    **dict.fromkeys(("device", "gpu"), "accelerator"),
-    **dict.fromkeys(("verbose", "progress_bar"), "progress"),
-    **dict.fromkeys(("validation_split", "val_split", "test_size"), "hold_out"),
-}
-"""What settings are called in other libraries."""
 
 
 @takes_settings(DataSettings, *GROUPS)
@@ -93,7 +79,7 @@ def _refuse_unknown(recipe: str | Callable[..., Goal], own: Mapping[str, Any]) -
     known = [*inspect.signature(function).parameters, *SETTINGS]
     for name in own:
         if name not in known:
-            meant = ELSEWHERE.get(name)
+            meant = called_here(name)
             if meant is not None:
                 raise DistaffError(f"unknown setting {name!r}: it is called {meant} here.")
             raise unknown(f"argument of {getattr(function, '__name__', recipe)}", name, known)
@@ -110,12 +96,13 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     goal = labelled_goal(goal, request.training)
     folder = None if out is None else RunFolder(Path(out))
     chosen_trackers(request.machine.track, folder)  # whose packages must be here
+    check_words(request.model, goal)
     shape = request.data.shape()
     if shape is not None:
         check_fit(request.model, shape, goal)
     before = None
     if folder is not None and folder.config.exists():
-        with trusting(*named_code(request.recipe, request.model)):
+        with trusting(*named_code(request.recipe, request.model, request.data.spec, request.training)):
             before = folder.read().data
     # A run of an earlier version did not standardise: its data are brought in as they were then.
     raw = before is not None and before.arrangement is None

@@ -130,11 +130,7 @@ class RunEvidence:
     @cached_property
     def being_trained(self) -> bool:
         """Whether another process holds the folder."""
-        try:
-            with self.folder.lock():
-                return False
-        except DistaffError:
-            return True
+        return self.folder.being_trained
 
     @cached_property
     def step(self) -> int:

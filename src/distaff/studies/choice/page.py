@@ -9,10 +9,10 @@ import pandas as pd
 
 from distaff import figures
 from distaff.analysis.compare import ComparedRun, matched_traversals
-from distaff.analysis.traversals import traversals
 from distaff.figures.html import Block, Cell, Code, Facts, Link, Picture, Table, Text, page
 from distaff.foundation.files import write_text
 from distaff.runs.folder import RunFolder
+from distaff.runs.pictures import traversals
 from distaff.studies.choice.plan import OBSERVATIONS
 from distaff.studies.choice.ranking import FEWEST_SEEDS, Ranking
 from distaff.studies.display import duration

@@ -6,11 +6,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.traversals import drawable
 from distaff.data.splits import some
 from distaff.figures.traversal import ranked
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.informativeness import informativeness
+from distaff.runs.pictures import drawable
 from distaff.studies.drawings.runs import (
     Where,
     chosen,

@@ -7,11 +7,10 @@ import torch
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.encoding import typical
-from distaff.analysis.traversals import drawable
-from distaff.analysis.traversals import traversals as traversals_of
 from distaff.figures.traversal import ranked
 from distaff.metrics.rmig_jemmig import rmig
+from distaff.runs.pictures import drawable, typical
+from distaff.runs.pictures import traversals as traversals_of
 from distaff.studies.drawings.runs import (
     Settings,
     Where,

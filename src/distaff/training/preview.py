@@ -1,0 +1,111 @@
+"""What a run has learnt so far, on a page that is written anew while it trains."""
+
+import copy
+import time
+from collections.abc import Callable
+
+import torch
+
+from distaff import figures
+from distaff.codes import FloatArray
+from distaff.data.dataset import Dataset
+from distaff.data.splits import some
+from distaff.figures.html import Block, Code, Facts, Picture, page
+from distaff.foundation.files import write_text
+from distaff.models.coding import code_tensors, codes_from
+from distaff.models.representation import Model, Representation
+from distaff.runs.folder import RunFolder, read_log, read_names, warn
+from distaff.runs.pictures import traversals, typical
+
+FIRST = 20.0
+"""Seconds of training after which there is something to look at; then after twice as many each time."""
+LATE = 20.0
+"""Seconds that a look may wait for a line of the log to be due, so that lines keep their distances."""
+LOOKED_AT = 256
+"""Observations that say which latents are used, and which observation is typical."""
+RELOAD = 20
+"""Seconds after which a browser reads the page again."""
+
+
+class Looks:
+    """When to look at a run: 20 seconds after it begins, then after 40, 80, 160 and so on.
+
+    Args:
+        clock: what tells the seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._began, self._next = clock, clock(), FIRST
+
+    def due(self, logged: bool) -> bool:
+        """Whether it is time, at a step after which the log gets a line or not; says so once."""
+        waited = self._clock() - self._began
+        if waited < self._next + (0 if logged else LATE):
+            return False
+        while self._next <= waited:
+            self._next *= 2
+        return True
+
+
+class Preview:
+    """A page with the traversals and curves of a run of images, as they are now.
+
+    Args:
+        folder: the run's.
+        data: what it is trained on.
+        title: of the page.
+        steps: of the run in all.
+        tell: says to a person that the page is there.
+    """
+
+    def __init__(
+        self, folder: RunFolder, data: Dataset, title: str, steps: int, tell: Callable[[str], None]
+    ) -> None:
+        self.folder, self.title, self.steps, self._tell = folder, title, steps, tell
+        self.some = some(data, LOOKED_AT)
+        self.shown = False
+
+    def draw(self, model: Model, step: int) -> None:
+        """Write the page; what goes wrong with it is said, and no reason to stop a run."""
+        try:
+            blocks = self._blocks(model, step)
+            write_text(self.folder.preview, page(self.title, blocks, None if step >= self.steps else RELOAD))
+        except Exception as problem:  # networks may be anybody's code, and disks may be full
+            return warn(f"{self.folder.preview} could not be written ({problem}).")
+        if not self.shown:
+            self._tell(
+                f"first traversals: {self.folder.preview}, renewed while it trains; "
+                f"distaff explore {self.folder.path} moves them"
+            )
+        self.shown = True
+        return None
+
+    def _blocks(self, model: Model, step: int) -> list[Block]:
+        # A copy, since a model is put into another state to be looked at.
+        seen = Representation(copy.deepcopy(model), self.some.shape, self.some.arrangement)
+        log = read_log(self.folder.log)
+        names = [name for name in (log[0] if log else {}) if name not in ("step", "seconds")]
+        curves = {name: [line.get(name, float("nan")) for line in log] for name in names}
+        start, kl = self._start(seen)
+        drawn = traversals(seen, self.some, kl, start, names=read_names(self.folder))
+        caption = "Latent traversals so far" + ("" if kl is None else ", sorted by KL to the prior")
+        blocks: list[Block] = [
+            Facts({"steps": f"{step:,} of {self.steps:,}"}),
+            Picture(drawn, alt=caption, title=caption),
+        ]
+        if len(log) > 1:
+            picture = figures.training_curves([line["step"] for line in log], curves)
+            blocks.append(Picture(picture, alt="Training curves", title="Training curves"))
+        return [*blocks, Code(f"distaff explore {self.folder.path}", title="Move the latents yourself")]
+
+    @torch.inference_mode()
+    def _start(self, seen: Representation) -> tuple[int, FloatArray | None]:
+        """The typical one of the observations, and each latent's KL, if it has one."""
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            posterior, measured = seen.model.measure(next(iter(seen.batches(self.some))))
+        codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(posterior).items()})
+        kl = measured.get("kl_dims")
+        if kl is None or not torch.isfinite(kl).all():  # a deterministic latent's is infinite
+            return typical(codes), None
+        return typical(codes), kl.mean(0).cpu().numpy()
