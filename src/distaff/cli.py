@@ -353,7 +353,7 @@ def preview_data(
     from distaff.data import open_dataset
     from distaff.data.preview import save_preview
 
-    told = {"resize": resize, "fit": fit}
+    told: dict[str, Any] = {"resize": resize, "fit": fit}
     options = {option: value for option, value in told.items() if value is not None}
     return save_preview(open_dataset(name, **options), out, columns, seed)
 
