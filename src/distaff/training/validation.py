@@ -44,10 +44,11 @@ class HeldOut:
         if size < 1:
             raise DistaffError("fewer observations are held out than there are processes: hold out more.")
         share = fabric.global_rank, fabric.world_size
-        source = None if training.pairs is None else find_pairs(training.pairs, looked_at)
-        labels = None if training.labels is None else Labels.of(looked_at, "all")
+        source = None if training.pairs is None else find_pairs(training.pairs, data)
+        drawn_from = looked_at if source is None else data  # some rows of many hold few pairs
+        labels = None if training.labels is None else Labels.of(drawn_from, "all")
         self.batches = Batches(
-            looked_at, size, training.seed, fabric.device, share, Supervision(source, labels)
+            drawn_from, size, training.seed, fabric.device, share, Supervision(source, labels)
         )
         self.count = len(looked_at) // size
         self.fabric, self.training = fabric, training
