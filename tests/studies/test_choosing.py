@@ -79,6 +79,14 @@ def test_few_labels_are_the_same_rows_for_all_runs(done):
         studies.select(done, "mig", labels=1000)
 
 
+def test_the_best_run_has_the_lowest_score_where_lower_is_better(done):
+    table = studies.select(done, "jemmig", labels=60)
+    assert table["jemmig"].is_monotonic_increasing
+    assert table["jemmig"].nunique() > 1
+    assert table["behind"].is_monotonic_increasing
+    assert table["behind"][0] == 0
+
+
 def test_a_study_scores_what_ica_unmixes(tiny, tmp_path, here):
     text = f"""
 name: unmixed
