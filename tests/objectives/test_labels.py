@@ -125,5 +125,13 @@ def test_an_estimator_learns_from_labels_of_which_some_are_missing():
     assert own_correlations(codes, data.factors).min() > 0.85
 
 
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_missing_names_are_no_class_of_their_own(nothing):
+    y = np.array(["ring", "line", nothing, nothing] * 5, object)
+    model = Disentangler("vae", latents=2, steps=1, network="tests.toys:mlp")
+    with pytest.warns(UserWarning, match=r"labels of 10 of 20 observations are learnt from \(factor0 10\)"):
+        model.fit(np.random.default_rng(0).normal(size=(20, 3)), y)
+
+
 def test_labels_are_beside_the_recipes_own_terms():
     assert str(recipes.vae() + 4.0 * label_loss) == "nll + kl + 4.0 label_loss"
