@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,9 +112,9 @@ def find_pairs(text: str, data: Dataset) -> PairSource:
         data: what pairs are to be drawn from: a whole data set, or a part of one that ``listed`` its pairs.
     """
     source = _named(text)
-    own = inspect.signature(source).parameters
-    trial = partial(source, patience=PATIENCE // 100) if "patience" in own else source
-    rows = np.asarray(trial(data, TRIED, np.random.default_rng(0)))
+    takes = inspect.signature(source).parameters
+    hasty: Any = partial(source, **({"patience": PATIENCE // 100} if "patience" in takes else {}))
+    rows = np.asarray(hasty(data, TRIED, np.random.default_rng(0)))
     if rows.shape != (TRIED, 2):
         raise DistaffError(
             f"the pairs {text!r} have shape {rows.shape} for {TRIED} pairs: they must be (count, 2)."

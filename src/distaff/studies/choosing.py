@@ -9,6 +9,8 @@ from distaff.analysis.evaluate import varied_factors
 from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import Score, evaluate_scores
+from distaff.models.latents import Point, Quantized
+from distaff.models.representation import Representation
 from distaff.studies.centrality import model_centrality
 from distaff.studies.commands import find
 from distaff.studies.results import Results
@@ -57,7 +59,8 @@ def _scored(study: Results, metric: str, labels: int, seed: int) -> tuple[pd.Dat
     lower = False
     if metric == "centrality":
         models = {run.key: run.model for run in finished}
-        name, values = metric, [*model_centrality(models, seed=seed).values()]
+        codes = {run.key: run.codes for run in finished if _keeps_to_no_prior(models[run.key])}
+        name, values = metric, [*model_centrality(models, codes, seed=seed).values()]
     else:
         scored = [_by_labels(run, metric, labels, seed) for run in finished]
         name, values = scored[0].name if scored else metric, [float(score.value) for score in scored]
@@ -68,6 +71,11 @@ def _scored(study: Results, metric: str, labels: int, seed: int) -> tuple[pd.Dat
         for run, value in zip(finished, values, strict=True)
     ]
     return pd.DataFrame(rows, columns=["run", *groups, "seed", name]), lower
+
+
+def _keeps_to_no_prior(model: Representation) -> bool:
+    """Whether nothing in training drew its codes to what its prior draws."""
+    return any(isinstance(group, Point | Quantized) for group in model.model.latents.groups.values())
 
 
 def _by_labels(run: StudyRun, metric: str, labels: int, seed: int) -> Score:
