@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from distaff.data.arrays import from_array
 from distaff.data.few_labels import Labels
+from distaff.data.splits import split
 from distaff.estimator import Disentangler
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes
@@ -69,6 +70,26 @@ def test_labels_are_chosen_scaled_and_counted():
     assert np.isnan(labels.values[:, 2]).all()
     assert str(labels) == "labels of 20 of 60 observations are learnt from (class 20, number 20, constant 0)"
     assert not np.array_equal(labels.rows, Labels.of(data, 20, seed=2).rows)
+
+
+def test_held_out_labels_are_scaled_as_those_that_are_learnt_from():
+    data = from_array(np.zeros((40, 2)), np.stack([np.linspace(-1, 3, 40) ** 3, np.arange(40) % 5], 1))
+    labels = Labels.of(data.subset(np.arange(0, 40, 2)), "all")
+    others = labels.of_others(data.subset(np.arange(9, 19)))
+    low, high = -1.0, data.factors[38, 0]
+    np.testing.assert_allclose(others.values[:, 0], (data.factors[9:19, 0] - low) / (high - low), rtol=1e-6)
+    np.testing.assert_allclose(others.values[:, 1], data.factors[9:19, 1] / 4)
+
+
+@TOLD
+def test_held_out_observations_may_have_no_labels(tmp_path):
+    factors = np.full((40, 2), np.nan)
+    kept = split(from_array(np.arange(40.0)[:, None]), 0.2)[0].images[:][:4, 0].numpy().astype(int)
+    factors[kept] = [[0, 0], [1, 1], [0, 1], [1, 0]]
+    data = from_array(np.random.default_rng(0).normal(size=(40, 3)), factors)
+    settings = {"latents": 2, "labels": "all", "hold_out": 0.2, "validate_every": 1, **TINY, "batch_size": 8}
+    train("vae", data, steps=1, out=tmp_path / "run", **settings)
+    assert '"held_out.label_loss": 0' in (tmp_path / "run/log.jsonl").read_text()
 
 
 def test_missing_labels_of_arrays():
