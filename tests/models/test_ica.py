@@ -56,6 +56,16 @@ def test_latents_that_hardly_vary_stay_last_and_small():
     np.testing.assert_allclose(unmixing.mix(components), with_idle, atol=1e-5)
 
 
+def test_a_search_that_does_not_settle_is_used_and_said(monkeypatch):
+    """Codes of real encoders have nearly Gaussian directions, among which FastICA turns for ever."""
+    monkeypatch.setattr("distaff.models.ica.ITERATIONS", 2)
+    with pytest.warns(UserWarning, match="nearly Gaussian have no axes of their own"):
+        unmixing = ica(MIXED)
+    components = unmixing(Codes(MIXED)).means
+    np.testing.assert_allclose(np.cov(components.T, bias=True), np.eye(3), atol=1e-6)
+    np.testing.assert_allclose(unmixing.mix(components), MIXED, atol=1e-5)
+
+
 def test_classes_are_left_alone():
     categories = {"digit": np.eye(3)[RNG.integers(0, 3, 3000)]}
     codes = ica(MIXED)(Codes(MIXED, None, categories))
