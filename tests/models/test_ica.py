@@ -1,5 +1,7 @@
 """ICA: a mixed world is unmixed, posteriors are mapped with it, and a run keeps it."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -58,7 +60,7 @@ def test_latents_that_hardly_vary_stay_last_and_small():
 
 def test_a_search_that_does_not_settle_is_used_and_said(monkeypatch):
     """Codes of real encoders have nearly Gaussian directions, among which FastICA turns for ever."""
-    monkeypatch.setattr("distaff.models.ica.ITERATIONS", 2)
+    monkeypatch.setattr(sys.modules[ica.__module__], "ITERATIONS", 2)
     with pytest.warns(UserWarning, match="nearly Gaussian have no axes of their own"):
         unmixing = ica(MIXED)
     components = unmixing(Codes(MIXED)).means
