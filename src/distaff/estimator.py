@@ -234,10 +234,18 @@ def _refuse_texts(X: Any) -> None:
 
 
 def _plain_labels(column: NDArray[Any]) -> NDArray[Any]:
-    """Labels of dtype object as numbers where all are, None being NaN; else as strings."""
+    """Labels of dtype object as numbers where all are, None being NaN; else as strings.
+
+    Where some of these are None or NaN, their classes are numbered, and those are missing.
+    """
     if column.dtype != object:
         return column
     try:
         return column.astype(np.float64)
     except (TypeError, ValueError):
+        missing = np.array([label is None or label != label for label in column])
+    if not missing.any():
         return column.astype(str)
+    numbers = np.full(len(column), np.nan)
+    numbers[~missing] = np.unique(column[~missing].astype(str), return_inverse=True)[1]
+    return numbers

@@ -7,7 +7,7 @@ from PIL import Image
 
 from distaff.data import dsprites, from_array, open_dataset
 from distaff.data.color_dsprites import coloured
-from distaff.data.correlated_factors import tied
+from distaff.data.correlated_factors import correlated, tied
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import BitImages
 from distaff.data.left_out import leave_out
@@ -124,11 +124,22 @@ def test_interpolation_and_extrapolation_leave_out_values():
         ("recombination_to_range", "use composition, interpolation or extrapolation"),
         ("extrapolate", "did you mean 'extrapolation'"),
         ("extrapolation:rows", "did you mean 'row'"),
+        ("composition:row", "needs two factors"),
     ],
 )
 def test_combinations_that_cannot_be_left_out_are_refused(which, message):
     with pytest.raises(DistaffError, match=message):
         leave_out(SQUARE, which)
+
+
+def test_correlated_factors_follow_a_gaussian_of_their_distance():
+    """Träuble et al. 2021, Eq. 1, with c₁ − α c₂, α the ratio of their ranges, in units of the range."""
+    data = correlated(SQUARE, "row", "column", width=0.4, count=300_000)
+    row, column = np.indices((10, 6))
+    expected = np.exp(-((row - 9 / 5 * column) ** 2) / (2 * (0.4 * 9) ** 2))
+    found = np.zeros((10, 6))
+    np.add.at(found, tuple(data.factors.T), 1 / len(data))
+    np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-3)
 
 
 def test_correlated_factors_as_a_text():

@@ -12,7 +12,7 @@ import pytest
 
 import distaff.metrics
 from distaff import Codes, DistaffError
-from distaff.metrics import Factors, Score, dci, modularity, rmig, sap, sepin, udr
+from distaff.metrics import Factors, Score, dci, evaluate_scores, modularity, rmig, sap, sepin, udr
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of, metric, resolve_protocol
 from distaff.metrics.options import Positive
@@ -185,3 +185,15 @@ def test_type_checkers_are_told_the_signatures_that_there_are():
         assert {ast.dump(n) for n in written.body if isinstance(n, kind)} == {
             ast.dump(n) for n in wanted.body if isinstance(n, kind)
         }, "run python -m tests.metrics.stub"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, own in all_metrics().items() if hasattr(own.card.returns, "_fields")]
+)
+def test_a_card_knows_the_names_of_several_scores(name):
+    """By which claims and figures of studies find them."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (150, 2))
+    codes = Codes(factors + 0.1 * rng.normal(size=(150, 2)), np.full((150, 2), -3.0))
+    scores = evaluate_scores(codes, factors, metrics=[name]).scores
+    assert {score.name for score in scores} == set(all_metrics()[name].card.score_names)

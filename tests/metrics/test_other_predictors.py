@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 from sklearn.feature_selection import mutual_info_classif
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, mutual_info_score
+from sklearn.preprocessing import OneHotEncoder
 
 from distaff import Codes, DistaffError
 from distaff.metrics import hoyer, infomec, irs, udr
@@ -150,6 +153,30 @@ def test_infomec_counts_categorical_latents_exactly_and_leaves_inactive_ones_out
     scores = infomec(codes, CLASSES)
     assert scores.modularity.details["nmi"][0, -1] == pytest.approx(1)
     assert "z4" not in (scores.modularity.per_latent or {})
+
+
+def test_infomec_counts_quantised_latents_as_the_authors_do():
+    """Their code for discrete latents: counted information, one-hot classifiers, any range above 0."""
+    rng = np.random.default_rng(0)
+    classes = np.stack([rng.integers(0, 4, 3000), rng.integers(0, 3, 3000), rng.integers(0, 5, 3000)], axis=1)
+    folded = np.where(rng.random(3000) < 0.8, (classes[:, 0] * 3) % 4, rng.integers(0, 4, 3000))
+    z = np.stack([folded, 1e-3 * (classes[:, 1] + classes[:, 2] // 2), np.zeros(3000)], axis=1) / 7.0 - 0.5
+    nmi = np.array(
+        [
+            [mutual_info_score(y, np.unique(column, return_inverse=True)[1]) for column in z.T[:2]]
+            for y in classes.T
+        ]
+    )
+    nmi /= np.array([mutual_info_score(y, y) for y in classes.T])[:, None]
+    onehot, explained = OneHotEncoder().fit_transform(z), []
+    for y in classes.T:
+        model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100).fit(onehot, y)
+        explained.append(1 - log_loss(y, model.predict_proba(onehot)) / np.log(len(np.unique(y))))
+    found = infomec(z, classes)
+    assert found.modularity.value == pytest.approx(1.5 * np.mean(nmi.max(0) / nmi.sum(0)) - 0.5)
+    assert found.compactness.value == pytest.approx(2 * np.mean(nmi.max(1) / nmi.sum(1)) - 1)
+    assert found.explicitness.value == pytest.approx(np.mean(explained), abs=1e-3)
+    assert list(found.modularity.per_latent) == ["z0", "z1"]
 
 
 def test_infomec_of_noise_explains_nothing():

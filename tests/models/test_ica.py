@@ -1,5 +1,7 @@
 """ICA: a mixed world is unmixed, posteriors are mapped with it, and a run keeps it."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,16 @@ def test_latents_that_hardly_vary_stay_last_and_small():
     assert components[:, 3].std() < 1e-5
     assert alignment(components[:, :3], SOURCES) > 0.995
     np.testing.assert_allclose(unmixing.mix(components), with_idle, atol=1e-5)
+
+
+def test_a_search_that_does_not_settle_is_used_and_said(monkeypatch):
+    """Codes of real encoders have nearly Gaussian directions, among which FastICA turns for ever."""
+    monkeypatch.setattr(sys.modules[ica.__module__], "ITERATIONS", 2)
+    with pytest.warns(UserWarning, match="nearly Gaussian have no axes of their own"):
+        unmixing = ica(MIXED)
+    components = unmixing(Codes(MIXED)).means
+    np.testing.assert_allclose(np.cov(components.T, bias=True), np.eye(3), atol=1e-6)
+    np.testing.assert_allclose(unmixing.mix(components), MIXED, atol=1e-5)
 
 
 def test_classes_are_left_alone():

@@ -15,6 +15,8 @@ from distaff.models.priors.prior import Prior
 from distaff.models.quantized import QuantizedPosterior
 from distaff.objectives import recipes
 from distaff.objectives.step import Step
+from distaff.runs.settings import TrainingSettings
+from distaff.training.optimisers import make_optimiser
 from distaff.training.train import resume, train
 from tests import toys
 from tests.objectives.rotated import alignment
@@ -101,6 +103,21 @@ def test_weight_decay_spares_codebooks():
     settings = {"latents": "quantized:2:4", "learning_rate": 0.1, "weight_decay": 0.5, "steps": 3, **TINY}
     spared = train("qlae", data, quantize=0, **settings).model.prior.codebooks["quantized"]
     torch.testing.assert_close(spared.detach(), torch.linspace(-0.5, 0.5, 4).repeat(2, 1))
+
+
+def test_weight_decay_is_of_weights_alone():
+    """Hsu et al.'s code labels biases and latents as not regularised: without gradients they stay."""
+    model = toys.model(toys.ring(40), "quantized:2:4")
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    asked = TrainingSettings(optimizer="adamw", learning_rate=0.1, weight_decay=0.5)
+    optimiser = make_optimiser(model.parameters(), asked, tuple(model.prior.codebooks.values()))
+    for p in model.parameters():
+        p.grad = torch.zeros_like(p)
+    optimiser.step()
+    spared = {id(codebook) for codebook in model.prior.codebooks.values()}
+    for name, p in model.named_parameters():
+        shrunk = 1.0 if name.endswith("bias") or id(p) in spared else 0.95
+        torch.testing.assert_close(p.detach(), shrunk * before[name])
 
 
 def test_defaults_are_those_of_the_paper(tmp_path):

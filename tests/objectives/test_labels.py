@@ -7,6 +7,7 @@ from torch.nn import functional as F
 
 from distaff.data.arrays import from_array
 from distaff.data.few_labels import Labels
+from distaff.data.splits import split
 from distaff.estimator import Disentangler
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes
@@ -71,6 +72,26 @@ def test_labels_are_chosen_scaled_and_counted():
     assert not np.array_equal(labels.rows, Labels.of(data, 20, seed=2).rows)
 
 
+def test_held_out_labels_are_scaled_as_those_that_are_learnt_from():
+    data = from_array(np.zeros((40, 2)), np.stack([np.linspace(-1, 3, 40) ** 3, np.arange(40) % 5], 1))
+    labels = Labels.of(data.subset(np.arange(0, 40, 2)), "all")
+    others = labels.of_others(data.subset(np.arange(9, 19)))
+    low, high = -1.0, data.factors[38, 0]
+    np.testing.assert_allclose(others.values[:, 0], (data.factors[9:19, 0] - low) / (high - low), rtol=1e-6)
+    np.testing.assert_allclose(others.values[:, 1], data.factors[9:19, 1] / 4)
+
+
+@TOLD
+def test_held_out_observations_may_have_no_labels(tmp_path):
+    factors = np.full((40, 2), np.nan)
+    kept = split(from_array(np.arange(40.0)[:, None]), 0.2)[0].images[:][:4, 0].numpy().astype(int)
+    factors[kept] = [[0, 0], [1, 1], [0, 1], [1, 0]]
+    data = from_array(np.random.default_rng(0).normal(size=(40, 3)), factors)
+    settings = {"latents": 2, "labels": "all", "hold_out": 0.2, "validate_every": 1, **TINY, "batch_size": 8}
+    train("vae", data, steps=1, out=tmp_path / "run", **settings)
+    assert '"held_out.label_loss": 0' in (tmp_path / "run/log.jsonl").read_text()
+
+
 def test_missing_labels_of_arrays():
     factors = np.array([[0, 0.5, -1], [1, np.nan, 1], [-1, 2.5, -1], [np.nan, 1.5, 1]])
     data = from_array(np.zeros((4, 2)), factors)
@@ -123,6 +144,14 @@ def test_an_estimator_learns_from_labels_of_which_some_are_missing():
     settings = {"recipe": "vae", "latents": 3, "steps": 300, "random_state": 0, "network": "tests.toys:mlp"}
     codes = Disentangler(learning_rate=5e-3, label_weight=20, **settings).fit(X, y).transform(X)
     assert own_correlations(codes, data.factors).min() > 0.85
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_missing_names_are_no_class_of_their_own(nothing):
+    y = np.array(["ring", "line", nothing, nothing] * 5, object)
+    model = Disentangler("vae", latents=2, steps=1, network="tests.toys:mlp")
+    with pytest.warns(UserWarning, match=r"labels of 10 of 20 observations are learnt from \(factor0 10\)"):
+        model.fit(np.random.default_rng(0).normal(size=(20, 3)), y)
 
 
 def test_labels_are_beside_the_recipes_own_terms():

@@ -7,11 +7,13 @@ from torch.distributions import Bernoulli, Categorical, Normal, kl_divergence
 
 from distaff.data.arrays import from_array
 from distaff.data.dataset import grid
-from distaff.data.pairs import changed, find_pairs, random, sequence
+from distaff.data.pairs import changed, find_pairs, listed, random, sequence
+from distaff.data.splits import split
 from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.objectives import recipes
 from distaff.objectives.pairs import Sharing, averaged, kl_between, multiplied
+from distaff.objectives.step import Step
 from distaff.training.train import resume, train
 from tests import toys
 from tests.objectives.rotated import alignment, turned_grid
@@ -134,7 +136,7 @@ def test_a_partner_takes_every_other_class_alike():
 
 
 def test_neighbours_of_a_sequence():
-    data = from_array(np.zeros((9, 2)))
+    data = listed("sequence", from_array(np.zeros((9, 2))))
     first, second = sequence(data, 300, np.random.default_rng(0)).T
     assert (second == first + 1).all()
     assert second.max() == 8
@@ -145,8 +147,51 @@ def test_pairs_of_an_array_and_of_a_file_are_drawn_in_either_order(tmp_path):
     data = from_array(np.zeros((5, 2)), pairs=pairs)
     np.save(tmp_path / "mine.npy", pairs)
     for text in ("given", str(tmp_path / "mine.npy")):
-        drawn = find_pairs(text, data)(data, 200, np.random.default_rng(0))
+        drawn = find_pairs(text, listed(text, data))(listed(text, data), 200, np.random.default_rng(0))
         assert set(map(tuple, drawn.tolist())) == {(0, 3), (3, 0), (4, 1), (1, 4)}
+
+
+@pytest.mark.parametrize("text", ["sequence", "given", "mine.npy"])
+def test_parts_of_a_data_set_keep_the_pairs_that_they_hold(text, tmp_path, monkeypatch):
+    """What a file or a sequence names are rows of the whole, not of what is left of it."""
+    monkeypatch.chdir(tmp_path)
+    pairs = np.stack([np.arange(0, 58), np.arange(2, 60)], axis=1)
+    np.save("mine.npy", pairs)
+    if text == "sequence":
+        pairs = np.stack([np.arange(59), np.arange(1, 60)], axis=1)
+    data = from_array(np.arange(60.0)[:, None], pairs=pairs if text == "given" else None)
+    meant = {frozenset(pair) for pair in pairs.tolist()}
+    for part in split(listed(text, data), 0.4, seed=1):
+        number = part.images[:][:, 0].numpy().astype(int)
+        drawn = find_pairs(text, part)(part, 2000, np.random.default_rng(0))
+        found = {frozenset(pair) for pair in number[drawn].tolist()}
+        assert found == {pair for pair in meant if pair <= set(number.tolist())}
+    with pytest.raises(DistaffError, match="comes without pairs, or without any whose members are both in"):
+        find_pairs(text, listed(text, data).subset([0, 5, 10]))
+
+
+def test_pairs_by_factors_need_no_whole_grid():
+    data = from_array(np.zeros((120, 2)), grid((5, 4, 3, 2)))
+    part = data.subset(np.flatnonzero(np.random.default_rng(1).random(120) < 0.4).repeat(2))
+    for k in (1, 3):
+        first, second = changed(part, 500, np.random.default_rng(0), k=k).T
+        assert ((part.factors[first] != part.factors[second]).sum(1) == k).all()
+        assert len(set(first.tolist())) > 0.8 * len(part)
+    first, second = random(part, 3000, np.random.default_rng(0)).T
+    counts = np.bincount((part.factors[first] != part.factors[second]).sum(1), minlength=5) / 3000
+    np.testing.assert_allclose(counts, [0, 1 / 3, 1 / 3, 1 / 3, 0], atol=0.04)
+    with pytest.raises(DistaffError, match="too few observations that differ in just so many factors"):
+        find_pairs("k=1", data.subset([0, 119, 7]))
+    with pytest.raises(DistaffError, match="need factors of classes"):
+        find_pairs("k=1", from_array(np.zeros((9, 2)), np.linspace(0, 1.5, 9)))
+
+
+@pytest.mark.parametrize("pairs", ["k=1", "sequence"])
+def test_pairs_go_with_held_out_data(pairs, tmp_path):
+    data = turned_grid((4, 4, 4))
+    settings = {"latents": 3, "likelihood": "unit_gaussian", "pairs": pairs, "hold_out": 0.4, **TINY}
+    train("ada_gvae", data, steps=2, validate_every=2, log_every=1, out=tmp_path / "run", **settings)
+    assert "held_out.elbo" in (tmp_path / "run/log.jsonl").read_text()
 
 
 @pytest.mark.parametrize(
@@ -185,17 +230,47 @@ def test_what_known_pairs_need_is_said(latents, data, message):
         train("gvae", data, latents=latents, steps=1, **TINY)
 
 
-def test_the_loss_of_pairs_is_half_the_sum_over_both_members():
+def stated_loss(model, x, eps, recipe, beta, same):
+    """The loss as disentanglement_lib has it: two bins of the KL, or a label; half of both members' ELBOs."""
+    first, second = (model.encoder(member) for member in x.chunk(2))
+    (m1, l1), (m2, l2) = first.chunk(2, 1), second.chunk(2, 1)
+    v1, v2 = l1.exp(), l2.exp()
+    apart = v1 / v2 + (m2 - m1) ** 2 / v2 - 1 + l2 - l1
+    low, high = apart.min(1, keepdim=True).values, apart.max(1, keepdim=True).values
+    own = torch.floor(2 * (apart - low) / (high - low)) >= 1 if recipe.startswith("ada") else ~same
+    if "ml" in recipe:
+        v = 2 * v1 * v2 / (v1 + v2)
+        m = (m1 / v1 + m2 / v2) * v * 0.5
+    else:
+        m, v = (m1 + m2) / 2, (v1 + v2) / 2
+    total = 0.0
+    for member, mu, var, noise in zip(x.chunk(2), (m1, m2), (v1, v2), eps.chunk(2), strict=True):
+        mu, var = torch.where(own, mu, m), torch.where(own, var, v)
+        logits = model.decoder(mu + var.sqrt() * noise)
+        error = torch.clamp(logits, min=0) - logits * member + torch.log1p(torch.exp(-logits.abs()))
+        kl = 0.5 * (mu**2 + var - var.log() - 1)
+        total = total + 0.5 * (error.flatten(1).sum(1).mean() + beta * kl.sum(1).mean())
+    return total
+
+
+@pytest.mark.parametrize("recipe", ["ada_gvae", "ada_ml_vae", "gvae", "ml_vae"])
+def test_the_loss_is_that_of_the_authors_code(recipe):
     data = toys.ring(40)
-    model = toys.model(data)
-    x = data.images[:16]
-    objective = recipes.ada_gvae(beta=2)
-    output = objective.output(model, x)
-    kl = output.prior.kl(output.posterior, output.u)
-    assert len(kl) == 16
-    a, b = output.posterior.parts["z"].mu.chunk(2)
-    assert (a == b).any()
-    assert (a != b).any()
+    model = toys.model(data).double()
+    x = data.images[:32].double()
+    same = torch.rand(16, model.latents.dims, generator=torch.Generator().manual_seed(1)) < 0.5
+    objective = getattr(recipes, recipe)(beta=3)
+    output = objective.output(model, x, same)
+    (part,) = output.posterior.parts.values()
+    eps = (output.z - part.mu) / torch.exp(0.5 * part.logvar)
+    found = objective(Step(model, output, 0, 40))["loss"]
+    torch.testing.assert_close(found, stated_loss(model, x, eps, recipe, 3, same))
+    ours, stated = (
+        torch.autograd.grad(loss, list(model.encoder.parameters()), retain_graph=True)
+        for loss in (found, stated_loss(model, x, eps.detach(), recipe, 3, same))
+    )
+    for a, b in zip(ours, stated, strict=True):
+        torch.testing.assert_close(a, b)
 
 
 @pytest.mark.parametrize("recipe", ["ada_gvae", "ada_ml_vae", "gvae", "ml_vae"])

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from distaff import studies
+from distaff import Codes, studies
 from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import mig
@@ -15,7 +15,7 @@ from distaff.models.likelihoods import UnitGaussian
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.runs.load import load
-from distaff.studies.centrality import majority, model_centrality
+from distaff.studies.centrality import _made, majority, model_centrality
 
 
 def linear(matrix: np.ndarray) -> Representation:
@@ -48,6 +48,19 @@ def test_models_that_agree_up_to_order_and_sign_are_central():
     assert only == pytest.approx(dict.fromkeys(alike, 1.0), abs=0.02)
 
 
+def test_models_without_a_prior_make_images_of_their_codes():
+    codes = Codes(np.random.default_rng(0).normal([50, 0, -3], [9, 1, 0.01], (400, 3)))
+    images, held = _made(linear(np.eye(3)), 50, 16, (0, 0), codes)
+    made = images[:].numpy()
+    for column, drawn in zip(codes.means.T, made.T, strict=True):
+        assert np.abs(drawn[:, None] - column).min(1).max() < 1e-4
+    assert set(held) == {0, 1}, "a latent that hardly moves takes no part"
+    assert model_centrality({"a": linear(np.eye(3)), "b": linear(np.eye(3))}, {"a": codes, "b": codes}) == {
+        "a": 1.0,
+        "b": 1.0,
+    }
+
+
 def test_votes_that_tell_nothing_are_at_chance():
     rng = np.random.default_rng(0)
     codes, held = rng.standard_normal((4000, 8, 3)), rng.integers(0, 4, 4000)
@@ -77,6 +90,14 @@ def test_few_labels_are_the_same_rows_for_all_runs(done):
     assert table.loc[run.key, "mig"] == pytest.approx(expected)
     with pytest.raises(DistaffError, match="labels must be 2 to 256"):
         studies.select(done, "mig", labels=1000)
+
+
+def test_the_best_run_has_the_lowest_score_where_lower_is_better(done):
+    table = studies.select(done, "jemmig", labels=60)
+    assert table["jemmig"].is_monotonic_increasing
+    assert table["jemmig"].nunique() > 1
+    assert table["behind"].is_monotonic_increasing
+    assert table["behind"][0] == 0
 
 
 def test_a_study_scores_what_ica_unmixes(tiny, tmp_path, here):

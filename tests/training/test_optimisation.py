@@ -35,14 +35,15 @@ def test_every_optimiser_trains_and_resumes_exactly(tmp_path, name):
 
 
 def test_a_step_of_an_optimiser_is_torchs_own():
-    """AdamW with decay, from the same weights and gradients."""
+    """AdamW with decay of weights, not of biases, from the same weights and gradients."""
     torch.manual_seed(0)
     ours, theirs = torch.nn.Linear(4, 3), torch.nn.Linear(4, 3)
     theirs.load_state_dict(ours.state_dict())
     asked = TrainingSettings(optimizer="adamw", learning_rate=0.1, betas=(0.8, 0.9), weight_decay=0.3)
+    groups = [{"params": [theirs.weight]}, {"params": [theirs.bias], "weight_decay": 0.0}]
     pairs = [
         (ours, make_optimiser(ours.parameters(), asked)),
-        (theirs, torch.optim.AdamW(theirs.parameters(), 0.1, (0.8, 0.9), weight_decay=0.3)),
+        (theirs, torch.optim.AdamW(groups, 0.1, (0.8, 0.9), weight_decay=0.3)),
     ]
     for _ in range(3):
         for module, optimiser in pairs:
@@ -50,6 +51,7 @@ def test_a_step_of_an_optimiser_is_torchs_own():
             module(torch.ones(2, 4)).square().sum().backward()
             optimiser.step()
     torch.testing.assert_close(ours.weight, theirs.weight)
+    torch.testing.assert_close(ours.bias, theirs.bias)
 
 
 def test_a_scheduled_learning_rate_is_followed_logged_and_resumed_exactly(tmp_path):

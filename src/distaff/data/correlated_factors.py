@@ -50,7 +50,8 @@ def correlated(
 ) -> Dataset:
     """Tie two factors together: p(a, b) ∝ exp(−(a − b)² / 2·width²), both factors running from 0 to 1.
 
-    The smaller ``width``, the stronger the tie (Träuble et al. 2021, Eq. 1: widths of 0.1 to 0.7).
+    The smaller ``width``, the stronger the tie (Träuble et al. 2021, Eq. 1; their code has widths of
+    0.2, 0.4 and 0.7 of the range).
 
     Args:
         data: rows with known factors.

@@ -133,6 +133,15 @@ class Dataset:
             return False
         return bool((self.factors == grid(self.sizes)).all())
 
+    @cached_property
+    def cells(self) -> tuple[IntArray, IntArray]:
+        """The rows whose classes are all known, in the order of their combinations, and these' numbers."""
+        assert self.factors is not None
+        known = np.flatnonzero(self.labelled.all(1))
+        numbers = np.ravel_multi_index(tuple(self.factors[known].astype(np.int64).T), self.sizes)
+        order = np.argsort(numbers, kind="stable")
+        return known[order], numbers[order]
+
     def sample(
         self, count: int, rng: np.random.Generator, fixed: Mapping[str, float] | None = None
     ) -> IntArray:
@@ -196,7 +205,10 @@ class Dataset:
         return self.factors[:, self.names.index(name)]
 
     def subset(self, indices: Indices, name: str | None = None) -> "Dataset":
-        """The chosen observations as a data set of their own, sharing memory with this one."""
+        """The chosen observations as a data set of their own, sharing memory with this one.
+
+        Of its pairs those stay whose members are both chosen, by their numbers among the chosen.
+        """
         rows = as_rows(indices, len(self))
         return Dataset(
             Chosen(self.images, rows),
@@ -205,6 +217,7 @@ class Dataset:
             self.sizes,
             self.factor_values,
             name or self.name,
+            None if self.pairs is None else _pairs_among(self.pairs, rows, len(self)),
             arrangement=self.arrangement,
             row_names=None if self.row_names is None else self.row_names[rows],
         )
@@ -231,6 +244,15 @@ class Dataset:
     @property
     def _spread(self) -> Tensor:
         return self.images[np.unique(np.linspace(0, len(self) - 1, SAMPLE).astype(np.int64))]
+
+
+def _pairs_among(pairs: IntArray, rows: IntArray, size: int) -> IntArray | None:
+    """The pairs whose members are both among the rows, by their places there; None if no pair is."""
+    places = np.full(size, -1)
+    places[rows] = np.arange(len(rows))
+    found = places[pairs]
+    both = found[(found >= 0).all(1)]
+    return both if len(both) else None
 
 
 def checked_pairs(pairs: Any, size: int, what: str) -> IntArray:

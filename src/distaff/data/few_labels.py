@@ -1,6 +1,6 @@
 """Few labels: which observations of a data set have labels to learn from, and what these are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -20,12 +20,16 @@ class Labels:
         values: (n, K) their factors scaled to 0–1; NaN where a label is missing.
         names: of the factors.
         size: N, of the data set.
+        low: (K,) what is scaled to 0.
+        span: (K,) how far above it 1 is; NaN for a factor that never varies.
     """
 
     rows: IntArray
     values: NDArray[np.float32]
     names: tuple[str, ...]
     size: int
+    low: NDArray[np.float64]
+    span: NDArray[np.float64]
 
     @classmethod
     def of(cls, data: Dataset, count: int | Literal["all"], seed: int = 0) -> "Labels":
@@ -60,7 +64,20 @@ class Labels:
         low = np.where(classes, 0.0, np.fmin.reduce(table))
         high = np.where(classes, np.array(data.sizes) - 1.0, np.fmax.reduce(table))
         span = np.where(high > low, high - low, np.nan)
-        return cls(rows, ((table - low) / span).astype(np.float32), data.names, len(data))
+        return cls(rows, ((table - low) / span).astype(np.float32), data.names, len(data), low, span)
+
+    def of_others(self, data: Dataset) -> "Labels":
+        """All labels of other observations on the same scale; of those without any, one that lacks them all.
+
+        Args:
+            data: observations that are not learnt from.
+        """
+        rows = np.flatnonzero(data.labelled.any(1)) if data.names == self.names else np.empty(0, np.int64)
+        if data.factors is None or not len(rows):
+            nothing = np.full((1, len(self.names)), np.nan, np.float32)
+            return replace(self, rows=np.zeros(1, np.int64), values=nothing, size=len(data))
+        values = ((data.factors[rows].astype(np.float64) - self.low) / self.span).astype(np.float32)
+        return replace(self, rows=rows, values=values, size=len(data))
 
     def __str__(self) -> str:
         counts = (~np.isnan(self.values)).sum(0)

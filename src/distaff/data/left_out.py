@@ -53,7 +53,10 @@ def recombination_to_range(data: Dataset, factors: tuple[str, ...]) -> NDArray[n
 
 def composition(data: Dataset, factors: tuple[str, ...]) -> NDArray[np.bool_]:
     """(N,) where all the factors are in their upper half: each value is trained on, but not together."""
-    return np.asarray(np.all([place >= 0.5 for place in _places(data, factors)], axis=0))
+    places = _places(data, factors)
+    if len(places) < 2:
+        raise DistaffError(f"composition holds out values together: it needs two factors of {data.name}.")
+    return np.asarray(np.all([place >= 0.5 for place in places], axis=0))
 
 
 def interpolation(data: Dataset, factors: tuple[str, ...]) -> NDArray[np.bool_]:

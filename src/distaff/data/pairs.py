@@ -4,11 +4,18 @@ Weakly supervised recipes (``ada_gvae`` and its kin) learn from two observations
 same. A source is called with the data set, how many pairs to draw and the random numbers, and returns their
 rows (count, 2). ``--pairs`` names one: ``k=1``, ``random``, ``sequence``, ``given``, a file of row numbers
 ``mine.npy``, or any function of one's own as ``module:function``.
+
+What a file or a sequence says is of the rows of the whole data set: ``listed`` makes it the data set's own
+before a part of that is held out, so that either part keeps the pairs whose members are both in it.
 """
 
-from collections.abc import Callable
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,25 +27,33 @@ from distaff.foundation.errors import DistaffError, whole
 
 PairSource = Callable[[Dataset, int, np.random.Generator], IntArray]
 """(data, count, rng) → (count, 2) rows."""
+TRIED = 256
+"""Pairs that are drawn to see whether a source fits its data."""
+PATIENCE = 500_000
+"""Partners proposed to a pair before none is found; a source whose first pairs need 1% of it does not fit."""
 
 
-def random(data: Dataset, count: int, rng: np.random.Generator) -> IntArray:
+def random(data: Dataset, count: int, rng: np.random.Generator, patience: int = PATIENCE) -> IntArray:
     """Pairs of which k factors differ, k drawn from 1 … K−1 for each (Locatello et al. 2020a, k = rnd).
 
     The paper's text is followed; the authors' code takes k = 1 for one half of the pairs beyond that.
     """
-    columns = _grid_columns(data, "random")
-    return _differing(data, count, rng, rng.integers(1, max(len(columns), 2), count), columns)
+    columns = _varied_classes(data, "random")
+    return _differing(data, rng, rng.integers(1, max(len(columns), 2), count), columns, patience)
 
 
-def changed(data: Dataset, count: int, rng: np.random.Generator, k: int = 1) -> IntArray:
+def changed(
+    data: Dataset, count: int, rng: np.random.Generator, k: int = 1, patience: int = PATIENCE
+) -> IntArray:
     """Pairs of which exactly ``k`` factors differ, which ones and how being drawn at random.
 
     Args:
-        data: a grid of factors: its rows enumerate every combination of classes once.
+        data: rows with factors of classes. On a grid of every combination partners are found by arithmetic;
+            elsewhere proposals are drawn until there is such a row.
         count: how many pairs.
         rng: the random numbers.
         k: how many factors differ; constant ones do not count.
+        patience: proposals to each pair before it is an error.
 
     >>> from distaff.data import from_array
     >>> cube = from_array(np.zeros((27, 2)), np.indices((3, 3, 3)).reshape(3, -1).T)
@@ -46,31 +61,47 @@ def changed(data: Dataset, count: int, rng: np.random.Generator, k: int = 1) -> 
     >>> set((cube.factors[first] != cube.factors[second]).sum(1).tolist())
     {2}
     """
-    columns = _grid_columns(data, f"k={k}")
+    columns = _varied_classes(data, f"k={k}")
     if not 1 <= k <= len(columns):
         raise DistaffError(
             f"pairs of which {k} factors differ cannot be drawn: {data.name} has {len(columns)} that vary, "
             f"so k is 1 to {len(columns)}."
         )
-    return _differing(data, count, rng, np.full(count, k), columns)
+    return _differing(data, rng, np.full(count, k), columns, patience)
 
 
 def sequence(data: Dataset, count: int, rng: np.random.Generator) -> IntArray:
-    """Neighbours: a row and the one after it, as in a film whose frames are in order."""
-    if len(data) < 2:
-        raise DistaffError(f"{data.name} holds one observation: a sequence needs two or more.")
-    first = rng.integers(0, len(data) - 1, count)
-    return np.stack([first, first + 1], axis=1)
+    """Neighbours, the earlier first, as in a film whose frames are in order; ``listed`` says which are."""
+    pairs = _own(data)
+    return pairs[rng.integers(0, len(pairs), count)]
 
 
 def given(data: Dataset, count: int, rng: np.random.Generator) -> IntArray:
     """The data set's own pairs (``Dataset.pairs``), drawn with replacement, in either order."""
-    if data.pairs is None:
-        raise DistaffError(
-            f"{data.name} comes without pairs: name a source such as random, k=1, sequence or a file of "
-            "row numbers (P, 2), or give pairs to from_array."
-        )
-    return _drawn(data.pairs, count, rng)
+    rows = sequence(data, count, rng)
+    return np.where(rng.random((count, 1)) < 0.5, rows, rows[:, ::-1])
+
+
+def listed(text: str | None, data: Dataset) -> Dataset:
+    """The data set with the pairs that a text names by rows, a file or a sequence, in place of its own.
+
+    Args:
+        text: as of ``find_pairs``; None for objectives that learn from single observations.
+        data: whose rows are meant.
+    """
+    if text == "sequence":
+        if len(data) < 2:
+            raise DistaffError(f"{data.name} holds one observation: a sequence needs two or more.")
+        first = np.arange(len(data) - 1)
+        return replace(data, pairs=np.stack([first, first + 1], axis=1))
+    if text is not None and text.endswith(".npy"):
+        path = Path(text)
+        if not path.exists():
+            raise DistaffError(f"there is no file of pairs {path}.")
+        with whole(path, ".npy file of plain numbers"):
+            rows = checked_pairs(np.load(path, allow_pickle=False), len(data), f"the pairs in {path}")
+        return replace(data, pairs=rows)
+    return data
 
 
 def find_pairs(text: str, data: Dataset) -> PairSource:
@@ -78,13 +109,15 @@ def find_pairs(text: str, data: Dataset) -> PairSource:
 
     Args:
         text: ``k=1``, ``random``, ``sequence``, ``given``, a file ``mine.npy``, or ``module:function``.
-        data: what pairs are to be drawn from.
+        data: what pairs are to be drawn from: a whole data set, or a part of one that ``listed`` its pairs.
     """
-    source = _named(text, data)
-    rows = np.asarray(source(data, 2, np.random.default_rng(0)))
-    if rows.shape != (2, 2):
+    source = _named(text)
+    takes = inspect.signature(source).parameters
+    hasty: Any = partial(source, **({"patience": PATIENCE // 100} if "patience" in takes else {}))
+    rows = np.asarray(hasty(data, TRIED, np.random.default_rng(0)))
+    if rows.shape != (TRIED, 2):
         raise DistaffError(
-            f"the pairs {text!r} have shape {rows.shape} for 2 pairs: they must be (count, 2)."
+            f"the pairs {text!r} have shape {rows.shape} for {TRIED} pairs: they must be (count, 2)."
         )
     checked_pairs(rows, len(data), f"the pairs {text!r}")
     return source
@@ -105,47 +138,77 @@ def unchanged(data: Dataset, pairs: IntArray) -> NDArray[np.bool_]:
     return np.asarray(data.factors[pairs[:, 0]] == data.factors[pairs[:, 1]])
 
 
-def _named(text: str, data: Dataset) -> PairSource:
+def _named(text: str) -> PairSource:
     name, equals, value = text.partition("=")
     if equals and name.strip() == "k":
         if not value.strip().isdigit():
             raise DistaffError(f"pairs {text!r}: k is how many factors differ, such as k=1.")
         return partial(changed, k=int(value))
     if text.endswith(".npy"):
-        path = Path(text)
-        if not path.exists():
-            raise DistaffError(f"there is no file of pairs {path}.")
-        with whole(path, ".npy file of plain numbers"):
-            rows = checked_pairs(np.load(path, allow_pickle=False), len(data), f"the pairs in {path}")
-        return lambda _, count, rng: _drawn(rows, count, rng)
+        return given
     return find_function("pair source", text, {s.__name__: s for s in (random, sequence, given)})
 
 
-def _drawn(pairs: IntArray, count: int, rng: np.random.Generator) -> IntArray:
-    rows = pairs[rng.integers(0, len(pairs), count)]
-    return np.where(rng.random((count, 1)) < 0.5, rows, rows[:, ::-1])
-
-
-def _grid_columns(data: Dataset, what: str) -> IntArray:
-    """The factors that vary, if the rows are a grid, where partners can be found by arithmetic."""
-    if not data.is_grid:
+def _own(data: Dataset) -> IntArray:
+    if data.pairs is None:
         raise DistaffError(
-            f"pairs by {what} need every combination of known factors once and in order, which {data.name} "
-            "has not: use --pairs sequence, or a file of row numbers (P, 2) such as --pairs mine.npy."
+            f"{data.name} comes without pairs, or without any whose members are both in it: name a source "
+            "such as random, k=1, sequence or a file of row numbers (P, 2), or give pairs to from_array; "
+            "where rows are held out, hold out more, or whole groups by --hold-out-by."
         )
-    return np.flatnonzero(np.array(data.sizes) > 1)
+    return data.pairs
+
+
+def _varied_classes(data: Dataset, what: str) -> IntArray:
+    """The factors that vary, if all are classes, by which partners can be found."""
+    if data.factors is None or 0 in data.sizes or math.prod(data.sizes) > np.iinfo(np.int64).max:
+        raise DistaffError(
+            f"pairs by {what} need factors of classes, which {data.name} has not: use --pairs sequence, or a "
+            "file of row numbers (P, 2) such as --pairs mine.npy."
+        )
+    if data.is_grid:
+        return np.flatnonzero(np.array(data.sizes) > 1)
+    return np.flatnonzero(np.fmin.reduce(data.factors) < np.fmax.reduce(data.factors))
 
 
 def _differing(
-    data: Dataset, count: int, rng: np.random.Generator, k: IntArray, columns: IntArray
+    data: Dataset, rng: np.random.Generator, k: IntArray, columns: IntArray, patience: int
 ) -> IntArray:
-    """Rows and partners on a grid that differ in k (count,) of the columns, in each by any other class."""
-    sizes = np.array(data.sizes)
-    first = rng.integers(0, len(data), count)
-    classes = np.stack(np.unravel_index(first, tuple(sizes)), axis=1)
-    order = rng.random((count, len(columns))).argsort(axis=1)
-    moved = np.zeros_like(classes, dtype=bool)
-    moved[:, columns] = order < k[:, None]
-    shift = 1 + rng.integers(0, np.maximum(sizes - 1, 1), classes.shape)
-    second = np.where(moved, (classes + shift) % sizes, classes)
-    return np.stack([first, np.ravel_multi_index(tuple(second.T), tuple(sizes))], axis=1)
+    """Rows and partners that differ in k (count,) of the columns, in each by any other class."""
+    if data.is_grid:
+        first = rng.integers(0, len(data), len(k))
+        moved = _moved(np.stack(np.unravel_index(first, data.sizes), axis=1), data.sizes, rng, k, columns)
+        return np.stack([first, np.ravel_multi_index(tuple(moved.T), data.sizes)], axis=1)
+    assert data.factors is not None
+    rows, cells = data.cells
+    pairs, missing = np.empty((len(k), 2), np.int64), np.arange(len(k))
+    tried, at_once = 0, 1
+    while len(missing):
+        if tried > patience or not len(rows):
+            raise DistaffError(
+                f"{data.name} has too few observations that differ in just so many factors: use --pairs "
+                "sequence, or a file of row numbers (P, 2) such as --pairs mine.npy."
+            )
+        places = np.repeat(missing, at_once)
+        first = rows[rng.integers(0, len(rows), len(places))]
+        moved = _moved(data.factors[first].astype(np.int64), data.sizes, rng, k[places], columns)
+        cell = np.ravel_multi_index(tuple(moved.T), data.sizes)
+        low, high = (np.searchsorted(cells, cell, side) for side in ("left", "right"))
+        there = np.flatnonzero(high > low)
+        partners = rows[rng.integers(low[there], high[there])]
+        found, chosen = np.unique(places[there], return_index=True)
+        pairs[found] = np.stack([first[there[chosen]], partners[chosen]], axis=1)
+        missing = np.setdiff1d(missing, found)
+        tried, at_once = tried + at_once, min(2 * at_once, 64)
+    return pairs
+
+
+def _moved(
+    classes: IntArray, sizes: Sequence[int], rng: np.random.Generator, k: IntArray, columns: IntArray
+) -> IntArray:
+    """Classes (count, K) with k (count,) of the columns changed, each to any other class."""
+    order = rng.random((len(classes), len(columns))).argsort(axis=1)
+    changing = np.zeros_like(classes, dtype=bool)
+    changing[:, columns] = order < k[:, None]
+    shift = 1 + rng.integers(0, np.maximum(np.array(sizes) - 1, 1), classes.shape)
+    return np.where(changing, (classes + shift) % sizes, classes)

@@ -163,6 +163,7 @@ def infomec(
     neighbours: int | None = None,
     inactive: float | None = None,
     rows: int | None = None,
+    values: int | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> InfoMEC: ...

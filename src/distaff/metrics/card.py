@@ -87,6 +87,16 @@ class Card:
         """The first line of the docstring."""
         return (self.formula.__doc__ or "").strip().partition("\n")[0]
 
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """What its scores are called, of which it may have several."""
+        parts = getattr(self.returns, "_fields", None)
+        if parts is None:
+            return (self.name,)
+        return (
+            tuple(f"{self.name}_{part}" for part in parts) if isinstance(self.says, str) else tuple(self.says)
+        )
+
     def topic(self, score: str) -> Topic:
         """What one of its scores is about."""
         return self.says if isinstance(self.says, str) else self.says[score]

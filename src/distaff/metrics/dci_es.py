@@ -53,7 +53,7 @@ class DCIES(NamedTuple):
     bounds=(-1, np.inf),
     returns=DCIES,
     by_factor="within",
-    says="explicitness",
+    says={"dci_explicitness": "explicitness", "dci_size": "explicitness"},
     widest=(4096, "solves regressions on all latents"),
 )
 def dci_es(codes: Codes, factors: Factors, settings: Capacities, seed: int) -> dict[str, Result]:

@@ -25,7 +25,7 @@ class Fairness(NamedTuple):
     bounds=(0, 1),
     direction="lower",
     returns=Fairness,
-    says="use",
+    says={"unfairness_mean": "use", "unfairness_max": "use"},
     idle=idle,
     widest=WIDEST,
 )

@@ -31,11 +31,14 @@ class Information:
         neighbours: of the MI estimate.
         inactive: share of the widest range below which a latent is left out of InfoM and InfoC.
         rows: at most this many random rows train the classifiers.
+        values: latents that take at most so many values, with ten rows each on average, are quantised: their
+            information is counted, and classifiers see which value it is.
     """
 
     neighbours: Count
     inactive: Annotated[float, Ge(0), Le(1)]
     rows: Annotated[int, Ge(2)]
+    values: Annotated[int, Ge(0)] = 32
 
 
 class InfoMEC(NamedTuple):
@@ -64,11 +67,12 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
     is the cross-entropy of a balanced multinomial logistic regression on the rows it learns from.
 
     Args:
-        codes: (N, D) means, or ``Codes``; a categorical latent is counted.
+        codes: (N, D) means, or ``Codes``; a categorical latent, or one that takes a few values alone, is
+            counted.
         factors: (N, K) classes with K of at least 2; information and classifiers are of the rows that have
             the factor's label.
         protocol: ``"hsu23"`` (MI from 10 nearest neighbours; latents with less than 1/20 of the widest range
-            are inactive).
+            are inactive; quantised latents are counted, one-hot for InfoE, and inactive if constant).
         seed: of the rows and of what breaks ties.
 
     Examples:
@@ -84,17 +88,20 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
     if len(factors.names) < 2:
         raise DistaffError("InfoM compares factors: it needs at least two of them.")
     factors.refuse_real()
-    active = _active(codes, settings.inactive)
+    given, widest = codes.names, np.ptp(codes.means, axis=0).max(initial=0)
+    codes = _quantised_as_classes(codes, settings.values)
+    active = _active(codes, settings.inactive * widest)
     if active.sum() < 1:
         raise DistaffError("all latents are constant: they hold no information.")
     cut = parts(codes, factors)
     found = of_each(cut, lambda part: _known(part, settings, seed))
+    active = np.array([place for name in given if active[place := codes.names.index(name)]])
     nmi = as_columns(cut, [one.nmi for one in found])[active].T
     explained = as_columns(cut, [one.explained for one in found])
 
     by_latent, by_factor = _stretched(nmi, axis=0), _stretched(nmi, axis=1)
-    names = tuple(name for name, a in zip(codes.names, active, strict=True) if a)
-    left_out = tuple(name for name, a in zip(codes.names, active, strict=True) if not a)
+    names = tuple(codes.names[place] for place in active)
+    left_out = [name for name in given if name not in names]
     notes = (f"inactive latents left out: {', '.join(left_out)}",) if left_out else ()
     details = {"nmi": nmi, "active": names}
     per_latent = dict(zip(names, by_latent.tolist(), strict=True))
@@ -140,15 +147,29 @@ def _known(part: Part, settings: Information, seed: int) -> _Known:
     )
 
 
+def _quantised_as_classes(codes: Codes, most: int) -> Codes:
+    """The codes with every latent of 2 to ``most`` values as a categorical one, of which value it has."""
+    seen = [np.unique(column, return_inverse=True) for column in codes.means.T]
+    few = np.array([2 <= len(values) <= min(most, len(codes) / 10) for values, _ in seen], bool)
+    if not few.any():
+        return codes
+    names = np.array(codes.names[: len(seen)], object)
+    classes = {
+        name: np.eye(len(values))[places]
+        for name, (values, places), is_few in zip(names, seen, few, strict=True)
+        if is_few
+    }
+    return Codes(codes.means[:, ~few], None, {**classes, **codes.categories}, tuple(names[~few]))
+
+
 def _mean(values: Float64Array) -> float:
     """The mean, which an estimate's error may have put out of its range, moved back into it."""
     return float(np.clip(values.mean(), 0, 1))
 
 
-def _active(codes: Codes, share: float) -> NDArray[np.bool_]:
-    """(latents,) whether the range of means is more than ``share`` of the widest."""
-    width = codes.means.max(axis=0) - codes.means.min(axis=0)
-    wide = width > share * width.max(initial=0)
+def _active(codes: Codes, width: float) -> NDArray[np.bool_]:
+    """(latents,) whether the range of means is more than ``width``; of classes, whether there are two."""
+    wide = np.ptp(codes.means, axis=0) > width
     return np.append(wide, np.ones(len(codes.categories), dtype=bool)) & ~constant_latents(codes)
 
 

@@ -14,7 +14,7 @@ import torch
 from distaff._version import __version__
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
-from distaff.data.pairs import find_pairs, unchanged
+from distaff.data.pairs import find_pairs, listed, unchanged
 from distaff.data.splits import split
 from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
 from distaff.foundation.errors import DistaffError
@@ -104,7 +104,7 @@ def _pairs(asked: str | None, goal: Goal, data: Dataset) -> str | None:
         return None
     source = asked or ("random" if data.pairs is None else "given")
     source = str(Path(source).resolve()) if source.endswith(".npy") else source
-    find_pairs(source, data)
+    find_pairs(source, listed(source, data))
     if goal.sharing.known:
         unchanged(data, np.zeros((1, 2), np.int64))
     return source
@@ -172,12 +172,14 @@ class RunConfig:
 
         Another file or folder that is held out is brought in as the data set was.
         """
-        hold_out = self.training.hold_out
+        hold_out, pairs = self.training.hold_out, self.training.pairs
         share = held_out_share(hold_out)
+        data = listed(pairs, data)
         if hold_out is None:
             return data, None
         if share is None:
-            return data, self.data.bring_in(hold_out)
+            other = self.data.bring_in(hold_out)
+            return data, listed(pairs, other) if pairs == "sequence" else other
         return split(data, share, self.training.seed, self.training.hold_out_by)
 
     @property

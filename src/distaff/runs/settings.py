@@ -106,7 +106,7 @@ class TrainingSettings:
         betas: decay rates of Adam and its kin, by default 0.9 0.999, and 0.5 0.999 for a GAN's generator.
         amsgrad: use Adam's AMSGrad variant.
         weight_decay: the optimiser's own: decoupled in adamw, added to the gradient in adam; by default 0,
-            for qlae 0.1 and for ae 0.001. Codebooks of quantized latents do not decay.
+            for qlae 0.1 and for ae 0.001. Biases, gains and codebooks of quantized latents do not decay.
         clip: the largest norm of the model's gradient; longer ones are shortened to it.
         average: decay of a moving average of the weights, such as 0.999, which is then the trained model;
             the weights themselves are kept beside it.

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distaff.codes import Codes
 from distaff.data.images import FloatImages
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
@@ -15,7 +16,12 @@ IDLE = 0.05
 
 
 def model_centrality(
-    models: Mapping[str, Representation], *, votes: int = 200, batch: int = 16, seed: int = 0
+    models: Mapping[str, Representation],
+    codes: Mapping[str, Codes] | None = None,
+    *,
+    votes: int = 200,
+    batch: int = 16,
+    seed: int = 0,
 ) -> dict[str, float]:
     """How well models understand each other's latents: s_i = mean over j ≠ i of ½ (A_ij + A_ji).
 
@@ -26,6 +32,8 @@ def model_centrality(
 
     Args:
         models: two or more models of one data set, with real latents, by name.
+        codes: of the data, for models that keep to no prior, such as encoders without noise: their latents
+            are drawn from these, each by itself.
         votes: of each model; a latent that says nothing takes no part.
         batch: images per vote.
         seed: of all draws.
@@ -36,13 +44,13 @@ def model_centrality(
     if len(models) < 2:
         raise DistaffError("ModelCentrality compares models: give two or more.")
     names = list(models)
-    agreement = np.zeros((len(names), len(names)))
-    for i, maker in enumerate(models.values()):
-        images, held = _made(maker, votes, batch, (seed, i))
+    agreement, known = np.zeros((len(names), len(names))), codes or {}
+    for i, (name, maker) in enumerate(models.items()):
+        images, held = _made(maker, votes, batch, (seed, i), known.get(name))
         for j, reader in enumerate(models.values()):
             if i != j:
-                codes = reader.encode(images).means.reshape(votes, batch, -1)
-                agreement[i, j] = majority(codes, held)
+                read = reader.encode(images).means.reshape(votes, batch, -1)
+                agreement[i, j] = majority(read, held)
     both = (agreement + agreement.T) / 2
     return {name: float(both[i].sum() / (len(names) - 1)) for i, name in enumerate(names)}
 
@@ -65,7 +73,7 @@ def majority(codes: NDArray[np.floating[Any]], held: NDArray[np.int64]) -> float
 
 
 def _made(
-    maker: Representation, votes: int, batch: int, seed: tuple[int, int]
+    maker: Representation, votes: int, batch: int, seed: tuple[int, int], codes: Codes | None = None
 ) -> tuple[FloatImages, NDArray[np.int64]]:
     """Images (votes · batch, …) of a model, and which of its active latents each vote holds.
 
@@ -78,6 +86,8 @@ def _made(
         torch.manual_seed(int(rng.integers(2**31)))
         z = maker.model.draw_latents(votes * batch).cpu().numpy()[:, : maker.model.latents.width]
     real = [variable.columns.start for variable in maker.model.latents.coded if not variable.classes]
+    if codes is not None:
+        z[:, real] = np.stack([rng.choice(column, len(z)) for column in codes.means.T], axis=1)
     known = maker.encode(FloatImages(maker.decode(z))).means.var(0)
     active = [column for column, spread in zip(real, known, strict=True) if spread > IDLE**2 * known.max()]
     if not active:

@@ -8,7 +8,9 @@ import pandas as pd
 from distaff.analysis.evaluate import varied_factors
 from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
-from distaff.metrics import evaluate_scores
+from distaff.metrics import Score, evaluate_scores
+from distaff.models.latents import Point, Quantized
+from distaff.models.representation import Representation
 from distaff.studies.centrality import model_centrality
 from distaff.studies.commands import find
 from distaff.studies.results import Results
@@ -38,37 +40,49 @@ def select(
         ``behind``, how far it is from the best.
     """
     study = results if isinstance(results, Results) else find(results)
-    ranked = udr_scores(study, seed=seed) if metric == "udr" else _scored(study, metric, labels, seed)
+    lower = False
+    if metric == "udr":
+        ranked = udr_scores(study, seed=seed)
+    else:
+        ranked, lower = _scored(study, metric, labels, seed)
     if ranked.empty:
         raise DistaffError(f"no finished run of {study.study.name} can be ranked by {metric} yet.")
     score = ranked.columns[-1]
-    table = ranked.sort_values(score, ascending=False, ignore_index=True)
-    return table.assign(**{BEHIND: table[score].max() - table[score]})
+    table = ranked.sort_values(score, ascending=lower, ignore_index=True)
+    return table.assign(**{BEHIND: (table[score] - table[score].iloc[0]).abs()})
 
 
-def _scored(study: Results, metric: str, labels: int, seed: int) -> pd.DataFrame:
+def _scored(study: Results, metric: str, labels: int, seed: int) -> tuple[pd.DataFrame, bool]:
+    """One row per finished run, its score in the last column; and whether lower scores are better."""
     runs = {run.key: run for run in study.all_runs}
     finished = [runs[key] for key in study.finished["run"]]
+    lower = False
     if metric == "centrality":
         models = {run.key: run.model for run in finished}
-        name, values = metric, [*model_centrality(models, seed=seed).values()]
+        codes = {run.key: run.codes for run in finished if _keeps_to_no_prior(models[run.key])}
+        name, values = metric, [*model_centrality(models, codes, seed=seed).values()]
     else:
         scored = [_by_labels(run, metric, labels, seed) for run in finished]
-        name, values = scored[0][0] if scored else metric, [value for _, value in scored]
+        name, values = scored[0].name if scored else metric, [float(score.value) for score in scored]
+        lower = any(score.direction == "lower" for score in scored)
     groups = list(study.study.varied)
     rows = [
         [run.key, *(run.settings.get(group) for group in groups), run.settings["seed"], value]
         for run, value in zip(finished, values, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["run", *groups, "seed", name])
+    return pd.DataFrame(rows, columns=["run", *groups, "seed", name]), lower
 
 
-def _by_labels(run: StudyRun, metric: str, labels: int, seed: int) -> tuple[str, float]:
-    """A run's score on a few labelled observations, and what it is called."""
+def _keeps_to_no_prior(model: Representation) -> bool:
+    """Whether nothing in training drew its codes to what its prior draws."""
+    return any(isinstance(group, Point | Quantized) for group in model.model.latents.groups.values())
+
+
+def _by_labels(run: StudyRun, metric: str, labels: int, seed: int) -> Score:
+    """A run's score on a few labelled observations."""
     data, codes = run.data, run.codes
     known = np.flatnonzero(data.labelled.any(1))
     if not 2 <= labels <= len(known):
         raise DistaffError(f"labels must be 2 to {len(known)}, as many as {data.name} has, not {labels}.")
     rows = known[some_rows(len(known), labels, seed)]
-    score = evaluate_scores(codes[rows], varied_factors(data.subset(rows)), metrics=metric).scores[0]
-    return score.name, float(score.value)
+    return evaluate_scores(codes[rows], varied_factors(data.subset(rows)), metrics=metric).scores[0]

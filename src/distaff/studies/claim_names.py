@@ -88,8 +88,8 @@ def _metric(name: str, runs: Sequence[RunRequest], metrics: Sequence[str]) -> st
 def _columns_of(metric: str) -> list[str]:
     """The table's columns of a metric, of which some have several scores."""
     card = metric_of(metric).card
-    parts = getattr(card.returns, "_fields", None)
-    return [column_of(metric, f"{card.name}_{part}") for part in parts] if parts else [metric]
+    several = hasattr(card.returns, "_fields")
+    return [column_of(metric, name) for name in card.score_names] if several else [metric]
 
 
 def _factors(runs: Sequence[RunRequest]) -> list[str]:

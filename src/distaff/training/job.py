@@ -141,7 +141,8 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         tracking(track, job.config, folder, before.step > 0) as trackers,
     ):
         log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
-        looks = None if held_out is None else HeldOut(held_out, training, fabric, log)
+        labels = batches.supervision.labels
+        looks = None if held_out is None else HeldOut(held_out, training, fabric, log, labels)
         preview = None
         if folder and visible and len(job.data.shape) == 3:
             preview = Preview(folder, job.data, job.config.title, training.steps, bar.tell)

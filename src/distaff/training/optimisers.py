@@ -65,7 +65,8 @@ def make_optimiser(
     Args:
         parameters: what it moves.
         settings: how.
-        undecayed: those of the parameters that the weight decay leaves alone.
+        undecayed: those of the parameters that the weight decay leaves alone, beside biases and gains, which
+            it leaves alone as in Hsu et al.'s code: whatever has one axis.
     """
     known, name = optimisers(), settings.optimizer or "adam"
     if name not in known:
@@ -78,12 +79,12 @@ def make_optimiser(
     given = {name: value for name, value in possible.items() if name in takes and value is not None}
     assert settings.learning_rate is not None
     rate = weight_at(settings.learning_rate, 0)
-    moved: Any = parameters
-    if undecayed:
-        free = set(map(id, undecayed))
+    moved: Any = list(parameters)
+    if settings.weight_decay:
+        free = set(map(id, undecayed)) | {id(p) for p in moved if p.ndim < 2}
         moved = [
-            {"params": [p for p in parameters if id(p) not in free]},
-            {"params": list(undecayed), "weight_decay": 0.0},
+            {"params": [p for p in moved if id(p) not in free]},
+            {"params": [p for p in moved if id(p) in free], "weight_decay": 0.0},
         ]
     made: Optimizer = kind(moved, lr=rate, weight_decay=settings.weight_decay or 0.0, **given)
     return made

@@ -34,20 +34,27 @@ class HeldOut:
         training: how often to look, and with how much patience.
         fabric: devices and processes.
         log: the lines of the run so far.
+        labels: that are learnt from, by whose scale held-out ones are measured.
     """
 
     def __init__(
-        self, data: Dataset, training: TrainingSettings, fabric: Fabric, log: Sequence[dict[str, Any]] = ()
+        self,
+        data: Dataset,
+        training: TrainingSettings,
+        fabric: Fabric,
+        log: Sequence[dict[str, Any]] = (),
+        labels: Labels | None = None,
     ) -> None:
         looked_at = some(data, LOOKED_AT, training.seed)
         size = min(training.batch_size, len(looked_at) // fabric.world_size * fabric.world_size)
         if size < 1:
             raise DistaffError("fewer observations are held out than there are processes: hold out more.")
         share = fabric.global_rank, fabric.world_size
-        source = None if training.pairs is None else find_pairs(training.pairs, looked_at)
-        labels = None if training.labels is None else Labels.of(looked_at, "all")
+        source = None if training.pairs is None else find_pairs(training.pairs, data)
+        drawn_from = looked_at if source is None else data  # some rows of many hold few pairs
+        others = None if labels is None else labels.of_others(drawn_from)
         self.batches = Batches(
-            looked_at, size, training.seed, fabric.device, share, Supervision(source, labels)
+            drawn_from, size, training.seed, fabric.device, share, Supervision(source, others)
         )
         self.count = len(looked_at) // size
         self.fabric, self.training = fabric, training

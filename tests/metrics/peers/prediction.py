@@ -130,17 +130,28 @@ def eastwood23_dci_es(codes, classes, train, test, seed):
 
 
 def hsu23_infomec(codes, classes, seed):
-    """Hsu et al. 2023: NMI by nearest neighbours over latents wide enough; balanced logistic regressions."""
+    """Hsu et al. 2023: NMI by nearest neighbours over latents wide enough; balanced logistic regressions.
+
+    Latents of a few values are discrete: counted, and one-hot.
+    """
     z = StandardScaler().fit_transform(codes.means)
-    nmi = np.stack([_nearest(z, y, seed) / mutual_info_score(y, y) for y in classes.T])
+    few = np.array([len(np.unique(column)) <= 32 for column in z.T])
+    nmi = np.stack([_nearest(z, y, seed) for y in classes.T])
+    nmi[:, few] = [[mutual_info_score(y, _places(column)) for column in z.T[few]] for y in classes.T]
+    nmi /= np.array([mutual_info_score(y, y) for y in classes.T])[:, None]
     width = np.ptp(codes.means, axis=0)
-    nmi = nmi[:, width > width.max() / 20]
+    nmi = nmi[:, width > np.where(few, 0, width.max() / 20)]
+    z = np.hstack([z[:, ~few], *(np.eye(len(np.unique(column)))[_places(column)] for column in z.T[few])])
     modular, compact = (_largest_share(nmi, axis) for axis in (0, 1))
     explained = []
     for y in classes.T:
         model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=100).fit(z, y)
         explained.append(1 - log_loss(y, model.predict_proba(z)) / np.log(len(np.unique(y))))
     return modular, compact, np.mean(explained)
+
+
+def _places(column):
+    return np.unique(column, return_inverse=True)[1]
 
 
 def _nearest(z, y, seed):
