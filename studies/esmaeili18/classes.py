@@ -36,9 +36,6 @@ def class_agreement(codes: Codes, factors: Factors, settings: Likeliest) -> Resu
     """The share of observations whose class stands for their label, by the best one-to-one matching.
 
     Of several discrete latents the one that agrees most counts, factor by factor; without any it is 0.
-
-    Args:
-        protocol: ``"esmaeili18"``: the likeliest class of each observation.
     """
     found = [[_matched(table) for table in tables] for tables in _tables(codes, factors)]
     return _best(found)
@@ -51,9 +48,6 @@ def class_information(codes: Codes, factors: Factors, settings: Likeliest) -> Re
     """I(c; y)/H(y) of the class c and the label y: the share of what is to be known of the label.
 
     Of several discrete latents the one that knows most counts, factor by factor; without any it is 0.
-
-    Args:
-        protocol: ``"esmaeili18"``: the likeliest class of each observation.
     """
     found = [[_known(table) for table in tables] for tables in _tables(codes, factors)]
     return _best(found)
@@ -61,11 +55,7 @@ def class_information(codes: Codes, factors: Factors, settings: Likeliest) -> Re
 
 @metric(paper="Esmaeili et al. 2018", protocols={"esmaeili18": Threshold()}, says="information")
 def informative_latents(codes: Codes, settings: Threshold) -> Result:
-    """How many real latents tell something of the observation (Fig. 6).
-
-    Args:
-        protocol: ``"esmaeili18"``: I(x; z_d) of a tenth of a nat or more.
-    """
+    """How many real latents tell something of the observation (Fig. 6)."""
     told = informativeness(Codes(codes.means, codes.logvars), normalize=False).per_latent or {}
     return Result(float(sum(value >= settings.nats for value in told.values())))
 
