@@ -11,6 +11,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.models import networks
 from distaff.models.by_name import find_network
 from distaff.models.critic import critic
+from distaff.models.latents import LatentSpace
 
 CONVOLUTIONAL = [
     *("kim_mnih", "mathieu_dsprites", "hfvae_celeba", "mathieu_dcgan", "dotran_celeba"),
@@ -92,6 +93,24 @@ def test_kim_and_mnihs_networks_can_have_fewer_channels():
     thin = find_network("kim_mnih:channels=16")((1, 64, 64), 20, 10)
     assert layers(thin.encoder) == [*each("conv16 conv16 conv32 conv32 fc128", "ReLU"), "fc20"]
     assert layers(thin.decoder) == [*each("fc128 fc512 up32 up16 up16", "ReLU"), "up1"]
+
+
+def test_logits_of_classes_can_come_from_the_first_layer():
+    pair = find_network("hfvae_mlp:classes=7")((1, 28, 28), 27, 17)
+    assert layers(pair.decoder) == [*each("fc200 fc400", "ReLU"), "fc784"]
+    assert count(pair.encoder) == linear([784, 400]) + 2 * linear([400, 200, 10]) + linear([400, 7])
+    x = torch.rand(5, 1, 28, 28)
+    groups = LatentSpace.parse("style=gaussian:10,digit=concrete:7").posterior(pair.encoder(x), 0.66).parts
+    first, *_, last = (layer for layer in pair.encoder.modules() if isinstance(layer, nn.Linear))
+    hidden = (x.flatten(1) @ first.weight.T + first.bias).relu()
+    torch.testing.assert_close(groups["digit"].logits, hidden @ last.weight.T + last.bias)
+    assert groups["style"].mu.shape == groups["style"].logvar.shape == (5, 10)
+
+
+@pytest.mark.parametrize("parameters", [10, 17, 25])
+def test_logits_from_the_first_layer_need_real_latents_beside_them(parameters):
+    with pytest.raises(DistaffError, match="real latents and then one of 10 classes"):
+        networks.hfvae_mlp((1, 28, 28), parameters, 20, classes=10)
 
 
 @pytest.mark.parametrize(("name", "shape", "parameters", "width"), TABLES)

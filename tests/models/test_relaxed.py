@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.special
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,6 +94,47 @@ def test_the_sampled_kl_of_classes_is_the_closed_one(logits, tau):
     assert mean == pytest.approx(truth, abs=5 * error + 1e-3)
     assert float(kl(step)) == pytest.approx(mean, abs=1e-3)
     assert mean > -5 * error - 1e-4
+
+
+@given(st.lists(LOGIT, min_size=2, max_size=6), TEMPERATURE)
+@EXAMPLES
+def test_the_sampled_kl_of_a_rounded_latent_is_that_of_its_classes(logits, tau):
+    mean, error, step = sampled(f"d=rounded:{len(logits)}", torch.tensor(logits), tau)
+    q = np.exp(np.array(logits) - np.logaddexp.reduce(logits))
+    truth = float(scipy.special.rel_entr(q, 1 / len(q)).sum())
+    # Unlikely classes that no sample met are not in the mean.
+    assert mean == pytest.approx(truth, abs=5 * error + 60 * 5 / COUNT)
+    assert float(kl(step)) == pytest.approx(mean, abs=1e-3)
+
+
+@pytest.mark.parametrize("tau", [0.2, 0.66])
+def test_a_rounded_latent_has_the_probability_of_the_nearest_class(tau):
+    logits = torch.tensor([[0.0, 1.0, -2.0], [3.0, 3.0, 0.0]])
+    posterior = LatentSpace.parse("d=rounded:3").posterior(logits, tau)
+    ((part, u),) = posterior.paired_with(torch.tensor([[-0.1, -2, -4], [-9, -1, -2], [-1.1, -1.2, -1.0]]))
+    pairs = part.log_prob_pairs(u)[0]
+    torch.testing.assert_close(pairs.exp(), logits.softmax(1).T)
+    torch.testing.assert_close(posterior.log_prob_dims(u[:, None])[..., 0], pairs)
+
+
+def test_what_a_rounded_latent_knows_pulls_at_nothing():
+    """E ∇ log q(c|x) = ∇ Σ_c q(c|x) = 0, and E ∇ log q(c) likewise: I(x; c) and KL have no gradient."""
+    logits = torch.tensor([[0.0, 1.0, -2.0], [3.0, 2.0, 0.0]], requires_grad=True)
+    posterior = LatentSpace.parse("d=rounded:3").posterior(logits, 0.66)
+    ((part, corners),) = posterior.paired_with(torch.eye(3, requires_grad=True))
+    known = part.log_prob_pairs(corners)[0]
+    for log_q in (known, known.exp().mean(1).log()):
+        mean = (log_q.detach().exp() * log_q).sum()
+        (gradient,) = torch.autograd.grad(mean, logits, retain_graph=True)
+        assert gradient.abs().max() < 1e-6
+
+
+def test_what_a_relaxed_latent_knows_pulls_it_back():
+    logits = torch.tensor([3.0, 0.0, 0.0], requires_grad=True)
+    model, posterior, u = samples_of("d=concrete:3", logits, 0.66)
+    model.prior.kl(posterior, u).mean().backward()
+    assert logits.grad is not None
+    assert logits.grad[0] > 0.1
 
 
 def test_the_oracles_agree_where_two_classes_are_a_bit():

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from distaff.codes import Codes
 from distaff.data.strokes import measure_strokes
 from distaff.figures.montage import montage
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import informativeness
 from studies.esmaeili18 import drawings
 from studies.esmaeili18.ablations import Toy, ablations, toy_panels
+from studies.esmaeili18.classes import class_agreement, class_information, informative_latents
 from tests.figures.drawings import distinct, drawn, texts
 
 
@@ -95,3 +97,39 @@ def test_it_is_shown_where_the_unseen_lie_and_how_they_are_rebuilt():
     assert np.sum(heights * np.diff(edges)) == pytest.approx(1)
     np.testing.assert_array_equal(drawn(images), montage(rows))
     assert texts(images.get_yticklabels()) == ["removed", "reconstruction"]
+
+
+def codes_of(**classes: list[int]) -> Codes:
+    """Codes with these likeliest classes, and no real latent."""
+    some = {name: 0.6 * np.eye(4)[taken] + 0.1 for name, taken in classes.items()}
+    return Codes(np.zeros((len(next(iter(classes.values()))), 0)), None, some)
+
+
+def test_classes_agree_with_labels_under_their_best_names():
+    labels = np.array([[0, 0, 0, 1, 1, 1, 2, 2]]).T
+    renamed = codes_of(c=[3, 3, 3, 0, 0, 0, 1, 1])
+    assert class_agreement(renamed, labels).value == 1
+    assert class_information(renamed, labels).value == pytest.approx(1)
+    # Two classes of one label: only one of them may have its name, though both tell it.
+    split = codes_of(c=[3, 3, 2, 0, 0, 0, 1, 1])
+    assert class_agreement(split, labels).value == pytest.approx(7 / 8)
+    assert class_information(split, labels).value == pytest.approx(1)
+    # Two labels in one class: the larger has it, and what is lost is which of six it is.
+    merged = codes_of(c=[3, 3, 3, 3, 3, 3, 1, 1])
+    assert class_agreement(merged, labels).value == pytest.approx(5 / 8)
+    entropy = -sum(p * np.log(p) for p in (3 / 8, 3 / 8, 2 / 8))
+    assert class_information(merged, labels).value == pytest.approx(1 - 6 / 8 * np.log(2) / entropy)
+
+
+def test_the_discrete_latent_that_knows_most_counts_and_without_one_nothing_does():
+    labels = np.array([[0, 0, 1, 1]]).T
+    assert class_agreement(codes_of(a=[0, 0, 0, 0], b=[1, 1, 0, 0]), labels).value == 1
+    assert class_information(codes_of(a=[0, 1, 0, 1]), labels).value == pytest.approx(0, abs=1e-12)
+    assert class_agreement(Codes(np.arange(4.0)[:, None]), labels).value == 0
+
+
+def test_informative_latents_are_counted_by_what_they_tell():
+    apart = np.array([[-1.0, 0.0, 0.1], [1.0, 0.0, -0.1]]).repeat(50, axis=0)
+    logvars = np.array([[-6.0, 0.0, 0.0]]).repeat(100, axis=0)
+    assert informative_latents(Codes(apart, logvars)).value == 1
+    assert informative_latents(Codes(apart, logvars), nats=0.001).value == 2

@@ -3,7 +3,7 @@
 - ``networks``, ``infogan_networks``: pairs of encoder and decoder, one function each; ``Networks``,
   ``Shape`` and ``dense_pair`` are what one of your own is made with.
 - ``LatentSpace``: named groups (``Gaussian``, ``Point``, ``Quantized``, ``Uniform``, ``Concrete``,
-  ``Bernoulli``), whose single latents are ``Variable`` objects.
+  ``Rounded``, ``Bernoulli``), whose single latents are ``Variable`` objects.
 - ``Posterior``, ``Prior``, ``Likelihood``: the distributions, and ``GroupPosterior``, ``GroupPrior`` of one
   group; ``Marginals`` helps to write a prior, ``parse_prior`` reads ``student_t:5``.
 - ``VAE`` with its ``Output``, ``InfoGAN``; ``Representation``: what ``train`` and ``load`` return.
@@ -28,6 +28,7 @@ from distaff.models.latents import (
     LatentSpace,
     Point,
     Quantized,
+    Rounded,
     Uniform,
     Variable,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "Prior",
     "Quantized",
     "Representation",
+    "Rounded",
     "Shape",
     "Uniform",
     "Unmixing",

@@ -10,7 +10,14 @@ from distaff.foundation.errors import DistaffError
 from distaff.models.by_name import classes_of
 from distaff.models.posteriors import GaussianPosterior, GroupPosterior
 from distaff.models.quantized import QuantizedPosterior
-from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, one_hot, to_simplex, to_unit
+from distaff.models.relaxed import (
+    BernoulliPosterior,
+    ConcretePosterior,
+    RoundedPosterior,
+    one_hot,
+    to_simplex,
+    to_unit,
+)
 
 
 class Kind:
@@ -168,6 +175,17 @@ class Concrete(Kind):
     def draw(self, count: int, like: Tensor) -> Tensor:
         """(count, classes) draws of equal classes, one-hot."""
         return one_hot(torch.rand(count, self.classes, device=like.device, dtype=like.dtype))
+
+
+class Rounded(Concrete):
+    """One variable of ``classes`` classes, sampled as ``Concrete``, measured at the nearest class.
+
+    As in the code of Esmaeili et al. 2018; it pays for nothing that it knows (``RoundedPosterior``).
+    """
+
+    def posterior(self, parameters: Tensor, temperature: float) -> RoundedPosterior:
+        """The posterior with these logits (B, classes)."""
+        return RoundedPosterior(parameters, temperature)
 
 
 @dataclass(frozen=True)

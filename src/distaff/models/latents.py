@@ -22,6 +22,7 @@ from distaff.models.groups import (
     Point,
     Quantized,
     Real,
+    Rounded,
     Uniform,
 )
 from distaff.models.posteriors import GroupPosterior, Posterior, single
@@ -39,6 +40,7 @@ __all__ = [
     "Point",
     "Quantized",
     "Real",
+    "Rounded",
     "Uniform",
     "Variable",
 ]

@@ -72,6 +72,22 @@ def dense(sizes: list[int], activation: Callable[[], nn.Module] = nn.ReLU) -> li
     return [layer for pair in pairs for layer in (nn.Linear(*pair), activation())]
 
 
+class SideBySide(nn.Module):
+    """Networks that read the same (B, …), their outputs (B, n) one beside the other.
+
+    Args:
+        heads: the networks, in the order of their outputs.
+    """
+
+    def __init__(self, *heads: nn.Module) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList(heads)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, Σ n)."""
+        return torch.cat([head(x) for head in self.heads], 1)
+
+
 def dense_pair(
     shape: Shape,
     parameters: int,

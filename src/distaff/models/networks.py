@@ -22,6 +22,7 @@ from distaff.models.any_side import Broadcast, Residual, Resize, halvings, image
 from distaff.models.layers import (
     Networks,
     Shape,
+    SideBySide,
     dense,
     dense_pair,
     down,
@@ -71,9 +72,31 @@ def mathieu_dsprites(
     return _halving(stack, shape, parameters, width, outputs)
 
 
-def hfvae_mlp(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
-    """Esmaeili et al. 2018, Table 3, for MNIST and Fashion-MNIST; its FC 2×200 is one layer of 400."""
-    return dense_pair(shape, parameters, width, outputs, encoder=[400, 400], decoder=[200, 400])
+def hfvae_mlp(
+    shape: Shape, parameters: int, width: int, outputs: Shape | None = None, classes: int | None = None
+) -> Networks:
+    """Esmaeili et al. 2018, Table 3, for MNIST and Fashion-MNIST; its FC 2×200 is one layer of 400.
+
+    Args:
+        shape: of an image.
+        parameters: outputs of the encoder.
+        width: inputs of the decoder.
+        outputs: the shape that the decoder gives, if not ``shape``.
+        classes: of the discrete latent, named last: its logits then come from the first layer, and means and
+            log-variances of the real latents from 200 units each, as in the authors' code.
+    """
+    pair = dense_pair(shape, parameters, width, outputs, encoder=[400, 400], decoder=[200, 400])
+    if classes is None:
+        return pair
+    real, odd = divmod(parameters - classes, 2)
+    if odd or real < 1:
+        raise DistaffError(
+            f"hfvae_mlp:classes={classes} needs real latents and then one of {classes} classes, such as "
+            f"--latents style=gaussian:10,class=concrete:{classes}."
+        )
+    means, logvars = (nn.Sequential(*dense([400, 200]), nn.Linear(200, real)) for _ in range(2))
+    heads = SideBySide(means, logvars, nn.Linear(400, classes))
+    return Networks(nn.Sequential(nn.Flatten(), *dense([math.prod(shape), 400]), heads), pair.decoder)
 
 
 def hfvae_dsprites(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:

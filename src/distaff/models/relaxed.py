@@ -8,7 +8,8 @@ Ratios of q(z|x), q(z) and p(z) are those of densities of z: one Jacobian belong
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -77,13 +78,31 @@ class ConcretePosterior:
         """The log-probability of the classes c (B, k), one-hot, (B, 1)."""
         return (c * self.logits.log_softmax(-1)).sum(-1, keepdim=True)
 
-    def map(self, f: Callable[[Tensor], Tensor]) -> "ConcretePosterior":
+    def map(self, f: Callable[[Tensor], Tensor]) -> Self:
         """The posterior of ``f`` of the parameters."""
-        return ConcretePosterior(f(self.logits), self.temperature)
+        return replace(self, logits=f(self.logits))
 
     @property
     def _constant(self) -> float:
         return math.lgamma(self.width) + (self.width - 1) * math.log(self.temperature)
+
+
+@dataclass(frozen=True)
+class RoundedPosterior(ConcretePosterior):
+    """The same samples, measured by the probability of the class that each is nearest to.
+
+    Decoders see the relaxed u, densities are q(c|x) at c = argmax u. A class has no gradient with respect to
+    u, and E ∇ log q(c|x) = ∇ Σ_c q(c|x) = 0: I(x; c) and KL(q(c|x) ‖ p(c)) have their values, and on average
+    no gradient. Logits learn from reconstruction alone.
+    """
+
+    def log_prob_dims(self, u: Tensor) -> Tensor:
+        """log q(c|x) at the nearest class of u (B, k), (B, 1); u (M, 1, k) gives all pairs (M, B, 1)."""
+        return self.log_code_dims(one_hot(u))
+
+    def log_prob_pairs(self, u: Tensor) -> Tensor:
+        """log q(c_i|x_j) (1, B, M) at the nearest class c_i of u_i."""
+        return self.logits.log_softmax(-1).T[u.argmax(-1)][None]
 
 
 @dataclass(frozen=True)

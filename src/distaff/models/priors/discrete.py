@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from distaff.models.latents import Bernoulli, Discrete
+from distaff.models.latents import Discrete
 from distaff.models.posteriors import GroupPosterior
 from distaff.models.priors.group import Marginals
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior
@@ -57,8 +57,7 @@ class Relaxed(Marginals, nn.Module):
         return super().kl_dims(posterior, u)
 
     def _density(self, logits: Tensor) -> ConcretePosterior | BernoulliPosterior:
-        kind = BernoulliPosterior if isinstance(self.group, Bernoulli) else ConcretePosterior
-        return kind(logits, self.temperature)
+        return self.group.posterior(logits, self.temperature)
 
 
 def _kl_of_logistics(d: Tensor) -> Tensor:
