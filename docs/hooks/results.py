@@ -7,6 +7,7 @@ writes the parts of ``docs/zoo.md`` and ``docs/reproduction.md`` between ``<!-- 
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,7 @@ def _number(value: float | None) -> str:
 
 def main() -> None:
     """Write the pages."""
+    sys.path.insert(0, str(ROOT))  # studies name metrics of their own
     for page in PAGES:
         page.write_text(filled(page.read_text("utf-8")), "utf-8")
         print(page.relative_to(ROOT))
