@@ -1,5 +1,6 @@
 """A trained model on data that it has not seen: codes into a file that other programs read."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def encode_data(
     if path.suffix == ".npz":
         write_codes(path, codes, varied_factors(dataset))
         return path
-    titles = [model.titles.get(name, name) for name in codes.names]
+    titles = _column_names(codes.names, model.titles)
     table = codes_table(codes, dataset, titles)
     with atomic_file(path) as temporary:
         if path.suffix == ".csv":
@@ -71,6 +72,19 @@ def encode_data(
         else:
             _write_h5ad(temporary, codes, table, titles)
     return path
+
+
+def _column_names(latents: Sequence[str], titles: Mapping[str, str]) -> list[str]:
+    """What people called the latents, and the latent's own name behind a name that two of them have.
+
+    >>> _column_names(["z0", "z1", "z2"], {"z0": "size", "z2": "size"})
+    ['size z0', 'z1', 'size z2']
+    """
+    names = [titles.get(latent, latent) for latent in latents]
+    return [
+        name if names.count(name) == 1 else f"{name} {latent}"
+        for name, latent in zip(names, latents, strict=True)
+    ]
 
 
 def new_data(

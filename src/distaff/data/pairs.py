@@ -8,7 +8,6 @@ rows (count, 2). ``--pairs`` names one: ``k=1``, ``random``, ``sequence``, ``giv
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from distaff.data.dataset import Dataset, checked_pairs
 from distaff.data.images import IntArray
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, whole
+from distaff.foundation.files import named_path
 
 PairSource = Callable[[Dataset, int, np.random.Generator], IntArray]
 """(data, count, rng) → (count, 2) rows."""
@@ -112,7 +112,7 @@ def _named(text: str, data: Dataset) -> PairSource:
             raise DistaffError(f"pairs {text!r}: k is how many factors differ, such as k=1.")
         return partial(changed, k=int(value))
     if text.endswith(".npy"):
-        path = Path(text)
+        path = named_path(text)
         if not path.exists():
             raise DistaffError(f"there is no file of pairs {path}.")
         with whole(path, ".npy file of plain numbers"):

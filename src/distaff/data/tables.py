@@ -15,6 +15,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.labels import with_factors
 from distaff.foundation.errors import DistaffError, unknown, whole
 from distaff.foundation.h5ad import read_annotated
+from distaff.foundation.table_files import read_parquet
 
 SUFFIXES = (".csv", ".tsv", ".parquet", ".h5ad")
 Names = str | Sequence[str] | None
@@ -53,7 +54,7 @@ def load(
             matrix = matrix or (None if like is None else like.matrix)
             frame = read_annotated(path, matrix, named, absent=like is not None)
         elif path.suffix == ".parquet":
-            frame = pd.read_parquet(path)
+            frame = read_parquet(path)
         else:
             frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
     data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, str(path))

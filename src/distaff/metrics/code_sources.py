@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 
 from distaff.codes import Codes
+from distaff.foundation.archives import open_npz
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.h5ad import read_h5ad
-from distaff.metrics.codes_file import read_codes
+from distaff.foundation.table_files import read_parquet
+from distaff.metrics.codes_file import LARGEST, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 
 ARRAYS = (".npz", ".npy")
@@ -63,10 +65,12 @@ def read_table(path: Path) -> pd.DataFrame:
     """The table of a CSV, TSV or parquet file."""
     try:
         if path.suffix.lower() == ".parquet":
-            return pd.read_parquet(path).reset_index(drop=True)
+            return read_parquet(path).reset_index(drop=True)
         return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
     except FileNotFoundError:
         raise DistaffError(f"{path} does not exist.") from None
+    except DistaffError:
+        raise
     except Exception as error:  # readers raise errors of a dozen kinds
         why = " ".join(str(error).split()) or type(error).__name__
         raise DistaffError(f"{path} cannot be read as a table: {why}.") from error
@@ -81,11 +85,11 @@ def read_labels_file(path: Path) -> Any:
         raise DistaffError(f"{path} is no file of labels: those end in {', '.join((*ARRAYS, *TABLES))}.")
     if path.suffix.lower() == ".npy":
         return read_codes(path)[0].means
-    with np.load(path, allow_pickle=False) as file:
+    with open_npz(path, LARGEST) as file:
         if "factors" not in file:
-            raise DistaffError(f"{path} has no array named factors: it holds {', '.join(file)}.")
-        names = file["factor_names"].ravel().tolist() if "factor_names" in file else None
-        return as_factors(file["factors"], None if names is None else [str(name) for name in names])
+            raise DistaffError(f"{path} has no array named factors: it holds {', '.join(file.names)}.")
+        names = file.array("factor_names").ravel().tolist() if "factor_names" in file else None
+        return as_factors(file.array("factors"), None if names is None else [str(name) for name in names])
 
 
 def _is_file(given: str | Path) -> bool:

@@ -183,7 +183,7 @@ class RunConfig:
     @property
     def code(self) -> dict[str, str]:
         """The code outside the library that it names, such as ``mine:net``, and what each is the name of."""
-        return named_code(self.recipe, self.model)
+        return named_code(self.recipe, self.model, self.training)
 
     @property
     def title(self) -> str:
@@ -201,7 +201,9 @@ class RunConfig:
         return [d for name in PARTS for d in _differences(name, mine[name], others[name])]
 
 
-def named_code(recipe: RecipeCall, model: ModelConfig | ModelSettings) -> dict[str, str]:
+def named_code(
+    recipe: RecipeCall, model: ModelConfig | ModelSettings, training: TrainingSettings
+) -> dict[str, str]:
     """Every name that making the run would import, and what it is the name of.
 
     A recipe's arguments are read by the recipe, which may look up any text among them: each that could be a
@@ -210,10 +212,12 @@ def named_code(recipe: RecipeCall, model: ModelConfig | ModelSettings) -> dict[s
     Args:
         recipe: the recipe and its arguments.
         model: the model, as it is asked for or with every choice made.
+        training: how it is trained.
 
     >>> from distaff.runs.config import RecipeCall
-    >>> named_code(RecipeCall("vae", {}), ModelSettings(network="mine:net:depth=2", prior="mine:laplace:0.7"))
-    {'mine:net': 'network', 'mine:laplace': 'prior'}
+    >>> model = ModelSettings(network="mine:net:depth=2", prior="mine:laplace:0.7")
+    >>> named_code(RecipeCall("vae", {}), model, TrainingSettings(pairs="mine:neighbours"))
+    {'mine:net': 'network', 'mine:laplace': 'prior', 'mine:neighbours': 'pair source'}
     """
     texts = [("recipe", recipe.name)]
     texts += [("argument of the recipe", found) for text in _texts(recipe.arguments) for found in _in(text)]
@@ -222,6 +226,8 @@ def named_code(recipe: RecipeCall, model: ModelConfig | ModelSettings) -> dict[s
     if not isinstance(model, GANConfig):
         texts += [("prior", name) for name in kinds_named(model.prior)]
         texts.append(("likelihood", model.likelihood))
+    if training.pairs is not None:
+        texts += [("pair source", found) for found in _in(training.pairs)]
     return {text: kind for kind, text in texts if ":" in text}
 
 

@@ -16,7 +16,7 @@ from distaff.foundation.snippets import snippet
 from distaff.metrics.selection import selected
 from distaff.runs.config import named_code
 from distaff.runs.request import RunRequest
-from distaff.runs.settings import SETTINGS
+from distaff.runs.settings import SETTINGS, names_of_trackers
 from distaff.studies.claim_forms import Claim
 from distaff.studies.claims import read_claims
 from distaff.studies.grid import combinations, how_many
@@ -148,7 +148,13 @@ class Study:
     def code(self) -> dict[str, str]:
         """The code outside the library that it names, such as networks, and what each is the name of."""
         drawings = {drawing.name: "drawing" for drawing in self.figures if ":" in drawing.name}
-        named = {name: kind for run in self.runs for name, kind in named_code(run.recipe, run.model).items()}
+        settings = {  # of which seeds have the same
+            (id(run.recipe), id(run.model), run.training.pairs, run.machine.track): run for run in self.runs
+        }
+        named: dict[str, str] = {}
+        for run in settings.values():
+            named |= named_code(run.recipe, run.model, run.training)
+            named |= {name: "tracker" for name in names_of_trackers(run.machine.track) if ":" in name}
         metrics = {metric: "metric" for metric in self.metrics if is_own(metric)}
         return {**named, **metrics, **drawings}
 

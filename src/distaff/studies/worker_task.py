@@ -23,7 +23,8 @@ from distaff.metrics.scores_file import Scores, Setup
 from distaff.runs.config import named_code
 from distaff.runs.folder import RunFolder
 from distaff.runs.request import RunRequest
-from distaff.studies.study_run import WORK, StudyRun, Work
+from distaff.studies.run_files import WORK, Work
+from distaff.studies.study_run import StudyRun
 from distaff.training.train import begin, resume
 
 LEAVING = 60.0
@@ -53,7 +54,7 @@ class Outcome:
 def attempt(run: StudyRun) -> Outcome:
     """Bring a run to its end; whatever goes wrong is an outcome, not an exception."""
     path = run.folder.path
-    own_words = named_code(run.request.recipe, run.request.model)
+    own_words = named_code(run.request.recipe, run.request.model, run.request.training)
     try:
         path.mkdir(parents=True, exist_ok=True)
         run.failure_file.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import read_json, write_json
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, warn
+from distaff.runs.settings import names_of_trackers
 from distaff.training import trackers
 from distaff.training.trackers import TrackedRun, Tracker
 
@@ -67,7 +68,7 @@ def chosen_trackers(track: str | None, folder: RunFolder | None = None) -> dict[
         before = {} if folder is None else _remembered(folder)
         names = [name for name in before if ":" not in name]
     else:
-        names = [name.strip() for name in track.split(",") if name.strip()]
+        names = names_of_trackers(track)
     found: dict[str, Callable[..., Tracker]] = {
         name: find_function("tracker", name, {f.__name__: f for f in OURS}) for name in names
     }

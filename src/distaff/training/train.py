@@ -115,7 +115,7 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
         check_fit(request.model, shape, goal)
     before = None
     if folder is not None and folder.config.exists():
-        with trusting(*named_code(request.recipe, request.model)):
+        with trusting(*named_code(request.recipe, request.model, request.training)):
             before = folder.read().data
     # A run of an earlier version did not standardise: its data are brought in as they were then.
     raw = before is not None and before.arrangement is None
