@@ -248,6 +248,12 @@ def test_studies_are_bounded(text):
         Study.parse(text)
 
 
+@pytest.mark.parametrize("wrong", ["scale: 1.0e+308", f"steps: 1{'0' * 400}"])
+def test_steps_that_cannot_be_counted_are_one_sentence(wrong):
+    with pytest.raises(DistaffError, match=r"steps are more than can be counted"):
+        Study.parse(f"data: pinwheel\nruns: [vae]\n{wrong}")
+
+
 def test_models_are_bounded():
     with pytest.raises(DistaffError, match="at most 100,000"):
         LatentSpace.parse("z=gaussian:1000000000")

@@ -96,6 +96,10 @@ def new_data(
 ) -> Dataset:
     """Data for a run's model, brought in as its own were; those themselves if none are given."""
     if data is None:
+        if fit is not None or skip_bad or data_options is not None:
+            raise DistaffError(
+                "--fit, --skip-bad and --data-options are for new data: name those with --data."
+            )
         return open_data(folder)
     options: dict[str, Any] = named_values(data_options or "")
     options |= {} if fit is None else {"fit": fit}

@@ -81,7 +81,15 @@ def find_pairs(text: str, data: Dataset) -> PairSource:
         data: what pairs are to be drawn from.
     """
     source = _named(text, data)
-    rows = np.asarray(source(data, 2, np.random.default_rng(0)))
+    try:
+        rows = np.asarray(source(data, 2, np.random.default_rng(0)))
+    except DistaffError:
+        raise
+    except Exception as problem:  # code of one's own may fail in any way
+        why = " ".join(str(problem).split()) or type(problem).__name__
+        raise DistaffError(
+            f"the pairs {text!r} cannot be drawn by calling it with (data, count, rng): {why}."
+        ) from problem
     if rows.shape != (2, 2):
         raise DistaffError(
             f"the pairs {text!r} have shape {rows.shape} for 2 pairs: they must be (count, 2)."
