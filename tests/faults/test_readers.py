@@ -30,6 +30,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics.code_sources import read_source
 from distaff.metrics.codes_file import read_codes
 from distaff.metrics.scores_file import Scores
+from distaff.models import Unmixing
 from distaff.runs import RunFolder
 from distaff.runs.folder import read_log, read_names, save_name
 from distaff.studies.drawings import history
@@ -188,7 +189,7 @@ def whole(tmp_path_factory) -> Path:
     table = pd.DataFrame({"z0": rng.normal(size=9), "z1": rng.normal(size=9), "kind": list("abcabcabc")})
     table.to_csv(run / "codes.csv", index=False)
     table.to_parquet(run / "codes.parquet", index=False)
-    distaff.evaluate_run(run, metrics="total_correlation", ica=True, progress=False)
+    Unmixing(rng.normal(size=2), np.eye(2)).write(RunFolder(run).ica, {"step": "4"})
     _small_study(run)
     Image.fromarray(rng.integers(0, 256, (9, 9, 4), dtype=np.uint8)).save(run / "upload.png")
     return run
