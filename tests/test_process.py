@@ -1,10 +1,13 @@
 """What a process is told before torch is imported, as libgomp itself reports it."""
 
+import gc
 import os
 import subprocess
 import sys
 
 import pytest
+
+from distaff.foundation.process import importing
 
 
 def reported(code: str, **variables: str) -> str:
@@ -21,6 +24,18 @@ def reported(code: str, **variables: str) -> str:
     if not found:
         pytest.skip("torch is built with another OpenMP than libgomp")
     return found[0].split("'")[1]
+
+
+def test_what_is_imported_is_not_searched_for_garbage(monkeypatch):
+    frozen = []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(gc.isenabled()))
+    with importing():
+        assert not gc.isenabled()
+    assert frozen == [False]
+    with pytest.raises(ImportError), importing():
+        raise ImportError
+    assert gc.isenabled()
+    assert frozen == [False]
 
 
 @pytest.mark.parametrize("room", ["distaff.training", "distaff.studies.worker", "distaff.cli"])

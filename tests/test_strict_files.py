@@ -12,7 +12,7 @@ import yaml
 
 from distaff import cli
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import json_text, write_json, yaml_text
+from distaff.foundation.files import json_text, parse_json, write_json, yaml_text
 from tests import toys
 from tests.studies.conftest import without_workers
 
@@ -26,6 +26,15 @@ runs:
   - recipe: wae
 metrics: [total_correlation, mig]
 """
+
+
+def test_json_is_read_to_the_last_digit():
+    rng = np.random.default_rng(0)
+    numbers = np.frombuffer(rng.bytes(8 * 2000), np.float64)
+    values = [float(number) for number in numbers if math.isfinite(number)]
+    values += [2**63 - 1, -(2**70), 0.1 + 0.2, -0.0, 5e-324, "é\u2028\U0001f600", None, True, {"a": [{}]}]
+    assert repr(parse_json(json.dumps(values))) == repr(values)
+    assert math.isnan(parse_json("NaN"))
 
 
 def refuse(constant: str) -> float:

@@ -1,5 +1,7 @@
 """A trained model on data that it has not seen, from the command line and from Python."""
 
+import shutil
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -53,6 +55,13 @@ def test_codes_go_to_any_format(place):
         assert file["var/_index"].asstr()[:].tolist() == ["z0", "size", "z2"]
         assert file["obs/_index"].asstr()[0] == "a/0.png"
         assert file["obs/folder"][:].tolist() == [0] * 4 + [1] * 3
+
+
+def test_latents_of_one_name_are_told_apart(place, tmp_path):
+    run = shutil.copytree(place / "run", tmp_path / "run")
+    save_name(RunFolder(run), ["z0", "z1", "z2"], "z2", "size")
+    out = distaff.encode_data(run, data=place / "new", out=tmp_path / "codes.csv", progress=False)
+    assert pd.read_csv(out, index_col=0).columns.tolist() == ["z0", "size z1", "size z2"]
 
 
 def test_new_data_are_scored(place, capsys):

@@ -15,14 +15,15 @@ import torch
 from PIL import Image
 from scipy.io import savemat
 
-from distaff.data import arrays, cars3d, celeba, chairs3d, faces3d, folders, idx, smallnorb
+from distaff.data import arrays, cars3d, celeba, chairs3d, faces3d, folders, idx, smallnorb, tables
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.code_sources import read_source
 
 RNG = np.random.default_rng(0)
 PIXELS = RNG.integers(0, 256, (4, 8, 8), dtype=np.uint8)
 TRIES = int(os.environ.get("DISTAFF_FUZZ", "60"))
 """Damaged files a format in the quick run; the slow run makes 3,000."""
-STARTING = {"hdf5": 5, "compressed hdf5": 5}
+STARTING = dict.fromkeys(("hdf5", "compressed hdf5", "h5ad", "h5ad of counts", "h5ad of codes"), 5)
 """Formats whose every file starts a process have so many times fewer."""
 
 
@@ -45,6 +46,25 @@ def hdf5(compressed: bool) -> bytes:
         file.create_dataset("images", data=PIXELS, compression="gzip" if compressed else None)
         file["factors"] = np.arange(4)
         file["factor_names"] = ["side"]
+    return buffer.getvalue()
+
+
+def h5ad(compressed: bool) -> bytes:
+    """As AnnData writes it, with a sparse layer."""
+    buffer, texts = io.BytesIO(), h5py.string_dtype()
+    with h5py.File(buffer, "w") as file:
+        for name, index in (("obs", list("abcd")), ("var", ["x", "y"])):
+            file.create_dataset(f"{name}/_index", data=index, dtype=texts)
+            file[name].attrs["_index"] = "_index"
+        file["obs"].attrs["column-order"] = np.array(["kind"], dtype=texts)
+        file.create_dataset("obs/kind/categories", data=["B", "T"], dtype=texts)
+        file.create_dataset("obs/kind/codes", data=np.array([0, 1, 1, 0], np.int8))
+        packing = "gzip" if compressed else None
+        file.create_dataset("X", data=PIXELS[:, 0, :2].astype(np.float32), compression=packing)
+        layer = file.create_group("layers/counts")
+        layer.attrs.update({"encoding-type": "csr_matrix", "shape": (4, 2)})
+        layer["data"], layer["indices"], layer["indptr"] = np.ones(3), [0, 1, 0], [0, 1, 2, 2, 3]
+        file["obsm/codes"] = PIXELS[:, 1, :2].astype(np.float32)
     return buffer.getvalue()
 
 
@@ -101,6 +121,9 @@ FORMATS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
     "npy": ("x.npy", npy(), arrays.load),
     "hdf5": ("x.h5", hdf5(False), arrays.load),
     "compressed hdf5": ("x.h5", hdf5(True), arrays.load),
+    "h5ad": ("x.h5ad", h5ad(True), lambda path: tables.load(path, factors="kind")),
+    "h5ad of counts": ("x.h5ad", h5ad(False), lambda path: tables.load(path, matrix="counts")),
+    "h5ad of codes": ("x.h5ad", h5ad(False), read_source),
     "idx": ("x", idx_bytes(), idx.read_idx),
     "zipped idx": ("x.gz", gzip.compress(idx_bytes()), idx.read_idx),
     "norb": ("x.mat", norb_bytes(), smallnorb._matrix),

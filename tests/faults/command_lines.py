@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from annotated_types import Ge, Gt
 
 from distaff import cli
+from distaff.analysis.compare import compare_runs
 from distaff.analysis.decompose import decompose_run
 from distaff.analysis.doctor import diagnose
 from distaff.analysis.evaluate import evaluate_run
+from distaff.analysis.new_data import encode_data
 from distaff.analysis.report import report_run
 from distaff.analysis.traversals import traverse_run
 from distaff.data import catalogue
@@ -23,8 +26,10 @@ from distaff.foundation.wrong_flags import strip
 from distaff.metrics.catalogue import metrics_table
 from distaff.objectives import recipes
 from distaff.runs.presets import presets
-from distaff.studies import commands
+from distaff.studies import choose, commands
+from distaff.studies.choosing import select
 from distaff.training.train import resume, train
+from distaff.zoo import models
 
 Line = tuple[str, ...]
 
@@ -133,6 +138,10 @@ def _commands(places: Places) -> list[Command]:
         Command(("explore", run), (explore,)),
         Command(("doctor", run), (diagnose,), ("data",)),
         Command(("export", run), (export_run,)),
+        Command(("choose", str(places.data), *quick[2:4]), (choose,), ("data", "out")),
+        Command(("encode", run, "--out", str(places.folder / "new.npz")), (encode_data,), ("out",)),
+        Command(("compare", run, run, "--out", str(places.folder / "new.html")), (compare_runs,), ("out",)),
+        Command(("zoo",), (models,)),
         Command(("recipes",), ()),
         Command(("presets",), (presets,)),
         Command(("metrics",), (metrics_table,)),
@@ -145,6 +154,8 @@ def _commands(places: Places) -> list[Command]:
         Command(("study", "table", file), (commands.table,)),
         Command(("study", "claims", file), (commands.check_claims,)),
         Command(("study", "report", file), (commands.write_page,)),
+        Command(("study", "select", file), (select,)),
+        Command(("study", "keep", file), (commands.keep,)),
     ]
 
 
@@ -155,7 +166,11 @@ def _wrong_places(places: Places) -> Iterator[Line]:
         yield ("export", wrong, "--hub", str(places.folder / "hub"))
         yield ("train", "vae", "--data", wrong)
         yield ("data", "preview", wrong)
-        for command in ("run", "status", "table", "claims", "report"):
+        yield ("encode", wrong)
+        yield ("encode", str(places.run), "--data", wrong)
+        yield ("compare", str(places.run), wrong)
+        yield ("choose", wrong)
+        for command in ("run", "status", "table", "claims", "report", "select", "keep"):
             yield ("study", command, wrong)
         for command in ("info", "fetch", "verify"):
             yield ("data", command, wrong)
@@ -214,7 +229,14 @@ def by_hand(places: Places) -> list[Line]:
         ("train", "beta_vae", "--data", data, "--out", run, "--steps", "3"),
         ("train", "infogan", "--data", data, "--steps", "2", "--batch-size", "1"),
         ("train", "hfvae", "--data", data, "--density", "nonsense"),
+        *((*new, *flags) for flags in _of_held_out_and_labels(places)),
+        *(("train", "ada_gvae", *new[2:], "--pairs", pairs) for pairs in _wrong_pairs(places)),
+        (*new, "--pairs", "random"),
+        (*new, "--track", "nonsense"),
+        (*new, "--track", "nowhere:tracker"),
+        (*new, "--track", "os:getcwd"),
         ("resume", run, "--steps", "0"),
+        ("resume", "zoo:nonsense"),
         ("resume", run, "--devices", "0"),
         ("evaluate", run, "--seed", "-1"),
         ("evaluate", run, "--metrics", "migg"),
@@ -223,6 +245,34 @@ def by_hand(places: Places) -> list[Line]:
         ("evaluate", run, "--observations", "some"),
         ("evaluate", run, "--factor-bins", "1"),
         ("evaluate", run, "--out", str(places.folder / "text.txt" / "scores.json")),
+        ("evaluate", run, "--held-out"),
+        ("evaluate", run, "--baseline", str(places.folder / "absent.npz")),
+        ("evaluate", run, "--null", "-1"),
+        ("evaluate", run, "--factors", "row"),
+        ("evaluate", run, "--latents", "z0"),
+        ("evaluate", run, "--data", data, "--data-options", "nonsense"),
+        ("evaluate", run, "--fit", "crop"),
+        ("evaluate", data, "--ica"),
+        ("evaluate", run, run, "--baseline", "x"),
+        ("encode", run, "--out", str(places.folder / "codes.nonsense")),
+        ("encode", run, "--out", str(places.folder / "text.txt" / "codes.npz")),
+        ("encode", run, "--data", data, "--data-options", "nonsense"),
+        ("encode", run, "--fit", "crop"),
+        ("encode", run, "--skip-bad"),
+        ("encode", run, "--data", str(places.folder / "text.txt")),
+        ("compare", run),
+        ("compare", run, run, "--metrics", "nonsense"),
+        ("compare", run, run, "--observations", "1"),
+        ("choose", data, "--minutes", "0"),
+        ("choose", data, "--minutes", "nan"),
+        ("choose", data, "--seeds", "1"),
+        ("choose", data, "--recipes", "nonsense"),
+        ("choose", data, "--recipes", "beta_vae:x"),
+        ("choose", data, "--recipes", "beta_vae.nonsense:1:2"),
+        ("choose", data, "--recipes", "os:system:1:2"),
+        ("choose", data, "--hold-out", "2"),
+        ("choose", data, "--so-far"),
+        ("choose", data, "--out", run),
         ("decompose", run, "--samples", "0"),
         ("decompose", run, "--particles", "0"),
         ("traverse", run, "--index", "99999"),
@@ -242,8 +292,40 @@ def by_hand(places: Places) -> list[Line]:
         ("study", "rnu", str(places.study)),
         ("study", "run", str(places.study), "--scale", "0"),
         ("study", "run", str(places.study), "--scale", "-1"),
+        ("study", "run", str(places.study), "--scale", "1e308"),
         ("study", "run", str(places.study), "--workers", "0"),
+        ("study", "select", str(places.study), "--metric", "nonsense"),
+        ("study", "select", str(places.study), "--labels", "0"),
+        ("study", "select", str(places.study), "--seed", "-1"),
+        ("study", "keep", str(places.study), "--into", file),
         ("study", "table", str(places.study), "--group-by", "nonsense"),
         ("study", "table", str(places.study), "--metric", "nonsense"),
         ("study", "table", str(places.study), "--interval", "nonsense"),
     ]
+
+
+def _of_held_out_and_labels(places: Places) -> list[Line]:
+    return [
+        *(("--hold-out", share) for share in ("0", "1", "1.5", "-0.1", "nan", "inf", "0.001")),
+        ("--hold-out", str(places.folder / "absent")),
+        ("--hold-out", str(places.folder / "text.txt")),
+        ("--hold-out-by", "row"),
+        ("--hold-out", "0.1", "--hold-out-by", "nonsense"),
+        ("--hold-out", str(places.data), "--hold-out-by", "row"),
+        ("--patience", "3"),
+        ("--labels", "0"),
+        ("--labels", "some"),
+        ("--labels", "100000"),
+        ("--labels", "8", "--label-weight", "nan"),
+        ("--labels", "8", "--label-loss", "l3"),
+        ("--leave-out", "nonsense"),
+        ("--correlate", "nonsense"),
+    ]
+
+
+def _wrong_pairs(places: Places) -> list[str]:
+    files = {name: str(places.folder / f"{name}.npy") for name in ("absent", "odd", "far", "real")}
+    np.save(files["odd"], np.zeros((3, 5), int))
+    np.save(files["far"], np.array([[0, 10**6]]))
+    np.save(files["real"], np.array([[0.5, 1.5]]))
+    return ["k=0", "k=x", "k=99", "k=", "nonsense", "given", "os:getcwd", "nowhere:pairs", *files.values()]

@@ -66,6 +66,7 @@ def trouble(line: Line, places: Places, capsys: pytest.CaptureFixture[str]) -> s
 
 def check(lines: list[Line], places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     places.wrong  # noqa: B018  (made before, so that they are there)
+    wrong_lines(places)  # which names files of its own
     before = content(places.folder)
     found = {line: problem for line in lines if (problem := trouble(line, places, capsys))}
     assert not found, "\n".join(f"{' '.join(line)} → {problem}" for line, problem in found.items())

@@ -1,6 +1,7 @@
 """Small files that ask for much: refused from their headers, before the time or the memory is spent."""
 
 import io
+import shutil
 import struct
 import tarfile
 import time
@@ -10,17 +11,25 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 
-from distaff.data import arrays, folders
-from distaff.data.hdf5 import member, open_hdf5
+from distaff.data import arrays, folders, open_dataset, tables
+from distaff.data.pairs import find_pairs
 from distaff.explore.uploads import read_upload
+from distaff.foundation import h5ad, table_files
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import parse_json, parse_yaml, read_json
+from distaff.foundation.hdf5 import member, open_hdf5
+from distaff.foundation.table_files import read_parquet
 from distaff.metrics import read_codes
+from distaff.metrics.code_sources import read_source
 from distaff.models import LatentSpace
 from distaff.models.by_name import find_network
+from distaff.runs import TrainingSettings
+from distaff.runs.data_config import DataCall
 from distaff.studies import Study
+from tests import toys
 from tests.faults.mutations import BOMB
 
 ENDLESS = Path(__file__).parent.parent / "fixtures/endless.h5"
@@ -34,6 +43,48 @@ def test_an_hdf5_file_that_never_ends_is_given_up():
     with pytest.raises(DistaffError, match=r"endless\.h5 is not a whole HDF5 file \(its reader"):
         arrays.load(ENDLESS, seconds=1)
     assert time.monotonic() - began < 60
+
+
+def test_an_h5ad_file_is_read_to_its_end_elsewhere_first(tmp_path, monkeypatch):
+    """As a table and as codes: what has no end, lies elsewhere or claims too much is never read here."""
+    monkeypatch.setattr(h5ad, "SECONDS", 1.0)
+    shutil.copyfile(ENDLESS, tmp_path / "endless.h5ad")
+    with pytest.raises(DistaffError, match=r"endless\.h5ad is not a whole HDF5 file \(its reader"):
+        tables.load(tmp_path / "endless.h5ad", matrix="factor_names")
+    with h5py.File(tmp_path / "large.h5ad", "w") as file:
+        file.create_dataset("obs/_index", shape=(1 << 40,), dtype=np.float32, chunks=(1024,))
+    with pytest.raises(DistaffError, match="more than its bytes can hold"):
+        read_source(tmp_path / "large.h5ad")
+    with h5py.File(tmp_path / "elsewhere.h5ad", "w") as file:
+        file["obs/_index"] = h5py.ExternalLink("large.h5ad", "obs/_index")
+    with pytest.raises(DistaffError, match="is in another file"):
+        read_source(tmp_path / "elsewhere.h5ad")
+    with h5py.File(tmp_path / "round.h5ad", "w") as file:
+        file["obs/again"] = file.create_group("obs")
+    with pytest.raises(DistaffError, match="nested more than 8 times"):
+        read_source(tmp_path / "round.h5ad")
+
+
+@pytest.mark.parametrize("shape", [(4, 1 << 40), (1 << 40, 2), (4, 2, 1)])
+def test_sparse_matrices_are_no_larger_than_their_rows(tmp_path, shape):
+    with h5py.File(tmp_path / "x.h5ad", "w") as file:
+        file.create_dataset("obs/_index", data=list("abcd"), dtype=h5py.string_dtype())
+        file["obs"].attrs["column-order"] = np.array([], dtype=h5py.string_dtype())
+        codes = file.create_group("obsm/codes")
+        codes.attrs.update({"encoding-type": "csr_matrix", "shape": shape})
+        codes["data"], codes["indices"], codes["indptr"] = np.ones(3), [0, 1, 0], [0, 1, 2, 2, 3]
+    with pytest.raises(DistaffError, match=r"claims the shape .* for 4 rows"):
+        read_source(tmp_path / "x.h5ad")
+
+
+def test_parquet_files_do_not_stand_for_more_than_they_should(tmp_path, monkeypatch):
+    pd.DataFrame({"a": np.zeros(50), "b": np.ones(50)}).to_parquet(tmp_path / "x.parquet")
+    assert len(read_parquet(tmp_path / "x.parquet")) == 50
+    monkeypatch.setattr(table_files, "MOST_CELLS", 10)
+    monkeypatch.setattr(table_files, "PER_BYTE", 0)
+    for read in (read_source, tables.load):
+        with pytest.raises(DistaffError, match="claims 50 rows of 2 columns"):
+            read(tmp_path / "x.parquet")
 
 
 def test_an_hdf5_file_is_read_as_it_was_written(tmp_path):
@@ -62,15 +113,21 @@ def test_an_hdf5_file_has_its_share_of_memory(tmp_path):
 def test_members_that_are_packed_otherwise_are_refused(tmp_path, packing):
     buffer = io.BytesIO()
     np.save(buffer, np.zeros((1000, 1000)))
-    for name in ("x.npz", "x.zip"):
+    for name in ("x.npz", "x.zip", "factors.npz"):
         with zipfile.ZipFile(tmp_path / name, "w", packing) as archive:
             archive.writestr("images.npy", buffer.getvalue())
+            archive.writestr("factors.npy", buffer.getvalue())
             archive.writestr("a.png", buffer.getvalue())
     for read in (lambda: arrays.load(tmp_path / "x.npz"), lambda: folders.load(tmp_path / "x.zip")):
         with pytest.raises(DistaffError, match="is neither stored nor deflated"):
             read()
-    with pytest.raises(DistaffError, match="is neither stored nor deflated"):
-        read_codes(tmp_path / "x.npz")
+    np.save(tmp_path / "x.npy", np.zeros((4, 2)))
+    for read in (
+        lambda: read_codes(tmp_path / "x.npz"),
+        lambda: read_source(tmp_path / "x.npy", tmp_path / "factors.npz"),
+    ):
+        with pytest.raises(DistaffError, match="is neither stored nor deflated"):
+            read()
 
 
 def test_tars_are_plain_or_gzipped(tmp_path):
@@ -146,6 +203,23 @@ def test_yaml_keeps_what_people_write():
     }
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        lambda name: open_dataset(name),
+        lambda name: open_dataset(f"{name}.csv"),
+        lambda name: open_dataset("mnist", file=name),
+        lambda name: DataCall(name, None, {}).open(),
+        lambda name: DataCall(name, None, {}).shape(),
+        lambda name: TrainingSettings(hold_out=name),
+        lambda name: find_pairs(f"{name}.npy", toys.ring(4)),
+    ],
+)
+def test_names_too_long_for_any_file_are_one_sentence(given):
+    with pytest.raises(DistaffError, match=r"no looking for a file '\[\[.{,600}\(File name too long\)"):
+        given("[" * 20_000)
+
+
 def test_json_is_bounded(tmp_path):
     for text in ("[" * 20_000, "[" * 100 + "]" * 100):
         with pytest.raises(DistaffError, match="nested"):
@@ -172,6 +246,12 @@ def test_json_is_bounded(tmp_path):
 def test_studies_are_bounded(text):
     with pytest.raises(DistaffError, match=r"runs .*than the 100,000 that a study may have"):
         Study.parse(text)
+
+
+@pytest.mark.parametrize("wrong", ["scale: 1.0e+308", f"steps: 1{'0' * 400}"])
+def test_steps_that_cannot_be_counted_are_one_sentence(wrong):
+    with pytest.raises(DistaffError, match=r"steps are more than can be counted"):
+        Study.parse(f"data: pinwheel\nruns: [vae]\n{wrong}")
 
 
 def test_models_are_bounded():

@@ -116,7 +116,7 @@ def test_h5ad_files_have_codes_in_obsm_and_labels_in_obs(tmp_path):
         ("absent.csv", "absent.csv does not exist"),
         ("absent.h5ad", "absent.h5ad does not exist"),
         ("codes.xlsx", "is no file of codes"),
-        ("text.h5ad", "not a readable h5ad file"),
+        ("text.h5ad", "not a whole HDF5 file"),
         ("words.csv", "has no column of numbers"),
     ],
 )

@@ -14,7 +14,7 @@ from distaff import cli
 from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import Density, Divergence, Objective, kl, nll
-from distaff.runs import ModelSettings, RunFolder, trusting
+from distaff.runs import ModelSettings, RunFolder, TrainingSettings, trusting
 from distaff.runs.config import RecipeCall, named_code
 from distaff.studies import Results
 from tests import toys
@@ -41,6 +41,7 @@ PLACES = [
     ("training", "pairs", "helper:prior"),
     ("recipe", "arguments", {"density": "helper:prior"}),
     ("recipe", "arguments", {"critic": {"lists": ["helper:prior"]}}),
+    ("training", "pairs", "helper:prior"),
 ]
 """Every place of a config from which code could be imported."""
 
@@ -153,6 +154,11 @@ def test_a_study_folder_of_somebody_elses(work):
     (work / "study/study.yaml").write_text("data: mnist\nruns: [{recipe: 'helper:prior'}]")
     with pytest.raises(DistaffError, match="names the recipe 'helper:prior'"):
         Results.read(work / "study")
+    for setting, kind in (("pairs", "pair source"), ("track", "tracker")):
+        runs = f"[{{recipe: ada_gvae, {setting}: 'helper:prior'}}]"
+        (work / "study/study.yaml").write_text(f"data: mnist\nruns: {runs}")
+        with pytest.raises(DistaffError, match=f"names the {kind} 'helper:prior'"):
+            Results.read(work / "study")
     assert not_imported(work)
 
 
@@ -170,7 +176,7 @@ def test_a_study_folder_of_somebody_elses(work):
     ],
 )
 def test_names_of_code_are_told_from_arguments(settings, names):
-    assert list(named_code(RecipeCall("vae", {}), ModelSettings(**settings))) == names
+    assert list(named_code(RecipeCall("vae", {}), ModelSettings(**settings), TrainingSettings())) == names
 
 
 def test_every_name_that_is_looked_up_was_checked_first(tmp_path, monkeypatch):
@@ -192,6 +198,16 @@ def test_every_name_that_is_looked_up_was_checked_first(tmp_path, monkeypatch):
     distaff.resume(tmp_path / "run", toys.ring(40), steps=3, progress=False)
     assert len(seen) == 6
     assert seen == set(RunFolder(tmp_path / "run").read().code)
+    seen.clear()
+    pairs = f"{__name__}:neighbours"
+    distaff.train("ada_gvae", toys.ring(40), out=tmp_path / "pairs", network="mlp", pairs=pairs, **quick)
+    assert seen == set(RunFolder(tmp_path / "pairs").read().code) == {pairs}
+
+
+def neighbours(data, count, rng):
+    """Pairs of one's own."""
+    first = rng.integers(0, len(data) - 1, count)
+    return np.stack([first, first + 1], axis=1)
 
 
 def own_recipe(divergence: Divergence, density: Density) -> Objective:

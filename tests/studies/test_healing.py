@@ -38,7 +38,7 @@ def damage(results: Results, which: str) -> None:
         file.write_bytes(content)
 
 
-@pytest.mark.filterwarnings("ignore:the checkpoint")
+@pytest.mark.filterwarnings("ignore:the checkpoint", "ignore:no checkpoint")
 @pytest.mark.parametrize("which", ["step-000000030", "step-*"])
 def test_a_damaged_checkpoint_is_trained_again_before_it_is_scored(finished, which):
     (run,) = finished.all_runs
@@ -51,6 +51,8 @@ def test_a_damaged_checkpoint_is_trained_again_before_it_is_scored(finished, whi
     table = studies.run(finished.folder, progress=False)
     assert list(table["state"]) == list(studies.status(finished.folder)["state"]) == ["finished"]
     assert list(table["step"]) == [30]
+    aside = [folder.name for folder in (run.folder.path / "damaged").glob("step-*")]
+    assert ("step-000000030" in aside) == (which == "step-*"), "what cannot be read is kept, if it is all"
     again = load_file(run.folder.checkpoints / "step-000000030/model.safetensors")
     assert all(np.array_equal(again[name], weights[name]) for name in weights)
     assert {name: score.value for name, score in run.scores.items()} == pytest.approx(

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from distaff import DistaffError
@@ -58,6 +59,13 @@ def test_a_study_is_kept_before_and_after_its_runs_and_counted(tmp_path, monkeyp
     own = Results(Study.parse(STUDY), "runs/small-kim18-toy").table
     for column in ("run", "beta", "seed", "reconstruction", "kl"):
         assert after.table[column].tolist() == own[column].tolist()
+    table = tmp_path / "docs/results/small-kim18-toy/study.parquet"
+    written = table.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(pd.DataFrame, "to_parquet", lambda *_, **__: (_ for _ in ()).throw(OSError("full")))
+        code, printed = in_process(capsys, "study", "keep", "runs/small-kim18-toy")
+    assert code == 2, printed
+    assert table.read_bytes() == written, "what is kept is replaced, never removed first"
     assert holds_kept(tmp_path / "docs/results")
     assert holds_kept(tmp_path / "runs"), "a folder of studies counts as well"
     assert not holds_kept(tmp_path / "runs/small-kim18-toy")

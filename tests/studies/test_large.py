@@ -1,11 +1,12 @@
 """Studies of many seeds: what is read and compared grows with the number of runs, and stays what it was."""
 
+import pandas as pd
 import pytest
 
 from benchmarks.studies import make
 from distaff import studies
 from distaff.metrics import udr
-from distaff.studies import study_run
+from distaff.studies import run_files
 from distaff.studies.results import Results
 from distaff.studies.selection import COMPARED, udr_scores
 from distaff.studies.study import Study
@@ -23,6 +24,8 @@ def many(tmp_path_factory) -> Results:
 def test_the_folder_that_the_benchmark_makes_is_a_finished_study(many):
     assert list(studies.status(many.folder)["state"]) == ["finished"] * RUNS
     assert (studies.table(many.folder)["n"] == RUNS).all()
+    status = studies.status(many.folder)
+    pd.testing.assert_frame_equal(status, many.table[list(status.columns)])
     assert many.table["version.torch"].notna().all()
     assert list(many.table["seed"]) == list(range(RUNS))
 
@@ -40,9 +43,10 @@ def test_seeds_are_compared_in_groups_of_ten_at_most(many):
 
 def test_scores_are_read_once_and_read_again_when_they_change(many, monkeypatch):
     reads = []
-    real = study_run.Scores.read
-    monkeypatch.setattr(study_run.Scores, "read", lambda path: reads.append(path) or real(path))
-    study_run._read_scores.cache_clear()
+    real = run_files.Scores.read
+    monkeypatch.setattr(run_files.Scores, "read", lambda path: reads.append(path) or real(path))
+    run_files._measured.cache_clear()
+    run_files._scores.cache_clear()
     first, *_ = many.all_runs
     assert first.state == "finished"
     assert first.scores

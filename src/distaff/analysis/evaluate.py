@@ -142,6 +142,8 @@ def _scored_data(
 ) -> Dataset:
     """What a run is scored on: its own data, what it was not trained on, or others brought in alike."""
     config = folder.read()
+    if data is None and (fit is not None or data_options is not None):
+        raise DistaffError("--fit and --data-options are for other data: name those with --data.")
     if data is not None:
         told = {} if fit is None else {"fit": fit}
         return config.data.bring_in(data, **named_values(data_options or ""), **told)

@@ -1,5 +1,6 @@
 """A trained model on data that it has not seen: codes into a file that other programs read."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def encode_data(
     if path.suffix == ".npz":
         write_codes(path, codes, varied_factors(dataset))
         return path
-    titles = [model.titles.get(name, name) for name in codes.names]
+    titles = _column_names(codes.names, model.titles)
     table = codes_table(codes, dataset, titles)
     with atomic_file(path) as temporary:
         if path.suffix == ".csv":
@@ -74,6 +75,19 @@ def encode_data(
     return path
 
 
+def _column_names(latents: Sequence[str], titles: Mapping[str, str]) -> list[str]:
+    """What people called the latents, and the latent's own name behind a name that two of them have.
+
+    >>> _column_names(["z0", "z1", "z2"], {"z0": "size", "z2": "size"})
+    ['size z0', 'z1', 'size z2']
+    """
+    names = [titles.get(latent, latent) for latent in latents]
+    return [
+        name if names.count(name) == 1 else f"{name} {latent}"
+        for name, latent in zip(names, latents, strict=True)
+    ]
+
+
 def new_data(
     folder: RunFolder,
     data: str | Path | None,
@@ -83,6 +97,10 @@ def new_data(
 ) -> Dataset:
     """Data for a run's model, brought in as its own were; those themselves if none are given."""
     if data is None:
+        if fit is not None or skip_bad or data_options is not None:
+            raise DistaffError(
+                "--fit, --skip-bad and --data-options are for new data: name those with --data."
+            )
         return open_data(folder)
     options: dict[str, Any] = named_values(data_options or "")
     options |= {} if fit is None else {"fit": fit}

@@ -36,6 +36,7 @@ from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure_strokes
 from distaff.foundation.binding import find_function, names_code, read_value
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.files import named_path
 
 __all__ = [
     "About",
@@ -105,7 +106,7 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     >>> open_dataset("pinwheel", count=80)
     pinwheel: 80 × (2,), arm 4
     """
-    path = Path(spec)
+    path = named_path(spec)
     if str(spec) in names():
         load = import_module(f"{__name__}.{spec}").load
         options = options if file is None else {"file": file, **options}

@@ -11,7 +11,6 @@ from distaff.codes import as_array
 from distaff.data.arrangements import Scaled
 from distaff.data.cache import cached
 from distaff.data.dataset import Dataset, checked_pairs
-from distaff.data.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hdf5, texts
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images, ScaledImages
 from distaff.data.labels import labelled
 from distaff.data.pictures import Fit
@@ -22,6 +21,7 @@ from distaff.data.sizes import resized
 from distaff.data.tables import Names, from_vectors
 from distaff.foundation.archives import LARGEST, open_npz
 from distaff.foundation.errors import DistaffError, whole
+from distaff.foundation.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hdf5, texts
 
 Channels = Literal["auto", "first", "last"]
 Column = NDArray[Any] | None

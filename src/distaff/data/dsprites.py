@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from distaff.data.about import About, RemoteFile
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
-from distaff.data.hdf5 import member, open_hdf5
 from distaff.data.images import BitImages
 from distaff.data.reading import copy_blocks, not_official, rows_of
 from distaff.foundation.archives import open_npz
+from distaff.foundation.hdf5 import member, open_hdf5
 from distaff.foundation.progress import progress
 
 NAMES = ("shape", "scale", "orientation", "posX", "posY")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from distaff.data.about import About
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import data_folder
+from distaff.foundation.files import data_folder, named_path
 
 
 def folder_of(name: str) -> Path:
@@ -21,7 +21,7 @@ def find(name: str, about: About, given: str | Path | None, *wanted: str) -> Pat
         given: the file itself, or a folder that holds it; ``None``: the data set's own folder.
         wanted: names the file may have, the usual one first.
     """
-    place = folder_of(name) if given is None else Path(given)
+    place = folder_of(name) if given is None else named_path(given)
     if place.is_file():
         return place
     for candidate in wanted:

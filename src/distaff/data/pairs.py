@@ -14,7 +14,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from distaff.data.dataset import Dataset, checked_pairs
 from distaff.data.images import IntArray
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, whole
+from distaff.foundation.files import named_path
 
 PairSource = Callable[[Dataset, int, np.random.Generator], IntArray]
 """(data, count, rng) → (count, 2) rows."""
@@ -95,7 +95,7 @@ def listed(text: str | None, data: Dataset) -> Dataset:
         first = np.arange(len(data) - 1)
         return replace(data, pairs=np.stack([first, first + 1], axis=1))
     if text is not None and text.endswith(".npy"):
-        path = Path(text)
+        path = named_path(text)
         if not path.exists():
             raise DistaffError(f"there is no file of pairs {path}.")
         with whole(path, ".npy file of plain numbers"):
@@ -112,9 +112,17 @@ def find_pairs(text: str, data: Dataset) -> PairSource:
         data: what pairs are to be drawn from: a whole data set, or a part of one that ``listed`` its pairs.
     """
     source = _named(text)
-    takes = inspect.signature(source).parameters
-    hasty: Any = partial(source, **({"patience": PATIENCE // 100} if "patience" in takes else {}))
-    rows = np.asarray(hasty(data, TRIED, np.random.default_rng(0)))
+    try:
+        takes = inspect.signature(source).parameters
+        hasty: Any = partial(source, **({"patience": PATIENCE // 100} if "patience" in takes else {}))
+        rows = np.asarray(hasty(data, TRIED, np.random.default_rng(0)))
+    except DistaffError:
+        raise
+    except Exception as problem:  # code of one's own may fail in any way
+        why = " ".join(str(problem).split()) or type(problem).__name__
+        raise DistaffError(
+            f"the pairs {text!r} cannot be drawn by calling it with (data, count, rng): {why}."
+        ) from problem
     if rows.shape != (TRIED, 2):
         raise DistaffError(
             f"the pairs {text!r} have shape {rows.shape} for {TRIED} pairs: they must be (count, 2)."

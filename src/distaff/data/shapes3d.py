@@ -18,9 +18,9 @@ from distaff.data import shapes3d_renderer as scene
 from distaff.data.about import About, RemoteFile
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
-from distaff.data.hdf5 import member, open_hdf5
 from distaff.data.images import ByteImages, Indices, as_rows, is_single
 from distaff.data.reading import copy_blocks, not_official, rows_of
+from distaff.foundation.hdf5 import member, open_hdf5
 from distaff.foundation.progress import progress
 
 NAMES = ("floor_hue", "wall_hue", "object_hue", "scale", "shape", "orientation")

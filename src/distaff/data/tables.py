@@ -17,6 +17,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.labels import with_factors
 from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
 from distaff.foundation.h5ad import read_annotated
+from distaff.foundation.table_files import read_parquet
 
 FEW_ROWS = 20
 """Up to which numbers that rise by one may be chance."""
@@ -57,7 +58,7 @@ def load(
             matrix = matrix or (None if like is None else like.matrix)
             frame = read_annotated(path, matrix, named, absent=like is not None)
         elif path.suffix == ".parquet":
-            frame = pd.read_parquet(path)
+            frame = read_parquet(path)
         else:
             comma, point = _punctuation(path)
             frame = pd.read_csv(path, sep=comma, decimal=point)

@@ -3,10 +3,11 @@
 The layout is that of anndata's specification: ``obs`` is a group with a dataset per column, or with a group
 of ``categories`` and ``codes`` for a categorical one; sparse arrays are groups of ``data``, ``indices`` and
 ``indptr``. An ``AnnData`` in memory needs no file: ``evaluate(adata.obsm["X_pca"],
-adata.obs[["cell_type"]])``.
+adata.obs[["cell_type"]])``. A file from anywhere is first read in a process of its own, within limits.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown, whole
+from distaff.foundation.hdf5 import SECONDS, open_hdf5
 
+LARGEST = 16 << 30
+"""Bytes that a matrix may take once it is no longer sparse."""
+BYTES_PER_SECOND = 20_000_000
+"""How fast a file must be read at the least, beside the seconds that any may take."""
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
 
 
@@ -31,13 +37,9 @@ def read_h5ad(
         latents: an array of ``obsm``, or ``X``; may be left out where ``obsm`` has a single one.
         columns: of ``obs``; by default all that are not real-valued.
     """
-    try:
-        with h5py.File(path, "r") as file:
-            return _matrix(_chosen(file, path, latents)), _frame(file, path, columns)
-    except FileNotFoundError:
-        raise DistaffError(f"{path} does not exist.") from None
-    except (OSError, KeyError, AttributeError) as error:
-        raise DistaffError(f"{path} is not a readable h5ad file: {error}.") from error
+    with _opened(path, "obs", "obsm", *(["X"] if latents == "X" else [])) as file:
+        frame = _frame(file, path, columns)
+        return _matrix(_chosen(file, path, latents), len(frame)), frame
 
 
 def read_annotated(
@@ -51,14 +53,14 @@ def read_annotated(
         columns: of ``obs``; names that are variables themselves are left to the matrix.
         absent: leave out columns that are not there, instead of an error.
     """
-    with h5py.File(path, "r") as file:
+    chosen = matrix or "X"
+    with _opened(path, "obs", "var", chosen, f"layers/{chosen}", f"obsm/{chosen}") as file:
         places = {"X": "X"} if "X" in file else {}
         for group in ("obsm", "layers"):
             places |= {str(name): f"{group}/{name}" for name in file.get(group, ())}
-        chosen = matrix or "X"
         if chosen not in places:
             raise unknown(f"matrix of {path.name}", chosen, places)
-        values = _matrix(file[places[chosen]])
+        values = _matrix(file[places[chosen]], len(_row_names(file)))
         if places[chosen].startswith("obsm/"):
             names = [f"{chosen}_{number}" for number in range(values.shape[1])]
         else:
@@ -68,6 +70,19 @@ def read_annotated(
         beside = [name for name in columns if name not in names and name in there]
         obs = _frame(file, path, beside) if beside else _frame(file, path, ()).iloc[:, :0]
     return pd.DataFrame(values, index=obs.index, columns=pd.Index(names)).join(obs)
+
+
+@contextmanager
+def _opened(path: Path, *names: str) -> Iterator[Any]:
+    """The file, once all that is below some names has been read to its end elsewhere."""
+    if not path.is_file():
+        raise DistaffError(f"{path} does not exist.")
+    with whole(path, "h5ad file"):
+        with open_hdf5(path, SECONDS + path.stat().st_size // BYTES_PER_SECOND) as tried:
+            for name in names:
+                tried.check(name)
+        with h5py.File(path, "r") as file:
+            yield file
 
 
 def _chosen(file: Any, path: Path, latents: str | None) -> Any:
@@ -84,15 +99,29 @@ def _chosen(file: Any, path: Path, latents: str | None) -> Any:
     return file["obsm"][latents]
 
 
-def _matrix(stored: Any) -> NDArray[Any]:
+def _matrix(stored: Any, rows: int) -> NDArray[Any]:
+    """(rows, D) an array, a frame or a sparse matrix, as numbers that all have a place."""
     if isinstance(stored, h5py.Dataset):
-        return np.asarray(stored)
-    kind = stored.attrs["encoding-type"]
+        return _of_rows(np.asarray(stored), rows)
+    kind = str(stored.attrs["encoding-type"])
     if kind == "dataframe":
         names = list(stored.attrs["column-order"])
-        return np.stack([np.asarray(stored[name]) for name in names], axis=1)
+        return _of_rows(np.stack([np.asarray(stored[name]) for name in names], axis=1), rows)
+    if kind not in _SPARSE:
+        raise unknown("encoding of a matrix", kind, [*_SPARSE, "dataframe"])
     parts = tuple(np.asarray(stored[name]) for name in ("data", "indices", "indptr"))
-    return np.asarray(_SPARSE[kind](parts, shape=tuple(stored.attrs["shape"])).toarray())
+    shape = tuple(int(size) for size in np.ravel(stored.attrs["shape"]))
+    if len(shape) != 2 or shape[0] != rows or rows * shape[1] * parts[0].dtype.itemsize > LARGEST:
+        raise DistaffError(f"a sparse matrix claims the shape {shape}, for {rows:,} rows in obs.")
+    found = _SPARSE[kind](parts, shape=shape)
+    found.check_format()  # or wrong indices would write beside the numbers
+    return np.asarray(found.toarray())
+
+
+def _of_rows(array: NDArray[Any], rows: int) -> NDArray[Any]:
+    if array.ndim != 2 or len(array) != rows or array.dtype.kind not in "buif":
+        raise DistaffError(f"a matrix of shape {array.shape} does not hold a row of numbers per row of obs.")
+    return array
 
 
 def _frame(file: Any, path: Path, columns: Sequence[str]) -> pd.DataFrame:
@@ -103,11 +132,15 @@ def _frame(file: Any, path: Path, columns: Sequence[str]) -> pd.DataFrame:
     for column in columns:
         if column not in known:
             raise unknown(f"column in obs of {path.name}", column, known)
-    index = _column(obs[str(obs.attrs.get("_index", "_index"))])
     found = {name: _column(obs[name]) for name in (columns or known)}
     if not columns:
         found = {name: c for name, c in found.items() if not pd.api.types.is_float_dtype(c.dtype)}
-    return pd.DataFrame(found).set_axis(pd.Index(index, name="index"), axis=0)
+    return pd.DataFrame(found).set_axis(pd.Index(_row_names(file), name="index"), axis=0)
+
+
+def _row_names(file: Any) -> Any:
+    obs = file["obs"]
+    return _column(obs[str(obs.attrs.get("_index", "_index"))])
 
 
 def _column(stored: Any) -> Any:

@@ -10,6 +10,7 @@ import pandas as pd
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.h5ad import read_h5ad
+from distaff.foundation.table_files import read_parquet
 from distaff.metrics.codes_file import read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 
@@ -67,10 +68,12 @@ def read_table(path: Path) -> pd.DataFrame:
     """The table of a CSV, TSV or parquet file."""
     try:
         if path.suffix.lower() == ".parquet":
-            return pd.read_parquet(path).reset_index(drop=True)
+            return read_parquet(path).reset_index(drop=True)
         return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
     except FileNotFoundError:
         raise DistaffError(f"{path} does not exist.") from None
+    except DistaffError:
+        raise
     except Exception as error:  # readers raise errors of a dozen kinds
         why = " ".join(str(error).split()) or type(error).__name__
         raise DistaffError(f"{path} cannot be read as a table: {why}.") from error

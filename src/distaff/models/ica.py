@@ -1,5 +1,6 @@
 """Linear independent component analysis of codes: the rotation that an encoder leaves to chance."""
 
+import hashlib
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,8 @@ FAINT = 1e-3
 """Directions in which codes spread less than this share of the widest are left as they are: what is rounding
 there, whitening would make as loud as the rest."""
 ITERATIONS = 1000
+HASH = "sha256"
+"""Under which a file holds the hash of its arrays; those of former versions have none."""
 FloatArray = NDArray[np.floating[Any]]
 
 
@@ -60,7 +63,8 @@ class Unmixing:
         """Save it with what it was made of."""
         with atomic_file(file) as temporary:
             arrays = {"mean": self.mean, "mixing": self.mixing}
-            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, about)
+            facts = {**about, HASH: self._hash}
+            save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, temporary, facts)
 
     @classmethod
     def read(cls, file: Path) -> tuple["Unmixing", dict[str, str]]:
@@ -68,15 +72,31 @@ class Unmixing:
         try:
             with safe_open(file, "numpy") as content:
                 found = cls(content.get_tensor("mean"), content.get_tensor("mixing"))
-                return found, content.metadata() or {}
-        except SafetensorError as error:
-            raise DistaffError(
-                f"{file} is damaged: make it again with distaff evaluate RUN --ica."
-            ) from error
+                about = content.metadata() or {}
+        except (SafetensorError, OSError, TypeError, ValueError) as error:
+            raise _damaged(file) from error
+        if about.get(HASH, found._hash) != found._hash or not found._is_map:
+            raise _damaged(file)
+        return found, about
+
+    @property
+    def _hash(self) -> str:
+        return hashlib.sha256(self.mean.tobytes() + self.mixing.tobytes()).hexdigest()
+
+    @property
+    def _is_map(self) -> bool:
+        """Whether the arrays are finite and of the shapes that they should have."""
+        floats = self.mean.dtype.kind == self.mixing.dtype.kind == "f"
+        fit = self.mean.ndim == 1 and self.mixing.shape == 2 * self.mean.shape
+        return floats and fit and bool(np.isfinite(self.mean).all() and np.isfinite(self.mixing).all())
 
     def _check(self, latents: int) -> None:
         if latents != len(self.mean):
             raise DistaffError(f"an ICA of {len(self.mean)} latents does not fit {latents}.")
+
+
+def _damaged(file: Path) -> DistaffError:
+    return DistaffError(f"{file} is damaged: make it again with distaff evaluate RUN --ica.")
 
 
 def ica(codes: Codes | Any, *, seed: int = 0) -> Unmixing:

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, shown
 from distaff.foundation.text import Item, read_items
 
 
@@ -165,7 +165,10 @@ def weight_range(weight: Weight) -> tuple[float, float]:
 
 def in_proportion(steps: int, scale: float) -> int:
     """``scale`` times as many steps, one at least."""
-    return max(1, round(steps * scale))
+    try:
+        return max(1, round(steps * scale))
+    except OverflowError:
+        raise DistaffError(f"{scale:g} times {shown(steps)} steps are more than can be counted.") from None
 
 
 def shortened(value: Any, scale: float) -> Any:

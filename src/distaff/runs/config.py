@@ -206,8 +206,8 @@ class RunConfig:
 def named_code(
     recipe: RecipeCall,
     model: ModelConfig | ModelSettings,
-    data: object = None,
-    training: TrainingSettings | None = None,
+    data: object,
+    training: TrainingSettings,
 ) -> dict[str, str]:
     """Every name that making the run would import, and what it is the name of.
 
@@ -221,8 +221,9 @@ def named_code(
         training: how, which may name pairs and data that are held out.
 
     >>> from distaff.runs.config import RecipeCall
-    >>> named_code(RecipeCall("vae", {}), ModelSettings(network="mine:net:depth=2", prior="mine:laplace:0.7"))
-    {'mine:net': 'network', 'mine:laplace': 'prior'}
+    >>> model = ModelSettings(network="mine:net:depth=2", prior="mine:laplace:0.7")
+    >>> named_code(RecipeCall("vae", {}), model, "dsprites", TrainingSettings(pairs="mine:neighbours"))
+    {'mine:net': 'network', 'mine:laplace': 'prior', 'mine:neighbours': 'pair source'}
     """
     texts = [("recipe", recipe.name)]
     texts += [("argument of the recipe", found) for text in _texts(recipe.arguments) for found in _in(text)]
@@ -231,10 +232,9 @@ def named_code(
     if not isinstance(model, GANConfig):
         texts += [("prior", name) for name in kinds_named(model.prior)]
         texts.append(("likelihood", model.likelihood))
-    files = [("data set", data)]
-    if training is not None:
-        files += [("pair source", training.pairs), ("data set", training.hold_out)]
-    texts += [(kind, text) for kind, text in files if isinstance(text, str) and names_code(text)]
+    texts += [("pair source", found) for found in _in(training.pairs or "")]
+    files = [data, training.hold_out]
+    texts += [("data set", text) for text in files if isinstance(text, str) and names_code(text)]
     return {text: kind for kind, text in texts if ":" in text}
 
 

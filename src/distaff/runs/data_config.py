@@ -20,6 +20,7 @@ from distaff.data.signals import Signals
 from distaff.data.sizes import resized
 from distaff.foundation.binding import ADDED_LATER
 from distaff.foundation.errors import DataNotice, DistaffError, unknown
+from distaff.foundation.files import named_path
 from distaff.models.likelihoods import COUNTED
 from distaff.runs.former_versions import renamed_data
 from distaff.runs.settings import AUTO, DataSettings
@@ -68,7 +69,7 @@ class DataCall:
         """
         spec, own = None, _ways(likelihood, standardise)
         if isinstance(self.spec, str | Path):
-            here = str(self.spec) not in names() and Path(self.spec).exists()
+            here = str(self.spec) not in names() and named_path(self.spec).exists()
             spec = str(Path(self.spec).resolve()) if here else str(self.spec)
             known = own if here and _may_hold_vectors(Path(spec)) else {}
             dataset = open_dataset(spec, self.file, **{**known, **self.options})
@@ -84,7 +85,7 @@ class DataCall:
         spec = self.spec
         if not isinstance(spec, str | Path) or str(spec) in names():
             return None
-        if not Path(spec).is_dir() and Path(spec).suffix not in (".zip", ".tar", ".tgz", ".gz"):
+        if not named_path(spec).is_dir() and Path(spec).suffix not in (".zip", ".tar", ".tgz", ".gz"):
             return None
         if "resize" in self.options:
             return (3, int(self.options["resize"]), int(self.options["resize"]))

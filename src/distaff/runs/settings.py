@@ -17,6 +17,7 @@ from annotated_types import Ge, Gt, Lt
 from distaff.data.pictures import Fit
 from distaff.foundation.binding import ADDED_LATER, bind
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import named_path
 from distaff.foundation.text import named_values
 from distaff.models.latents import TEMPERATURE
 from distaff.objectives.schedules import Weight, weight_range
@@ -165,7 +166,7 @@ class TrainingSettings:
             raise DistaffError(f"--hold-out is a share between 0 and 1, or a file or folder, not {share:g}.")
         if share is not None:
             object.__setattr__(self, "hold_out", share)
-        elif self.hold_out is not None and (place := Path(str(self.hold_out))).exists():
+        elif self.hold_out is not None and (place := named_path(str(self.hold_out))).exists():
             object.__setattr__(self, "hold_out", str(place.resolve()))
         for name in ("patience", "hold_out_by"):
             if getattr(self, name) is not None and self.hold_out is None:
@@ -185,6 +186,15 @@ def held_out_share(hold_out: float | str | None) -> float | None:
         return None if hold_out is None else float(hold_out)
     except ValueError:
         return None
+
+
+def names_of_trackers(track: str | None) -> list[str]:
+    """The names that ``track`` holds.
+
+    >>> names_of_trackers("wandb, mine:tracker")
+    ['wandb', 'mine:tracker']
+    """
+    return [name.strip() for name in (track or "").split(",") if name.strip()]
 
 
 @dataclass(frozen=True, kw_only=True)

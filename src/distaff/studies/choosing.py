@@ -1,14 +1,17 @@
 """Choosing among finished runs: by few labels, or without any by UDR or ModelCentrality."""
 
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from annotated_types import Ge
 
 from distaff.analysis.evaluate import varied_factors
 from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import Score, evaluate_scores
+from distaff.metrics.options import Seed
 from distaff.models.latents import Point, Quantized
 from distaff.models.representation import Representation
 from distaff.studies.centrality import model_centrality
@@ -22,7 +25,11 @@ BEHIND = "behind"
 
 
 def select(
-    results: Results | str | Path, metric: str = "dci", *, labels: int = 100, seed: int = 0
+    results: Results | str | Path,
+    metric: str = "dci",
+    *,
+    labels: Annotated[int, Ge(2)] = 100,
+    seed: Seed = 0,
 ) -> pd.DataFrame:
     """Rank the finished runs of a study, the best first, and say how far behind it the others are.
 
@@ -85,4 +92,8 @@ def _by_labels(run: StudyRun, metric: str, labels: int, seed: int) -> Score:
     if not 2 <= labels <= len(known):
         raise DistaffError(f"labels must be 2 to {len(known)}, as many as {data.name} has, not {labels}.")
     rows = known[some_rows(len(known), labels, seed)]
-    return evaluate_scores(codes[rows], varied_factors(data.subset(rows)), metrics=metric).scores[0]
+    found = evaluate_scores(codes[rows], varied_factors(data.subset(rows)), metrics=metric)
+    if not found.scores:
+        why = next(iter(found.skipped.values()), "it has no scores.")
+        raise DistaffError(f"{run.key} cannot be ranked by {metric}: {why}")
+    return found.scores[0]

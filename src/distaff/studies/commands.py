@@ -81,9 +81,7 @@ def status(study: str | Path, *, scale: float | None = None, out: str | Path | N
     Returns:
         One row per run: run, state, step, steps, seconds, error.
     """
-    table = find(study, scale=scale, out=out).table
-    columns = [name for name in ("run", "state", "step", "steps", "seconds", "error") if name in table]
-    return table[columns]
+    return find(study, scale=scale, out=out).progress
 
 
 def table(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from distaff.foundation.errors import unknown
 from distaff.foundation.flags import parse_flags
+from distaff.foundation.process import importing
 from distaff.foundation.trust import trusted_modules, trusting
 
 if TYPE_CHECKING:
@@ -34,8 +35,9 @@ def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
     name, *rest = arguments or ["--help"]
     if name in ("-h", "--help"):
         return print(HELP)
-    from distaff.studies import commands
-    from distaff.studies.choosing import select
+    with importing():
+        from distaff.studies import commands
+        from distaff.studies.choosing import select
 
     actions: dict[str, Callable[..., Any]] = {
         "run": commands.run,

@@ -4,7 +4,6 @@
 ``docs/results/NAME``; ``distaff study claims docs/results`` counts the verdicts of all of them.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import StrictFloat, StrictStr, TypeAdapter
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file
+from distaff.foundation.files import atomic_file, read_json
+from distaff.foundation.table_files import read_parquet
 from distaff.studies.results import Results
 from distaff.studies.verdicts import FILE, OUTCOMES, write_claims
 
 TABLE = "study.parquet"
+COLUMNS = ("state", "error", "scale", "step", "seconds")
+"""Columns that tell settings, scores and the rest of a table apart."""
 PAPER = re.compile(r"[a-z]+\d\d")
 """A paper in the name of a study, such as ``kim18`` in ``small-kim18-dsprites``."""
 CITATION = re.compile(r"\((?:[^()]*? \d{4}, )?")
@@ -84,10 +87,11 @@ def keep_results(results: Results, into: Path) -> Path:
             f"{results.study.name} was not begun and makes no claims: there is nothing to keep."
         )
     place.mkdir(parents=True, exist_ok=True)
-    (place / TABLE).unlink(missing_ok=True)
     if begun:
         with atomic_file(place / TABLE) as temporary:
             results.table.to_parquet(temporary, engine="pyarrow", index=False)
+    else:
+        (place / TABLE).unlink(missing_ok=True)
     write_claims(results, place)
     return place
 
@@ -127,14 +131,31 @@ def claims_by_paper(studies: Iterable[KeptStudy]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+@dataclass(frozen=True)
+class _HeldClaim:
+    says: StrictStr
+    verdict: StrictStr
+
+
+@dataclass(frozen=True)
+class _HeldVerdicts:
+    """What ``claims.json`` must hold; what else it says of a claim is for its readers."""
+
+    claims: Sequence[_HeldClaim] = ()
+    scale: StrictFloat = 1.0
+
+
+_VERDICTS = TypeAdapter(_HeldVerdicts)
+
+
 def _read(place: Path) -> KeptStudy:
     file, table = place / FILE, place / TABLE
     try:
-        content = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-        claims = list(content.get("claims", []))
-        if not all({"says", "verdict"} <= claim.keys() for claim in claims):
-            raise ValueError("a claim lacks its verdict")
-        kept = pd.read_parquet(table) if table.is_file() else None
-    except (OSError, ValueError, AttributeError) as problem:
+        content = read_json(file) if file.is_file() else {}
+        held = _VERDICTS.validate_python(content)
+        found = read_parquet(table) if table.is_file() else None
+        if found is not None and not {*COLUMNS} <= {*found.columns}:
+            raise ValueError("the table is no study's")
+    except (OSError, ValueError) as problem:
         raise DistaffError(f"{place} cannot be read as results of a study: keep them again.") from problem
-    return KeptStudy(place.name, float(content.get("scale", 1)), claims, kept)
+    return KeptStudy(place.name, held.scale, content.get("claims", ()), found)

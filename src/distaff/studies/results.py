@@ -1,7 +1,6 @@
 """``Results``: what a study's run folders hold, as one table; rebuilt from them at any time."""
 
 import math
-from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -61,12 +60,18 @@ class Results:
         (``version.torch`` …). What is not known yet is missing.
         """
         parts = [self._row(run) for run in self.all_runs]
+        groups = [
+            dict.fromkeys(name for part in group for name in part) for group in zip(*parts, strict=True)
+        ]
+        columns = dict.fromkeys(name for group in groups for name in group)
         rows = [{name: value for part in row for name, value in part.items()} for row in parts]
-        columns = dict.fromkeys(name for group in zip(*parts, strict=True) for part in group for name in part)
-        table = pd.DataFrame(rows, columns=list(columns) or ["run", "state", "error"])
-        for name in table.columns:
-            table[name] = _of_one_kind(table[name])
-        return table
+        return _table(rows, list(columns) or ["run", "state", "error"])
+
+    @property
+    def progress(self) -> pd.DataFrame:
+        """The columns of ``table`` that say how far each run is, with its steps in all: no other is read."""
+        rows = [{**_state(run), **_reached(run), "steps": run.steps} for run in self.all_runs]
+        return _table(rows, ["run", "state", "step", "steps", "seconds", "error"])
 
     @property
     def finished(self) -> pd.DataFrame:
@@ -93,22 +98,36 @@ class Results:
 
     def _row(self, run: StudyRun) -> tuple[dict[str, Any], ...]:
         """A run's cells in groups, so that columns of one group stand together whichever run has them."""
-        step, trained = run.reached
-        seconds = {"seconds": trained, "scoring_seconds": run.scoring_seconds}
-        versions: Mapping[str, Any] = run.made_with
+        reached, scoring, versions = _reached(run), run.scoring_seconds, run.made_with
         return (
-            {"run": run.key, "state": run.state, "error": run.failure},
+            _state(run),
             run.settings,
             {
                 "scale": self.study.scale,
-                "step": step,
+                "step": reached["step"],
                 "reconstruction": math.nan,
                 "kl": math.nan,
                 **run.values,
             },
-            {name: math.nan if value is None else value for name, value in seconds.items()},
+            {"seconds": reached["seconds"], "scoring_seconds": math.nan if scoring is None else scoring},
             {f"version.{name}": versions.get(name) for name in VERSIONS},
         )
+
+
+def _state(run: StudyRun) -> dict[str, Any]:
+    return {"run": run.key, "state": run.state, "error": run.failure}
+
+
+def _reached(run: StudyRun) -> dict[str, Any]:
+    step, seconds = run.reached
+    return {"step": step, "seconds": math.nan if seconds is None else seconds}
+
+
+def _table(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=columns)
+    for name in columns:
+        table[name] = _of_one_kind(table[name])
+    return table
 
 
 def _of_one_kind(column: pd.Series) -> pd.Series:

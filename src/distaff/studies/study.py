@@ -1,7 +1,7 @@
 """``Study``: many runs, what is measured of them and what is drawn, read from a short YAML file."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from distaff.foundation.snippets import snippet
 from distaff.metrics.selection import selected
 from distaff.runs.config import named_code
 from distaff.runs.request import RunRequest
-from distaff.runs.settings import SETTINGS
+from distaff.runs.settings import SETTINGS, names_of_trackers
 from distaff.studies.claim_forms import Claim
 from distaff.studies.claims import read_claims
 from distaff.studies.grid import combinations, how_many
@@ -149,8 +149,9 @@ class Study:
         """The code outside the library that it names, such as networks, and what each is the name of."""
         drawings = {drawing.name: "drawing" for drawing in self.figures if ":" in drawing.name}
         named: dict[str, str] = {}
-        for run in self.runs:
+        for run in _of_each_setting(self.runs):
             named |= named_code(run.recipe, run.model, run.data.spec, run.training)
+            named |= {name: "tracker" for name in names_of_trackers(run.machine.track) if ":" in name}
         metrics = {metric: "metric" for metric in self.metrics if is_own(metric)}
         return {**named, **metrics, **drawings}
 
@@ -181,6 +182,20 @@ class Study:
         """The file again, with the scale it was read at."""
         content = {"name": self.name, **parse_yaml(self.source), "scale": self.scale}
         return yaml_text(content)
+
+
+def _of_each_setting(runs: Sequence[RunRequest]) -> Iterable[RunRequest]:
+    """One of the runs that name the same code, as those that differ in their seeds do: there are thousands."""
+    return {
+        (
+            *(id(part) for part in (run.recipe, run.model)),
+            *(
+                str(text)
+                for text in (run.data.spec, run.training.pairs, run.training.hold_out, run.machine.track)
+            ),
+        ): run
+        for run in runs
+    }.values()
 
 
 def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:

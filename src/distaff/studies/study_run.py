@@ -1,40 +1,29 @@
 """A run of a study in its folder: how far it is, what it scored, and what drawings want of it."""
 
-import itertools
-import json
 import math
 import os
-import socket
-import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
-
-import yaml
 
 from distaff.analysis.encoding import Encoded, encode_run, kept_codes, trained_steps
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import write_json
 from distaff.metrics import Score
-from distaff.metrics.scores_file import ELBO, Entry, Scores, Setup
+from distaff.metrics.scores_file import ELBO, Setup
 from distaff.models.representation import Representation
 from distaff.runs.data_config import DataConfig
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
 from distaff.runs.request import RunRequest
+from distaff.studies import run_files
 from distaff.studies.own_metrics import column_of
+from distaff.studies.run_files import Measurement, Work
 
 State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]
-TAIL = 16_384
-"""Bytes at the end of a log that hold at least one whole line."""
-YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's where PyYAML was built with it: ten times as fast."""
-STILL_ALIVE = 900.0
-"""Seconds for which a worker on another machine is believed to be at work since it last wrote."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +76,8 @@ class StudyRun:
     @property
     def is_scored(self) -> bool:
         """Whether all the study's metrics were computed, or found impossible, after the last step."""
-        known = self._scores
-        done = {entry.metric for entry in known.of(Setup(self.observations))}
+        known = run_files.measured(self.scores_file)
+        done = {entry.metric for entry in known.entries if entry.setup == self._setup}
         return (known.step or -1) >= self.steps and {ELBO, *self.metrics} <= done
 
     @property
@@ -128,7 +117,7 @@ class StudyRun:
     @property
     def last_line(self) -> dict[str, Any]:
         """The newest line of the log, found from its end: a live table asks for it every second."""
-        return _last_line(self.folder.log)
+        return run_files.last_line(self.folder.log)
 
     @property
     def log(self) -> list[dict[str, Any]]:
@@ -138,30 +127,29 @@ class StudyRun:
     @property
     def scores(self) -> dict[str, Score]:
         """What it scored, by the table's column: ``mig``, ``mig:chen18``, ``reconstruction``, ``kl``."""
-        return {column_of(e.metric, e.content["name"]): e.score for e in self._entries if not e.reason}
+        entries = run_files.scores(self.scores_file).of(self._setup, [ELBO, *self.metrics])
+        return {column_of(e.metric, e.content["name"]): e.score for e in entries if not e.reason}
 
     @property
     def values(self) -> dict[str, float]:
         """The values of ``scores`` alone, which tables of many runs ask for."""
-        found = {
-            column_of(e.metric, e.content["name"]): e.content["value"] for e in self._entries if not e.reason
-        }
+        found = {column_of(e.metric, e.name): e.value for e in self._measured if not e.reason}
         return {name: math.nan if value is None else float(value) for name, value in found.items()}
 
     @property
     def skipped(self) -> dict[str, str]:
         """Metrics that this run's codes did not allow, and why."""
-        return {e.metric: e.reason for e in self._entries if e.reason and e.metric != ELBO}
+        return {e.metric: e.reason for e in self._measured if e.reason and e.metric != ELBO}
 
     @property
     def scoring_seconds(self) -> float | None:
         """How long its metrics took."""
-        return self._scores.seconds if self._entries else None
+        return run_files.measured(self.scores_file).seconds if self._measured else None
 
     @property
     def made_with(self) -> dict[str, Any]:
         """Versions of the libraries, threads and commit, as ``run.yaml`` holds them."""
-        found = _section(self.folder.config, "made_with")
+        found = run_files.section(self.folder.config, "made_with")
         return {name: value for name, value in found.items() if isinstance(value, str | int | float)}
 
     @property
@@ -188,7 +176,7 @@ class StudyRun:
 
     @property
     def _count(self) -> int:
-        size = _section(self.folder.config, "data").get("size")
+        size = run_files.section(self.folder.config, "data").get("size")
         if type(size) is not int:
             size = self.folder.read().data.size
         return size if self.observations is None else min(self.observations, size)
@@ -207,7 +195,7 @@ class StudyRun:
     @property
     def failure(self) -> str | None:
         """The error of its last try, if that failed."""
-        return _read_json(self.failure_file).get("error") if self.failure_file.exists() else None
+        return run_files.failure(self.failure_file)
 
     def _check_checkpoint(self) -> None:
         """Raise where the weights of the last step cannot be read: older ones are not what was asked for."""
@@ -224,82 +212,14 @@ class StudyRun:
         return self.folder.ica_scores if self.ica else self.folder.scores
 
     @property
-    def _scores(self) -> Scores:
-        path = self.scores_file
-        try:
-            now = path.stat()
-        except OSError:
-            return Scores()
-        return _read_scores(path, now.st_mtime_ns, now.st_size, now.st_ino)
+    def _setup(self) -> Setup:
+        return Setup(self.observations)
 
     @property
-    def _entries(self) -> list[Entry]:
-        return self._scores.of(Setup(self.observations), [ELBO, *self.metrics])
-
-
-WORK = ".work.json"
-
-
-@dataclass(frozen=True)
-class Work:
-    """A note that a worker leaves in the folder it works on."""
-
-    phase: Literal["training", "scoring"]
-    process: int
-    machine: str
-    since: float
-
-    @classmethod
-    def note(cls, folder: Path, phase: Literal["training", "scoring"]) -> None:
-        """Write the note of this process."""
-        note = cls(phase, os.getpid(), socket.gethostname(), time.time())
-        write_json(folder / WORK, vars(note))
-
-    @classmethod
-    def read(cls, folder: Path) -> "Work | None":
-        """The note in a folder, if there is one."""
-        content = _read_json(folder / WORK)
-        return cls(**content) if content else None
-
-    def is_alive(self, log: Path) -> bool:
-        """Whether the worker exists: known on this machine, believed on others while the log grows."""
-        if self.machine != socket.gethostname():
-            written = max(self.since, log.stat().st_mtime if log.exists() else 0)
-            return time.time() - written < STILL_ALIVE
-        try:
-            os.kill(self.process, 0)
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            return True
-        return True
-
-
-@lru_cache(maxsize=1 << 15)
-def _read_scores(path: Path, *_: int) -> Scores:
-    """The content of a file, read once while its time, size and place on the disk stay the same."""
-    return Scores.read(path)
-
-
-def _section(path: Path, name: str) -> dict[str, Any]:
-    """One section of ``run.yaml`` without the others, which take the longest to read; nothing if absent."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return {}
-    after = f"\n{text}".partition(f"\n{name}:\n")[2]
-    lines = itertools.takewhile(lambda line: line.startswith(" "), after.splitlines())
-    return dict(_mapping("\n".join(lines)))
-
-
-@lru_cache(maxsize=64)
-def _mapping(text: str) -> dict[str, Any]:
-    """What a YAML text holds, if it is a mapping: the runs of a study have most sections in common."""
-    try:
-        content = yaml.load(text, YAML_LOADER)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    def _measured(self) -> list[Measurement]:
+        wanted, setup = {ELBO, *self.metrics}, self._setup
+        known = run_files.measured(self.scores_file).entries
+        return [entry for entry in known if entry.metric in wanted and entry.setup == setup]
 
 
 @lru_cache(maxsize=2)
@@ -310,30 +230,3 @@ def _open(data: DataConfig, observations: int | None) -> Dataset:
 @lru_cache(maxsize=2)
 def _whole(data: DataConfig) -> Dataset:
     return data.reopen()
-
-
-def _last_line(path: Path) -> dict[str, Any]:
-    """The last whole line of a file of JSON objects; nothing where there is none."""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - TAIL))
-            lines = file.read().splitlines()
-    except OSError:
-        return {}
-    for line in reversed(lines):
-        try:
-            content = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(content, dict):
-            return content
-    return {}
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """A file's JSON object; nothing where it is absent or was cut short."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}

@@ -247,11 +247,11 @@ def _number(run: StudyRun, name: str, is_setting: bool) -> float:
     if name.startswith(LOG):
         value = run.last_line.get(name.removeprefix(LOG))
         return math.nan if value is None else float(value)
-    scores = run.scores
-    if name in scores:
-        return scores[name].value
+    values = run.values
+    if name in values:
+        return values[name]
     base, _, factor = name.partition(".")
-    parts = (scores[base].per_factor if base in scores else None) or {}
+    parts = (run.scores[base].per_factor if base in values else None) or {}
     return float(parts.get(factor, math.nan))
 
 

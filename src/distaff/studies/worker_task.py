@@ -21,11 +21,14 @@ from distaff.foundation.trust import trusting
 from distaff.metrics import Evaluation, evaluate_scores
 from distaff.metrics.scores_file import Scores, Setup
 from distaff.runs.config import named_code
-from distaff.runs.folder import RunFolder
+from distaff.runs.folder import RunFolder, warn
 from distaff.runs.request import RunRequest
-from distaff.studies.study_run import WORK, StudyRun, Work
+from distaff.studies.run_files import WORK, Work
+from distaff.studies.study_run import StudyRun
 from distaff.training.train import begin, resume
 
+ASIDE = "damaged"
+"""Where checkpoints go of which none can be read."""
 LEAVING = 60.0
 """Seconds that a worker of a study that was killed has to write its last checkpoint and leave."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -123,12 +126,16 @@ def _train(run: StudyRun) -> None:
 def _good_step(run: StudyRun) -> int:
     """The step of the newest checkpoint that can be read.
 
-    Where none can, they are dropped: training begins again, and ends with the same weights.
+    Where none can, they are set aside, not removed: a disk that fails for a moment damages nothing. Training
+    begins again, and ends with the same weights.
     """
     try:
         return trained_steps(run.folder)
     except DistaffError:
-        shutil.rmtree(run.folder.checkpoints)
+        aside = run.folder.path / ASIDE
+        shutil.rmtree(aside, ignore_errors=True)
+        run.folder.checkpoints.rename(aside)
+        warn(f"no checkpoint of {run.key} can be read: they are in {aside} now, and it is trained again")
         return 0
 
 

@@ -1,5 +1,6 @@
 """A run's log on its way to trackers: begun and resumed with the run, and never a reason to stop it."""
 
+import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import read_json, write_json
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, warn
+from distaff.runs.settings import names_of_trackers
 from distaff.training import trackers
 from distaff.training.trackers import TrackedRun, Tracker
 
@@ -67,12 +69,13 @@ def chosen_trackers(track: str | None, folder: RunFolder | None = None) -> dict[
         before = {} if folder is None else _remembered(folder)
         names = [name for name in before if ":" not in name]
     else:
-        names = [name.strip() for name in track.split(",") if name.strip()]
+        names = names_of_trackers(track)
     found: dict[str, Callable[..., Tracker]] = {
         name: find_function("tracker", name, {f.__name__: f for f in OURS}) for name in names
     }
     for name, function in found.items():
-        package = vars(function).get("package")
+        _check_call(name, function)
+        package = getattr(function, "package", None)
         if package is not None and find_spec(package) is None:
             otherwise = "" if track else ", or leave it out by --track none"
             raise DistaffError(
@@ -80,6 +83,16 @@ def chosen_trackers(track: str | None, folder: RunFolder | None = None) -> dict[
                 f"pip install 'distaff[{name}]'{otherwise}."
             )
     return found
+
+
+def _check_call(name: str, function: Callable[..., Tracker]) -> None:
+    """Refuse what could not begin to track, before anything is written."""
+    try:
+        inspect.signature(function).bind(None)
+    except (TypeError, ValueError) as problem:
+        raise DistaffError(
+            f"the tracker {name!r} cannot be called with a TrackedRun alone ({problem})."
+        ) from problem
 
 
 @contextmanager

@@ -193,4 +193,11 @@ def _kept(path: Path, keys: list[str]) -> dict[str, dict[str, float]] | None:
         return None
     if not isinstance(found, dict) or list(found) != keys:
         return None
-    return {key: {name: np.nan if v is None else float(v) for name, v in found[key].items()} for key in keys}
+    try:
+        return {key: {name: _or_nan(found[key][name]) for name in MEASURED} for key in keys}
+    except (TypeError, KeyError, ValueError):
+        return None
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else float(value)

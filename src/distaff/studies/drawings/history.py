@@ -1,18 +1,19 @@
 """A run's past as curves over steps: terms of its log, and what its snapshots measure."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from pydantic import TypeAdapter
 
 from distaff import figures
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.files import write_json
+from distaff.foundation.files import read_json, write_json
 from distaff.models.representation import Representation
 from distaff.runs.checkpoints import kept
 from distaff.runs.load import load
@@ -23,6 +24,7 @@ POINTS = 100
 
 Curve = dict[int, float]
 """Step → value."""
+_MEASURED = TypeAdapter(dict[str, dict[int, float | None]])
 
 
 def logged(run: StudyRun, term: str) -> Curve:
@@ -48,15 +50,23 @@ def measured(
         observations: how many random ones are encoded; None takes all.
     """
     file = run.folder.snapshots / "measured.json"
-    known = json.loads(file.read_text()) if file.exists() else {}
-    found: dict[str, float | None] = known.setdefault(f"{key}, {observations or 'all'} observations", {})
-    missing = [step for step in snapshot_steps(run) if str(step) not in found]
+    known = _measured_before(file)
+    found = known.setdefault(f"{key}, {observations or 'all'} observations", {})
+    missing = [step for step in snapshot_steps(run) if step not in found]
     data = some(run.data, observations)
     for step in missing:
-        found[str(step)] = float(measure(snapshot(run, step).encode(data.images), data))
+        found[step] = float(measure(snapshot(run, step).encode(data.images), data))
     if missing:
         write_json(file, known)
-    return {int(step): np.nan if value is None else value for step, value in found.items()}
+    return {step: np.nan if value is None else value for step, value in found.items()}
+
+
+def _measured_before(file: Path) -> dict[str, dict[int, float | None]]:
+    """What a file of such numbers holds; nothing where it is none, so that all is measured again."""
+    try:
+        return _MEASURED.validate_python(read_json(file))
+    except (OSError, ValueError):
+        return {}
 
 
 def snapshot(run: StudyRun, step: int) -> Representation:

@@ -18,6 +18,10 @@ TIGHTEST = 1100
 """Times that compressed numbers may grow when they are unpacked: deflate reaches 1,032."""
 MOST_TEXTS = 10_000
 """Texts that an array may have."""
+DEEPEST, MOST_MEMBERS = 8, 100_000
+"""How deeply groups that are checked may be nested, and how many members they may have."""
+BLOCK = 1 << 26
+"""Bytes that a check reads at a time."""
 
 
 def main() -> None:
@@ -36,9 +40,14 @@ def main() -> None:
                 _send(answers, {"error": str(problem).partition("\n")[0] or type(problem).__name__})
 
 
-def _answer(file: h5py.File, answers: BinaryIO, key: str, rows: list[int] | None = None) -> None:
-    """What stands under ``key``: what it is, without ``rows``; those rows, with them."""
+def _answer(
+    file: h5py.File, answers: BinaryIO, key: str, rows: list[int] | None = None, check: bool = False
+) -> None:
+    """What stands under ``key``: what it is, those ``rows`` of it, or how many members a check has met."""
     array = file.get(key)
+    if check:
+        members = 0 if array is None else _check(array, key)
+        return _send(answers, {"members": members})
     if not isinstance(array, h5py.Dataset):
         return _send(answers, {"kind": "nothing"})
     if array.external or array.is_virtual or array.shape is None:
@@ -49,7 +58,7 @@ def _answer(file: h5py.File, answers: BinaryIO, key: str, rows: list[int] | None
         return _send(answers, {"kind": "texts", "texts": [str(text) for text in array.asstr()[()].ravel()]})
     if array.dtype.kind not in "buif":
         return _send(answers, {"kind": "elsewhere"})
-    if math.prod(array.shape) * array.dtype.itemsize > TIGHTEST * array.id.get_storage_size():
+    if _claims_too_much(array):
         return _send(answers, {"kind": "too large", "shape": array.shape})
     if rows is not None:
         block = np.ascontiguousarray(array[rows[0] : rows[1]] if array.shape else array[()])
@@ -57,6 +66,38 @@ def _answer(file: h5py.File, answers: BinaryIO, key: str, rows: list[int] | None
     offset = array.id.get_offset() if array.chunks is None and array.size else None
     facts: dict[str, Any] = {"shape": array.shape, "dtype": array.dtype.str, "offset": offset}
     return _send(answers, {"kind": "numbers", **facts})
+
+
+def _check(item: Any, name: str, depth: int = 0) -> int:
+    """Read all that is below a name and forget it, so that others can read it to its end; its members."""
+    if depth > DEEPEST:
+        raise ValueError(f"{name!r} is nested more than {DEEPEST} times")
+    dict(item.attrs)
+    if not isinstance(item, h5py.Dataset):
+        members = 1
+        for inner in item:
+            if isinstance(item.get(inner, getlink=True), h5py.ExternalLink):
+                raise ValueError(f"{name}/{inner} is in another file")
+            members += _check(item[inner], f"{name}/{inner}", depth + 1)
+            if members > MOST_MEMBERS:
+                raise ValueError(f"{name!r} has over {MOST_MEMBERS:,} members")
+        return members
+    if item.external or item.is_virtual or item.shape is None:
+        raise ValueError(f"{name!r} is not in the file itself")
+    if _claims_too_much(item):
+        raise ValueError(f"{name!r} claims the shape {item.shape}, more than its bytes can hold")
+    if item.shape == ():
+        item[()]
+        return 1
+    row = max(1, math.prod(item.shape[1:]) * item.dtype.itemsize)
+    for start in range(0, item.shape[0], max(1, BLOCK // row)):
+        item[start : start + max(1, BLOCK // row)]
+    return 1
+
+
+def _claims_too_much(array: h5py.Dataset) -> bool:
+    """Whether an array would unpack to more than its bytes can."""
+    return bool(math.prod(array.shape) * array.dtype.itemsize > TIGHTEST * array.id.get_storage_size())
 
 
 def _send(answers: BinaryIO, answer: dict[str, Any], content: memoryview | bytes = b"") -> None:

@@ -39,6 +39,10 @@ class Hdf5File:
         """The bytes of some rows of numbers."""
         return self._ask({"key": key, "rows": [start, stop]})[1]
 
+    def check(self, key: str) -> None:
+        """Raise unless all below ``key``, if anything, lies in the file and can be read to its end."""
+        self._ask({"key": key, "check": True})
+
     def _ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         assert self._child.stdin is not None
         assert self._child.stdout is not None

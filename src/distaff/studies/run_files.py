@@ -1,0 +1,167 @@
+"""The small files in a study's run folders, of which there may be thousands; damaged ones say nothing."""
+
+import itertools
+import os
+import socket
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from annotated_types import Gt
+from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
+
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import parse_json, parse_yaml, read_json, write_json
+from distaff.metrics.scores_file import Scores, Setup
+
+Phase = Literal["training", "scoring"]
+TAIL = 16_384
+"""Bytes at the end of a log that hold at least one whole line."""
+STILL_ALIVE = 900.0
+"""Seconds for which a worker on another machine is believed to be at work since it last wrote."""
+WORK = ".work.json"
+
+
+@dataclass(frozen=True)
+class Work:
+    """A note that a worker leaves in the folder it works on."""
+
+    phase: Phase
+    process: Annotated[StrictInt, Gt(0)]
+    machine: StrictStr
+    since: StrictFloat
+
+    @classmethod
+    def note(cls, folder: Path, phase: Phase) -> None:
+        """Write the note of this process."""
+        note = cls(phase, os.getpid(), socket.gethostname(), time.time())
+        write_json(folder / WORK, vars(note))
+
+    @classmethod
+    def read(cls, folder: Path) -> "Work | None":
+        """The note in a folder, if there is one."""
+        try:
+            return _WORK.validate_python(read_json(folder / WORK))
+        except (OSError, ValidationError, DistaffError):
+            return None
+
+    def is_alive(self, log: Path) -> bool:
+        """Whether the worker exists: known on this machine, believed on others while the log grows."""
+        if self.machine != socket.gethostname():
+            written = max(self.since, log.stat().st_mtime if log.exists() else 0)
+            return time.time() - written < STILL_ALIVE
+        try:
+            os.kill(self.process, 0)
+        except (ProcessLookupError, OverflowError):
+            return False
+        except PermissionError:
+            return True
+        return True
+
+
+_WORK = TypeAdapter(Work)
+
+
+class Measurement(NamedTuple):
+    """What tables say of one score, or why a metric has none."""
+
+    metric: str
+    setup: Setup
+    name: str
+    value: float | None
+    reason: str
+
+
+class Measured(NamedTuple):
+    """What tables say of a file of scores: all that is remembered of each run of a large study."""
+
+    step: int | None = None
+    seconds: float = 0.0
+    entries: tuple[Measurement, ...] = ()
+
+
+def measured(path: Path) -> Measured:
+    """The file's content for tables, read once while it stays as it is; nothing where there is none."""
+    return _measured(path, *_stamp(path))
+
+
+def scores(path: Path) -> Scores:
+    """All of the file's content; the last few files are remembered while they stay as they are."""
+    return _scores(path, *_stamp(path))
+
+
+def last_line(path: Path) -> dict[str, Any]:
+    """The last whole line of a file of JSON objects; nothing where there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
+            lines = file.read(TAIL).splitlines()
+    except OSError:
+        return {}
+    for line in reversed(lines):
+        try:
+            content = parse_json(line)
+        except DistaffError:
+            continue
+        if isinstance(content, dict):
+            return content
+    return {}
+
+
+def section(path: Path, name: str) -> dict[str, Any]:
+    """One section of ``run.yaml`` without the others, which take the longest to read; nothing if absent."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    after = f"\n{text}".partition(f"\n{name}:\n")[2]
+    lines = itertools.takewhile(lambda line: line.startswith(" "), after.splitlines())
+    return dict(_mapping("\n".join(lines)))
+
+
+def failure(path: Path) -> str | None:
+    """The error that a file of a failed try holds."""
+    try:
+        content = read_json(path)
+    except FileNotFoundError:
+        return None
+    except DistaffError:
+        content = None
+    error = content.get("error") if isinstance(content, dict) else None
+    return error if isinstance(error, str) else f"{path.name} is damaged"
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes with a file: its times, size and place on the disk."""
+    try:
+        now = os.stat(path)
+    except OSError:
+        return ()
+    return now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino
+
+
+@lru_cache(maxsize=1 << 15)
+def _measured(path: Path, *stamp: int) -> Measured:
+    found = _scores(path, *stamp)
+    entries = (
+        Measurement(e.metric, e.setup, e.content.get("name", ""), e.content.get("value"), e.reason)
+        for e in found.entries
+    )
+    return Measured(found.step, found.seconds, tuple(entries))
+
+
+@lru_cache(maxsize=16)
+def _scores(path: Path, *stamp: int) -> Scores:
+    return Scores.read(path) if stamp else Scores()
+
+
+@lru_cache(maxsize=64)
+def _mapping(text: str) -> dict[str, Any]:
+    """What a YAML text holds, if it is a mapping: the runs of a study have most sections in common."""
+    try:
+        content = parse_yaml(text)
+    except DistaffError:
+        return {}
+    return content if isinstance(content, dict) else {}
