@@ -5,8 +5,10 @@ import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
+from torch import nn
 
 from distaff.foundation.errors import DistaffError
+from distaff.runs import checkpoints
 from distaff.runs.folder import read_log
 from distaff.runs.load import load
 from distaff.runs.settings import TrainingSettings
@@ -145,3 +147,21 @@ def test_bad_settings_are_one_sentence(changes, message):
     with pytest.raises(DistaffError, match=message) as error:
         train("vae", toys.tiny_images(), steps=2, **{**TINY, **changes})
     assert "\n" not in str(error.value)
+
+
+def test_weight_decay_leaves_the_places_of_moments_in_checkpoints_as_they_are():
+    """They are counted in the model's order, whichever weights the decay spares: older checkpoints fit."""
+    kept = []
+    for decay in (None, 0.01):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+        settings = TrainingSettings(optimizer="adamw", learning_rate=1e-3, weight_decay=decay)
+        optimiser = make_optimiser(model.parameters(), settings)
+        model(torch.ones(2, 3)).square().sum().backward()
+        optimiser.step()
+        kept.append(checkpoints._optimiser_tensors(optimiser))
+    assert kept[0].keys() == kept[1].keys()
+    assert all(torch.equal(kept[0][key], kept[1][key]) for key in kept[0] if "avg" in key)
+    fresh = make_optimiser(model.parameters(), settings)
+    checkpoints._restore_optimiser(fresh, kept[0])
+    assert torch.allclose(fresh.state[model[1].bias]["exp_avg"], 0.1 * model[1].bias.grad)

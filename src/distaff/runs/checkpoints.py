@@ -19,6 +19,8 @@ from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 
 KEPT = 2
 MANIFEST = "checkpoint.json"
+PLACES = "places"
+"""Where a group of an optimiser says which parameters, of all it moves, are its own."""
 IN_FILES = ("average", "model")
 """The modules whose weights have files of their own; the first there is is the trained model."""
 
@@ -195,17 +197,23 @@ def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
-    state = optimiser.state_dict()["state"]
     return {
         f"{place}/{key}": value
-        for place, entry in state.items()
-        for key, value in entry.items()
+        for place, parameter in enumerate(_as_given(optimiser))
+        for key, value in optimiser.state.get(parameter, {}).items()
         if isinstance(value, Tensor)
     }
 
 
+def _as_given(optimiser: Optimizer) -> list[Tensor]:
+    """What it moves, in the order that does not depend on how that is grouped."""
+    moved = [p for group in optimiser.param_groups for p in group["params"]]
+    places = [place for group in optimiser.param_groups for place in group.get(PLACES, ())]
+    return [moved[place] for place in sorted(range(len(places)), key=places.__getitem__)] if places else moved
+
+
 def _restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    parameters = [p for group in optimiser.param_groups for p in group["params"]]
+    parameters = _as_given(optimiser)
     for key, value in tensors.items():
         place, name = key.split("/")
         parameter = parameters[int(place)]

@@ -185,7 +185,7 @@ class Study:
 
 
 def _of_each_setting(runs: Sequence[RunRequest]) -> Iterable[RunRequest]:
-    """One of the runs that name the same code, as those that differ in their seeds do: there are thousands."""
+    """Runs that may name different code: one of all that differ in their seeds alone."""
     return {
         (
             *(id(part) for part in (run.recipe, run.model)),

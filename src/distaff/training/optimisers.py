@@ -13,6 +13,7 @@ from torch.optim import Adam, Optimizer
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.models.latents import TEMPERATURE
 from distaff.objectives.schedules import Schedule, Weight, weight_at
+from distaff.runs.checkpoints import PLACES
 from distaff.runs.settings import TrainingSettings
 
 
@@ -82,9 +83,11 @@ def make_optimiser(
     moved: Any = list(parameters)
     if settings.weight_decay:
         free = set(map(id, undecayed)) | {id(p) for p in moved if p.ndim < 2}
+        decayed = [place for place, p in enumerate(moved) if id(p) not in free]
+        spared = [place for place, p in enumerate(moved) if id(p) in free]
         moved = [
-            {"params": [p for p in moved if id(p) not in free]},
-            {"params": [p for p in moved if id(p) in free], "weight_decay": 0.0},
+            {"params": [moved[place] for place in decayed], PLACES: decayed},
+            {"params": [moved[place] for place in spared], PLACES: spared, "weight_decay": 0.0},
         ]
     made: Optimizer = kind(moved, lr=rate, weight_decay=settings.weight_decay or 0.0, **given)
     return made
