@@ -60,7 +60,8 @@ def command(family: str, images: Path, out: Path) -> list[str]:
 
 def outcome(folder: Path) -> dict[str, object]:
     """All that a run leaves and that should not depend on how often it was killed."""
-    weights = [*folder.glob("checkpoint/*/*.safetensors"), *folder.glob("snapshots/*")]
+    last = max(folder.glob("checkpoint/*/"))  # which one is kept beside it, the clock may have decided
+    weights = [*last.glob("*.safetensors"), *folder.glob("snapshots/*")]
     found: dict[str, object] = {str(path.relative_to(folder)): path.read_bytes() for path in weights}
     found["log"] = [
         {name: value for name, value in line.items() if name != "seconds"}

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from distaff.data import arrays, folders, open_dataset, tables
-from distaff.data.pairs import find_pairs
+from distaff.data.pairs import listed
 from distaff.explore.uploads import read_upload
 from distaff.foundation import h5ad, table_files
 from distaff.foundation.errors import DistaffError
@@ -212,7 +212,7 @@ def test_yaml_keeps_what_people_write():
         lambda name: DataCall(name, None, {}).open(),
         lambda name: DataCall(name, None, {}).shape(),
         lambda name: TrainingSettings(hold_out=name),
-        lambda name: find_pairs(f"{name}.npy", toys.ring(4)),
+        lambda name: listed(f"{name}.npy", toys.ring(4)),
     ],
 )
 def test_names_too_long_for_any_file_are_one_sentence(given):

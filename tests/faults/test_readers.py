@@ -24,7 +24,7 @@ import distaff
 from distaff import studies
 from distaff.analysis.encoding import already_encoded
 from distaff.data import tables
-from distaff.data.pairs import find_pairs
+from distaff.data.pairs import listed
 from distaff.explore.uploads import read_upload
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.code_sources import read_source
@@ -144,7 +144,7 @@ FORMATS = {
         "codes.parquet", mutations.any_bytes, lambda run: tables.load(run / "codes.parquet")
     ),
     "pairs": Format(
-        "pairs.npy", mutations.any_bytes, lambda run: find_pairs(str(run / "pairs.npy"), toys.ring(40))
+        "pairs.npy", mutations.any_bytes, lambda run: listed(str(run / "pairs.npy"), toys.ring(40))
     ),
     "study.yaml": Format("study/study.yaml", mutations.yaml_bytes, read_study),
     "scores in a study": Format(f"{STUDIED}/scores.json", mutations.json_bytes, read_study),

@@ -176,7 +176,8 @@ def test_a_study_folder_of_somebody_elses(work):
     ],
 )
 def test_names_of_code_are_told_from_arguments(settings, names):
-    assert list(named_code(RecipeCall("vae", {}), ModelSettings(**settings), TrainingSettings())) == names
+    found = named_code(RecipeCall("vae", {}), ModelSettings(**settings), "dsprites", TrainingSettings())
+    assert list(found) == names
 
 
 def test_every_name_that_is_looked_up_was_checked_first(tmp_path, monkeypatch):

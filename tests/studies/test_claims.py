@@ -61,6 +61,8 @@ class Made:
             return "finished" if finished(run.settings) else "waiting"
 
         self.patch.setattr(StudyRun, "scores", property(scores))
+        values = property(lambda run: {name: score.value for name, score in scores(run).items()})
+        self.patch.setattr(StudyRun, "values", values)
         self.patch.setattr(StudyRun, "state", property(state))
         line = property(lambda run: {} if logs is None else logs(run.settings))
         self.patch.setattr(StudyRun, "last_line", line)

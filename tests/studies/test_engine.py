@@ -14,6 +14,7 @@ import yaml
 from distaff import studies
 from distaff.analysis.evaluate import evaluate_run
 from distaff.foundation.errors import DistaffError
+from distaff.studies.local import LocalWorkers
 from distaff.studies.results import Results
 from distaff.studies.study import Study
 from distaff.studies.study_run import StudyRun
@@ -271,3 +272,13 @@ def test_a_generator_scores_in_a_study_as_it_does_by_itself(tiny, tmp_path):
     own = evaluate_run(done.folder.path, metrics="informativeness", out=tmp_path / "own.json", progress=False)
     (score,) = [score for score in own.scores if score.name == "informativeness"]
     assert done.scores["informativeness"].value == pytest.approx(score.value, rel=1e-9)
+
+
+def test_workers_are_as_nice_as_their_study_and_deaf_to_its_terminal(tmp_path):
+    workers = LocalWorkers(1, 1, tmp_path / "logs")
+    try:
+        process = workers._begin(0).process
+        assert os.getsid(process.pid) == os.getsid(0)  # niceness weighs processes of one session
+        assert os.getpgid(process.pid) == process.pid  # a terminal's Ctrl-C goes to its group in front
+    finally:
+        workers.close()

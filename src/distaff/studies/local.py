@@ -107,7 +107,9 @@ class LocalWorkers:
                 stderr=errors,
                 text=True,
                 env={**os.environ, **_share(place, self.threads)},
-                start_new_session=True,  # Ctrl-C is for the study, which then asks its workers to stop
+                # Ctrl-C is for the study, which then asks its workers to stop. So it would be in a session of
+                # their own, but Linux weighs sessions as wholes: the study's nice would not reach them.
+                process_group=0,
             )
         worker = Worker(process, log)
         self._workers[place] = worker
