@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import distaff
-from distaff.data import open_dataset
+from distaff.data import open_dataset, tables
 from distaff.data.arrangements import read_arrangement
 from distaff.data.bringing_in import bring_in
 from distaff.data.frameworks import from_object
@@ -249,3 +249,22 @@ def test_a_table_is_called_what_the_user_called_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DistaffError, match=r"unknown column of mine\.csv 'vists': did you mean 'visits'"):
         distaff.train("vae", "mine.csv", data_options="counts=vists", steps=1)
+
+
+def test_rows_with_more_cells_than_names_and_bytes_that_are_no_text_are_refused(tmp_path):
+    wide = tmp_path / "wide.csv"
+    wide.write_text("a,b\n" + "x,y,1,2\n" * 8)
+    with pytest.raises(DistaffError, match="more cells than its heading has names"):
+        tables.load(wide)
+    texts = tmp_path / "texts.parquet"
+    pd.DataFrame({"a": np.arange(8.0), "kind": ["first", "other"] * 4}).to_parquet(texts)
+    assert len(tables.load(texts)) == 8
+    texts.write_bytes(texts.read_bytes().replace(b"first", b"fi\xff\xfet"))
+    with pytest.raises(DistaffError, match=r"texts\.parquet"):
+        tables.load(texts)
+
+
+def test_rows_may_be_named_by_several_columns():
+    rows = pd.MultiIndex.from_product([["left", "right"], range(4)])
+    data = tables.from_frame(pd.DataFrame({"a": np.arange(8.0), "b": np.arange(8.0) % 3}, index=rows))
+    assert data.row_names[0] == "('left', 0)"

@@ -62,6 +62,8 @@ def load(
         else:
             comma, point = _punctuation(path)
             frame = pd.read_csv(path, sep=comma, decimal=point)
+            if frame.index.nlevels > 1:
+                raise DistaffError(f"{path} has rows with more cells than its heading has names.")
     where = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
     data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, where)
     if matrix is None or not isinstance(data.arrangement, Table):
@@ -112,7 +114,7 @@ def from_frame(
         learnt = [learn_column(c, frame[c], kind, standardise, where) for c, kind in kinds.items()]
         like = Table.of(learnt, frame)
     data = like.dataset(frame, name, where)
-    names = None if isinstance(frame.index, pd.RangeIndex) else frame.index.astype(str).to_numpy(np.str_)
+    names = None if isinstance(frame.index, pd.RangeIndex) else np.array(list(map(str, frame.index)))
     data = replace(data, row_names=names)
     return (
         with_factors(data, [_label(frame[label], label, where) for label in labels], labels)

@@ -21,8 +21,22 @@ LONGEST = 500
 """Letters of a value that a sentence shows."""
 
 
+MOST_LETTERS = 4_000
+"""Of a sentence, however long the names in a file are that it speaks of."""
+
+
 class DistaffError(ValueError):
-    """Input that cannot be used: the message says what is wrong and what to do, in one sentence."""
+    """Input that cannot be used: the message says what is wrong and what to do, in one sentence.
+
+    >>> len(str(DistaffError("there is no factor " + "a" * 1_000_000 + ": name another.")))
+    4000
+    """
+
+    def __init__(self, message: str) -> None:
+        end = MOST_LETTERS // 4
+        if len(message) > MOST_LETTERS:
+            message = f"{message[: MOST_LETTERS - end - 3]} … {message[-end:]}"
+        super().__init__(message)
 
 
 class DataNotice(UserWarning):

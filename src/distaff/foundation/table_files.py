@@ -23,4 +23,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
             raise DistaffError(
                 f"{path} claims {rows:,} rows of {columns:,} columns, more than its bytes should hold."
             )
+        parquet.read_table(path).validate(
+            full=True
+        )  # pandas would find bytes that are no text only when asked
         return pd.read_parquet(path)
