@@ -48,7 +48,7 @@ test-slow: .venv/ready
 
 # Kills, wrong command lines and damaged files by the hundred, minutes to an hour; seeds are printed.
 test-faults: .venv/ready
-	$(BIN)/pytest -m faults tests/faults
+	$(BIN)/pytest -m faults tests/faults tests/explore
 
 # Speed as ratios taken in one run; nothing else should run meanwhile.
 bench: .venv/ready

@@ -1,11 +1,14 @@
 """Clients that are slow or broken, over real sockets: each is answered or let go, and others are served."""
 
 import json
+import random
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection
 
 import pytest
@@ -124,3 +127,44 @@ def test_a_fast_client_is_not_cut_off(explorer, monkeypatch):
         time.sleep(1)  # the headers were in time, and a body has a limit of its own
         client.sendall(b"}")
         assert everything(client).startswith(b"HTTP/1.1 200")
+
+
+def one_request(explorer: Server, number: int) -> tuple[str, int]:
+    """A request by its number: of every five, three are honest, one is a stranger's, one is broken off."""
+    rng = random.Random(f"explorer {number}")
+    if number % 5 == 3:
+        path, host, origin = rng.choice(STRANGERS)
+        client = HTTPConnection("127.0.0.1", explorer.port, timeout=PATIENCE)
+        headers = {"Host": host or f"127.0.0.1:{explorer.port}", **({"Origin": origin} if origin else {})}
+        client.request("GET", path, headers=headers)
+        status = client.getresponse().status
+        client.close()
+        return "stranger", status
+    if number % 5 == 4:
+        with explorer.ask("api/upload", b"\x89PNG" * rng.randrange(9), length=10_000):
+            return "broken off", 0
+    body = rng.choice([b"{}", b"[" * 3000, b'{"index": 0}', b'{"index": -5}', b"\xff", b'{"index": 1e400}'])
+    return "honest", explorer.answer("api/start", body)[0]
+
+
+STRANGERS = [
+    ("/api/session", "", ""),
+    ("/wrong/api/session", "", ""),
+    (f"/{TOKEN}/api/session", "evil.example", ""),
+    (f"/{TOKEN}/api/session", "192.168.0.5", ""),
+    (f"/{TOKEN}/api/session", "", "http://evil.example"),
+    (f"/{TOKEN}/api/session", "", "null"),
+    (f"/{TOKEN[:-1]}/../{TOKEN[:-1]}x/api/session", "", ""),
+]
+"""Paths, hosts and origins that are none of the page's own."""
+
+
+@pytest.mark.parametrize(
+    "requests", [100, pytest.param(1000, marks=pytest.mark.faults)], ids=["a hundred", "a thousand"]
+)
+def test_many_requests_at_once_are_answered_and_strangers_refused(explorer, requests):
+    with ThreadPoolExecutor(50) as clients:
+        found = list(clients.map(partial(one_request, explorer), range(requests)))
+    assert {status for kind, status in found if kind == "stranger"} == {403}
+    assert {status for kind, status in found if kind == "honest"} == {200, 400, 422}
+    assert explorer.answer("api/start", b'{"index": 0}')[0] == 200
