@@ -112,7 +112,7 @@ def _wrong_values(hint: Any) -> list[str]:
     if str in options or any(hasattr(option, "parse") for option in options):
         return []
     if any(typing.get_origin(option) is typing.Literal for option in options):
-        return ["nonsense", "1"]
+        return ["nonsense", *([] if {int, float} & {*options} else ["1"])]
     if any(typing.get_origin(option) in (tuple, list) for option in options) or not {int, float} & {*options}:
         return []
     bounds = [mark for part in (hint, *typing.get_args(hint)) for mark in getattr(part, "__metadata__", ())]
@@ -175,7 +175,8 @@ def _wrong_places(places: Places) -> Iterator[Line]:
         for command in ("info", "fetch", "verify"):
             yield ("data", command, wrong)
     for command in ("resume", "evaluate", "decompose", "traverse", "report", "explore", "doctor", "export"):
-        yield (command,)
+        if command != "explore":  # which opens the zoo
+            yield (command,)
         yield (command, str(places.data.with_suffix(".npy")))
 
 
@@ -254,6 +255,7 @@ def by_hand(places: Places) -> list[Line]:
         ("evaluate", run, "--fit", "crop"),
         ("evaluate", data, "--ica"),
         ("evaluate", run, run, "--baseline", "x"),
+        ("evaluate", run, str(places.folder / "absent")),
         ("encode", run, "--out", str(places.folder / "codes.nonsense")),
         ("encode", run, "--out", str(places.folder / "text.txt" / "codes.npz")),
         ("encode", run, "--data", data, "--data-options", "nonsense"),

@@ -29,7 +29,11 @@ def evaluate_runs(runs: Sequence[str | Path], **settings: Any) -> dict[str, Eval
             f"the scores of several runs go to a table, --out scores.csv, not to {out}: for a page write "
             "distaff compare."
         )
-    found = {name: evaluate_run(folder.path, **settings) for name, folder in run_names(runs).items()}
+    folders = run_names(runs)
+    for folder in folders.values():
+        if not folder.path.is_file():
+            folder.read()  # the last that is no run is refused before the first is scored
+    found = {name: evaluate_run(folder.path, **settings) for name, folder in folders.items()}
     if out is not None:
         write_text(Path(out), scores_table(found).to_csv(na_rep=""))
     return found
