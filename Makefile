@@ -53,6 +53,7 @@ test-faults: .venv/ready
 # Speed as ratios taken in one run; nothing else should run meanwhile.
 bench: .venv/ready
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.two_runs
 	$(BIN)/python -m benchmarks.infogan
 	$(BIN)/python -m benchmarks.objectives
 	$(BIN)/python -m benchmarks.data

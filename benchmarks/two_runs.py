@@ -1,0 +1,59 @@
+"""Two runs of one thread each against one run of two threads: what a study of many runs gains.
+
+``python -m benchmarks.two_runs`` prints the ratio of images per second, the median of several turns.
+"""
+
+import distaff.training  # noqa: F401  # isort: skip  (keeps freed memory, as the command line does: before torch)
+
+import multiprocessing
+import statistics
+import time
+from multiprocessing.synchronize import Barrier
+
+import torch
+
+from benchmarks.timing import show
+from benchmarks.training import loop_of
+from distaff.data import dsprites
+from distaff.objectives import recipes
+
+STEPS, TURNS = 100, 3
+OBJECTIVES = {"beta_vae": recipes.beta_vae(4.0), "factor_vae": recipes.factor_vae(10.0)}
+
+
+def train(recipe: str, threads: int, together: Barrier) -> None:
+    """The steps of one run between two meetings of all; what is done once is done before the first."""
+    torch.set_num_threads(threads)
+    data = dsprites.load()
+    loop_of(OBJECTIVES[recipe], data, 64)()
+    steps = loop_of(OBJECTIVES[recipe], data, 64, steps=STEPS)
+    together.wait()
+    steps()
+    together.wait()
+
+
+def rate(recipe: str, runs: int, threads: int) -> float:
+    """Steps per second of all runs together, from the first's start to the last's end."""
+    fresh = multiprocessing.get_context("spawn")
+    together = fresh.Barrier(runs + 1)
+    started = [fresh.Process(target=train, args=(recipe, threads, together)) for _ in range(runs)]
+    for run in started:
+        run.start()
+    together.wait()
+    start = time.perf_counter()
+    together.wait()
+    taken = time.perf_counter() - start
+    for run in started:
+        run.join()
+    return runs * STEPS / taken
+
+
+def main() -> None:
+    for recipe in OBJECTIVES:
+        ratios = [rate(recipe, 2, 1) / rate(recipe, 1, 2) for _ in range(TURNS)]
+        show(f"{recipe}: two runs of one thread / one of two", statistics.median(ratios), "≥ 1.25")
+        print(f"    single turns: {', '.join(f'{ratio:.2f}' for ratio in sorted(ratios))}")
+
+
+if __name__ == "__main__":
+    main()
