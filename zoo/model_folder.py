@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from distaff import Dataset, DistaffError, Representation
 from distaff.analysis.encoding import trained_steps
 from distaff.data import names, some_rows
 from distaff.data.arrays import load as load_arrays
 from distaff.data.catalogue import about
+from distaff.export.card import PICTURE
 from distaff.export.publish import CARD, write_hub
 from distaff.foundation.files import write_text
 from distaff.metrics.scores_file import Scores
@@ -24,6 +26,8 @@ from zoo.rule import kept_entries
 MOST_EXAMPLES, LARGEST_EXAMPLES = 2048, 400_000
 """How many observations at most, and how many bytes their file may have."""
 LOG_LINES = 300
+MOST_PIXELS = 1000
+"""Of a picture from left to right."""
 LICENCE = """SPDX-License-Identifier: Apache-2.0
 
 The weights in this folder were trained with distaff and are under its licence, the Apache License 2.0:
@@ -38,6 +42,7 @@ def write_folder(run: RunFolder, trained: Representation, origin: Origin, place:
     if origin.half:
         write_model(place, trained, config, step, half=True)
     origin.write(place)
+    shrink_picture(place / PICTURE)
     write_examples(data, place / EXAMPLES)
     write_text(place / "log.jsonl", "".join(f"{line}\n" for line in _thinned(run.log)))
     Scores(step, tuple(kept_entries(run))).write(place / "scores.json")
@@ -46,6 +51,14 @@ def write_folder(run: RunFolder, trained: Representation, origin: Origin, place:
     write_text(place / "LICENSE", LICENCE + _licence_of_examples(origin.spec))
     card = (place / CARD).read_text(encoding="utf-8")
     write_text(place / CARD, _with_origin(card, place.name, origin))
+
+
+def shrink_picture(file: Path) -> None:
+    """A picture as wide as a page shows it, which takes half the room."""
+    with Image.open(file) as picture:
+        size = MOST_PIXELS, round(picture.height * MOST_PIXELS / picture.width)
+        small = picture.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    small.save(file, optimize=True)
 
 
 def write_examples(data: Dataset, file: Path) -> None:
