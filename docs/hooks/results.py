@@ -140,7 +140,8 @@ def _tables(kept: KeptStudy) -> list[str]:
         headers = ("claim", "verdict", "published", "ours", "effect, 95% interval", "P(as claimed)", "seeds")
         found.append(table(headers, map(_claim, kept.claims)))
     if kept.table is not None and kept.scores:
-        found.append(_scores(kept, kept.table))
+        starts = range(0, len(kept.scores), MOST_SCORES)
+        found += [_scores(kept, kept.table, kept.scores[i : i + MOST_SCORES]) for i in starts]
     return found
 
 
@@ -154,9 +155,9 @@ def _claim(claim: Mapping[str, Any]) -> list[str]:
     return [claim["says"] + note, claim["verdict"], published, ours, effect, probability, str(claim["seeds"])]
 
 
-def _scores(kept: KeptStudy, runs: pd.DataFrame) -> str:
+def _scores(kept: KeptStudy, runs: pd.DataFrame, scores: Sequence[str]) -> str:
     """Mean ± standard deviation over the seeds of each setting."""
-    settings, scores = kept.settings or ["recipe"], kept.scores[:MOST_SCORES]
+    settings = kept.settings or ["recipe"]
     finished = runs[runs["state"] == "finished"]
     rows = []
     for values, part in finished.groupby(settings, dropna=False, sort=False):
