@@ -93,7 +93,8 @@ def _importances(codes, classes, train):
 
 def _accuracies(codes, classes, train, test):
     def alone(z, y):
-        model = LinearSVC(C=0.01, class_weight="balanced", dual=False).fit(z[train, None], y[train])
+        model = LinearSVC(C=0.01, class_weight="balanced", dual=False, tol=1e-12, max_iter=100_000)
+        model.fit(z[train, None], y[train])
         return np.mean(model.predict(z[test, None]) == y[test])
 
     return np.array([[alone(z, y) for y in classes.T] for z in codes.means.T])
