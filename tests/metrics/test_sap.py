@@ -211,9 +211,12 @@ def test_machines_of_several_factors_are_those_of_each_and_a_class_without_rows_
     assert (liblinears(x, classes[:, 1]).predict(x[:, None]) == together[:, 1]).all()
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-200, 1e200])
-def test_machines_of_inputs_of_any_size_are_finite(scale):
+@pytest.mark.parametrize("scale", [0.0, 1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("offset", [0.0, 10.0, 1e9])
+@pytest.mark.parametrize("told", [0, 1])
+def test_machines_of_inputs_of_any_size_are_finite(scale, offset, told):
     y = np.arange(60) % 3
-    found = machines(scale * np.random.default_rng(0).normal(size=60), y[:, None], (3,), 0.01)
+    x = scale * (offset + np.random.default_rng(0).normal(size=60) + 1e3 * told * (y == 0))
+    found = machines(x, y[:, None], (3,), 0.01)
     assert np.isfinite(found.slopes).all()
     assert np.isfinite(found.heights).all()

@@ -126,7 +126,7 @@ def relative_variances(
         rows = fixed_factor_rows(groups, fixed[block], size, rng)
         drawn = means.take(rows, axis=0)
         drawn -= drawn[:, :1].copy()  # what does not move has a variance of 0, not one of rounding
-        drawn -= drawn.mean(axis=1, keepdims=True)
+        drawn -= np.einsum("ijk->ik", drawn)[:, None] / size
         columns = [np.einsum("ijk,ijk->ik", drawn, drawn) / (size - 1)]
         for name, classes in hard.items():
             seen = (classes[rows][:, :, None] == np.arange(len(shares[name]))).mean(axis=1)

@@ -117,7 +117,7 @@ def _accuracy(x: Float64Array, classes: IntArray, train: int, settings: Networks
         for rows in torch.randperm(train, generator=generator).tensor_split(min(settings.batches, train)):
             logits = guesses(z[rows])
             adam.zero_grad()
-            cross_entropy(logits, y[rows]).backward()
+            torch.autograd.backward(cross_entropy(logits, y[rows]))
             adam.step()
             right += int((logits.argmax(dim=1) == y[rows]).sum())
         if right > best:

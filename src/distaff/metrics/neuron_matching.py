@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from distaff.codes import Codes, FloatArray
@@ -21,16 +23,16 @@ class Shares:
         starts: of all shares but the first; None for a categorical latent.
     """
 
-    starts: FloatArray | None
+    starts: NDArray[Any] | None
 
     @staticmethod
-    def of(ordered: FloatArray | IntArray, size: int) -> "Shares":
+    def of(ordered: NDArray[Any], size: int) -> "Shares":
         """``size`` shares of a real latent's values, which are sorted."""
         if ordered.dtype.kind == "i":
             return Shares(None)
         return Shares(ordered[np.arange(1, size) * len(ordered) // size])
 
-    def places(self, latent: FloatArray | IntArray) -> IntArray:
+    def places(self, latent: NDArray[Any]) -> IntArray:
         """(n,) the share of each value."""
         if self.starts is None:
             return np.asarray(latent, dtype=np.int64)

@@ -58,7 +58,7 @@ def machines(x: Float64Array, classes: IntArray, sizes: tuple[int, ...], penalty
     order = np.argsort(x)
     moments = _Moments.of((x[order] - centre) / scale, (classes + starts[:-1])[order], counts)
     ratio = np.clip(centre / scale, -_LARGEST, _LARGEST)
-    ridge = np.array([[min(1 / scale, _LARGEST) ** 2 + ratio**2, -ratio], [-ratio, 1]])
+    ridge = np.array([[np.clip(1 / scale, 1 / _LARGEST, _LARGEST) ** 2 + ratio**2, -ratio], [-ratio, 1]])
 
     def parabolas(at: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
         """Values (ΣC,), Hessians (ΣC, 2, 2) and lowest points (ΣC, 2) of the parabolas at ``at``."""
@@ -68,7 +68,10 @@ def machines(x: Float64Array, classes: IntArray, sizes: tuple[int, ...], penalty
         hessian = ridge + both[[[2, 1], [1, 0]]].transpose(2, 0, 1)
         pull = 2 * (inside - outside)[[1, 0]].T
         value = ((hessian @ at[:, :, None])[:, :, 0] * at).sum(axis=1) / 2 - (pull * at).sum(axis=1)
-        return value + both[0] / 2, hessian, np.linalg.solve(hessian, pull[:, :, None])[:, :, 0]
+        # With all rows beyond the margin the penalty is left: lowest at 0, and too flat to solve, maybe.
+        solvable = np.where(both[0, :, None, None] > 0, hessian, np.eye(2))
+        lowest = np.linalg.solve(solvable, pull[:, :, None])[:, :, 0]
+        return np.asarray(value + both[0] / 2), hessian, lowest.astype(np.float64)
 
     at = np.zeros((len(counts), 2))
     value, hessian, lowest = parabolas(at)
