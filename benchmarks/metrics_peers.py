@@ -3,6 +3,7 @@
 python -m benchmarks.metrics_peers                  # 100,000 rows: a quarter of an hour
 python -m benchmarks.metrics_peers --rows 5000      # a minute
 python -m benchmarks.metrics_peers --processor      # in processor time, beside other work
+python -m benchmarks.metrics_peers --only sap irs   # some of them
 
 disentanglement_lib and ubisoft's metrics cannot be installed beside a current scikit-learn, so that their
 formulas stand here, pair by pair and vote by vote as they have them, on the same rows.
@@ -10,6 +11,7 @@ formulas stand here, pair by pair and vote by vote as they have them, on the sam
 
 import argparse
 import time
+from functools import partial
 
 import numpy as np
 from scipy.stats import entropy
@@ -96,6 +98,7 @@ PEERS = {
     "modularity": gaps,
     "pairwise_information": pairs_of_latents,
     "sap": support_vectors,
+    "sap:locatello19": support_vectors,
     "irs": robustness,
     "factor_vae_score": votes_in_a_loop,
     "z_diff": pairs_in_a_loop,
@@ -105,13 +108,16 @@ PEERS = {
 }
 
 
-def main(rows, clock):
+def main(rows, clock, names):
     codes, classes = trained(rows)
     means = codes.means
     print(f"N = {rows:,}, D = 10, 5 factors of 3 to 40 classes; wanted: 10 and more, MIG 50")
     print(f"{'':<52} {'peer':>10}  {'here':>10}  {'ratio':>8}")
     for name, peer in PEERS.items():
-        metric = getattr(ours, name)
+        if names and name not in names:
+            continue
+        function, _, protocol = name.partition(":")
+        metric = partial(getattr(ours, function), **({"protocol": protocol} if protocol else {}))
         unlabelled = name == "pairwise_information"
         compare(
             name,
@@ -126,5 +132,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--processor", action="store_true", help="processor time, where others use the cores")
+    parser.add_argument("--only", nargs="+", choices=PEERS, default=(), help="some of the metrics")
     given = parser.parse_args()
-    main(given.rows, time.process_time if given.processor else time.perf_counter)
+    main(given.rows, time.process_time if given.processor else time.perf_counter, given.only)

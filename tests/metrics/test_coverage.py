@@ -96,6 +96,7 @@ CASES = [
     Case("fairness", "logistic", 200),
     Case("fairness", "boosted", 100, FEW_ROUNDS),
     Case("single_neuron", "mahon23", 200),
+    Case("knock_out", "mahon23", 100, {"epochs": 2, "units": 16, "batches": 10}),
     Case("unified", "information", 400),
     Case("unified", "boosting", 100, FEW_ROUNDS),
     Case("unified", "svm", 100),

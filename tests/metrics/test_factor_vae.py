@@ -6,6 +6,7 @@ import torch
 from distaff import Codes, DistaffError
 from distaff.metrics import factor_vae_score
 from distaff.metrics.active_latents import active_latents, gini_variance, kl_to_prior
+from distaff.metrics.factor_vae import relative_variances
 from distaff.metrics.fixed_factor_sampling import fixed_factor_rows, group_rows
 from distaff.metrics.inputs import as_factors
 from tests.metrics.toys import grid, noise_codes, perfect_codes, rotated
@@ -209,3 +210,17 @@ def test_a_factor_that_cannot_be_held_fixed_is_named():
         factor_vae_score(np.random.default_rng(0).normal(size=(20, 2)), values)
     with pytest.raises(DistaffError, match="'b' has one value only"):
         factor_vae_score(np.zeros((4, 2)), {"a": [0, 1, 0, 1], "b": [2, 2, 2, 2]})
+
+
+def test_a_latent_that_does_not_move_while_a_factor_is_fixed_has_no_variance_of_rounding():
+    groups = group_rows(as_factors(CLASSES))
+    codes = Codes(
+        np.concatenate([CLASSES * 0.1, np.random.default_rng(0).normal(size=CLASSES.shape)], axis=1)
+    )
+    fixed = np.arange(200) % CLASSES.shape[1]
+    found = relative_variances(codes, groups, fixed, 7, np.random.default_rng(0))
+    assert (found[np.arange(200), fixed] == 0).all()
+    assert (found[:, CLASSES.shape[1] :] > 0).all()
+    rows = fixed_factor_rows(groups, fixed, 7, np.random.default_rng(0))
+    expected = codes.means[rows].var(axis=1, ddof=1) / codes.means.var(axis=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

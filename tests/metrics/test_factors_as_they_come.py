@@ -18,6 +18,7 @@ from distaff.metrics import (
     infomec,
     irs,
     jemmig,
+    knock_out,
     mcc,
     med,
     mig,
@@ -158,6 +159,7 @@ MATRICES = [
     (mcc, "khemakhem20-spearman", "correlations", 1),
     (dci_es, "eastwood23", "losses", 1),
     (single_neuron, "mahon23", "mutual_information", 1),
+    (knock_out, "mahon23", "accuracies", 0),
     (unified, "information", "matrix", 1),
     (unified, "svm", "matrix", 1),
 ]

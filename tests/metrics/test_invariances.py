@@ -11,7 +11,10 @@ from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of
 
 EVERY = [f"{name}:{protocol}" for name, f in all_metrics().items() for protocol in card_of(f).protocols]
-QUICK = {"samples": 100, "votes": 100, "fresh": 100, "size": 10, "pairs": 5, "points": 200, "last": 4}
+QUICK = {
+    **{"samples": 100, "votes": 100, "fresh": 100, "size": 10, "pairs": 5, "points": 200, "last": 4},
+    **{"epochs": 2, "units": 32, "batches": 10},
+}
 SAMPLED = {"indin", "separability", "sepin", "total_correlation", "total_information", "windin", "wsepin"}
 DRAWN = {
     *(f"{name}:do20" for name in SAMPLED),
@@ -27,7 +30,7 @@ DRAWN = {
     *(
         name
         for name in EVERY
-        if name.startswith(("downstream:", "fairness:", "single_neuron:", "z_max_variance:"))
+        if name.startswith(("downstream:", "fairness:", "knock_out:", "single_neuron:", "z_max_variance:"))
     ),
     *("unified:boosting", "unified:svm"),
 }

@@ -115,6 +115,9 @@ PEERS = {
     "informativeness:do20": unlabelled(information.do20_informativeness),
     "irs:suter19": exact(voting.suter19_irs),
     "jemmig:do20": exact(information.do20_jemmig),
+    "knock_out:mahon23": Peer(
+        lambda codes, seed: use.mahon23_nk(codes, CLASSES, *split(seed), seed=seed + 100), 3
+    ),
     "mcc:khemakhem20": trained(identifiability.khemakhem20_mcc),
     "mcc:khemakhem20-spearman": trained(identifiability.khemakhem20_mcc, rank=True),
     "mcc:khemakhem20-weak": trained(identifiability.khemakhem20_mcc, linear=True),

@@ -18,6 +18,7 @@ from tests.metrics.toys import grid, joined, perfect_codes, sharp
 SIZES = (3, 4, 5, 6)
 CLASSES = grid(SIZES, repeats=4)
 MEAN_ENTROPY = float(np.mean(np.log(SIZES)))
+SINGLE = [name for name, f in all_metrics().items() if card_of(f).inputs != "several codes"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ PROPERTIES = {
     "informativeness": Row(None, None, "same", None, "worse"),
     "irs": Row(1, 0.29, "same", "worse", "same", rescaled=False, within=0.03),
     "jemmig": Row(None, None, "worse", "worse", "same", rescaled=False),
+    "knock_out": Row(1 - CHANCE, 0, "worse", "worse", "same", within=0.1),
     "mcc": Row(1, 0.036, "same", "worse", "same", within=0.03),
     "med_completeness": Row(1, None, "worse", "worse", None),
     "med_disentanglement": Row(1, None, "same", "worse", None),
@@ -100,13 +102,15 @@ PROPERTIES = {
     "z_diff": Row(1, 0.25, "same", None, "same", within=0.03),
 }
 # Ties of ordinal latents fall to other shares of a line that is turned round: single_neuron's wide tolerance.
+# Of a balanced grid, what remains after the rows that train is unlike them: without its latent, a factor is
+# guessed right less often than by chance, which knock_out gains.
 # SEPIN@3 and the others read nats of the best latents, so perfect codes have log of the largest sizes; with
 # rotation, informativeness, MISJED and modularity move with the bins the mixtures fall into.
 
 
 @cache
 def scores(case):
-    """All default scores of one case, by name."""
+    """The scores of every metric by its first protocol in one case, by name."""
     rng = np.random.default_rng(0)
     perfect, classes, count = perfect_codes(CLASSES), CLASSES, len(CLASSES)
     scale = np.array([2.0, 0.5, 1.2, 1.0])
@@ -123,7 +127,7 @@ def scores(case):
         "ignored": joined(sharp(perfect), ignoring),
     }[case]
     factors = as_factors(classes[order] if case == "shuffled" else classes)
-    found = evaluate_scores(codes, factors)
+    found = evaluate_scores(codes, factors, metrics=SINGLE)
     assert not found.skipped
     return {score.name: score for score in found.scores}
 
@@ -132,9 +136,8 @@ def test_every_public_score_has_a_row():
     assert set(scores("perfect")) == set(PROPERTIES)
 
 
-def test_every_metric_of_one_model_is_in_the_default_table():
-    single = [name for name, f in all_metrics().items() if card_of(f).inputs != "several codes"]
-    assert selected("default") == [(name, None) for name in single]
+def test_every_metric_of_one_model_but_the_slowest_is_in_the_default_table():
+    assert selected("default") == [(name, None) for name in SINGLE if name != "knock_out"]
     assert {name for name, f in all_metrics().items() if card_of(f).inputs == "several codes"} == {"udr"}
 
 

@@ -7,6 +7,7 @@ from sklearn.svm import LinearSVC
 from distaff import Codes, DistaffError
 from distaff.metrics import sap
 from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_accuracies
+from distaff.metrics.support_vectors import machines
 from tests.metrics.toys import grid, noise_codes, perfect_codes
 
 CLASSES = grid()
@@ -141,3 +142,81 @@ def test_bad_input_is_refused():
         sap(noise_codes(CLASSES), CLASSES, continuous=["factor_0"])
     with pytest.raises(DistaffError, match="quantize_factors"):
         sap(noise_codes(CLASSES), RNG.normal(size=len(CLASSES)), continuous=False)
+
+
+def liblinears(x, classes, penalty=0.01):
+    """scikit-learn's machine, solved closely."""
+    model = LinearSVC(C=penalty, class_weight="balanced", dual=False, tol=1e-10, max_iter=100_000)
+    return model.fit(x[:, None], classes)
+
+
+LATENTS = {
+    "clear": lambda rng, y: y + 0.3 * rng.normal(size=len(y)),
+    "mixed": lambda rng, y: y + 2.0 * rng.normal(size=len(y)),
+    "noise": lambda rng, y: rng.normal(size=len(y)),
+    "small": lambda rng, y: 1e-4 * (y + rng.normal(size=len(y))),
+    "large": lambda rng, y: 1e3 * (y + rng.normal(size=len(y))),
+    "far": lambda rng, y: 50 + y + rng.normal(size=len(y)),
+    "steps": lambda rng, y: (y + 1) // 2 * 1.0,
+    "falling": lambda rng, y: -y + rng.normal(size=len(y)),
+    "constant": lambda rng, y: np.full(len(y), 0.3),
+}
+
+
+@pytest.mark.parametrize("size", [2, 3, 12])
+@pytest.mark.parametrize("kind", LATENTS)
+def test_machines_of_one_input_are_scikit_learns(kind, size):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = np.minimum(rng.geometric(1.5 / size, 1500) - 1, size - 1)  # uneven classes
+        x = LATENTS[kind](rng, y)
+        model = liblinears(x[:1000], y[:1000])
+        found = machines(x[:1000], y[:1000, None], (size,), 0.01)
+        right = [
+            (guess == y[1000:]).sum()
+            for guess in (found.guesses(x[1000:])[:, 0], model.predict(x[1000:, None]))
+        ]
+        assert abs(right[0] - right[1]) <= 1
+        scale = np.abs(model.coef_).max()
+        assert found.slopes[-len(model.coef_) :] == pytest.approx(model.coef_[:, 0], abs=1e-4 * scale)
+        assert found.heights[-len(model.coef_) :] == pytest.approx(model.intercept_, abs=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+def test_machines_reach_the_lowest_point_where_liblinear_stops_before():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 10, 2000)
+    x = np.where(np.arange(2000) == 5, 1e6, y + rng.normal(size=2000))
+    found, model = machines(x, y[:, None], (10,), 0.01), liblinears(x, y)
+    for c in range(10):
+        side, weight = np.where(y == c, 1, -1), np.where(y == c, 0.01 * 2000 / (10 * (y == c).sum()), 0.01)
+
+        def loss(w, b, side=side, weight=weight):
+            return (w**2 + b**2) / 2 + (weight * np.maximum(0, 1 - side * (w * x + b)) ** 2).sum()
+
+        reached = loss(found.slopes[c], found.heights[c])
+        assert reached <= loss(model.coef_[c, 0], model.intercept_[c]) + 1e-10
+        for w, b in rng.normal(size=(5, 2)):
+            assert reached <= loss(found.slopes[c] + 1e-6 * w, found.heights[c] + 1e-3 * b)
+
+
+def test_machines_of_several_factors_are_those_of_each_and_a_class_without_rows_is_never_guessed():
+    rng = np.random.default_rng(1)
+    classes = np.stack([rng.integers(0, 3, 600), rng.integers(0, 2, 600) * 3, np.zeros(600, int)], axis=1)
+    x = classes @ [1.0, 0.5, 0.0] + rng.normal(size=600)
+    together = machines(x, classes, (3, 5, 1), 0.01).guesses(x)
+    for k, size in enumerate((3, 5, 1)):
+        assert (machines(x, classes[:, k, None], (size,), 0.01).guesses(x)[:, 0] == together[:, k]).all()
+    assert set(together[:, 1]) == {0, 3}
+    assert (liblinears(x, classes[:, 1]).predict(x[:, None]) == together[:, 1]).all()
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("offset", [0.0, 10.0, 1e9])
+@pytest.mark.parametrize("told", [0, 1])
+def test_machines_of_inputs_of_any_size_are_finite(scale, offset, told):
+    y = np.arange(60) % 3
+    x = scale * (offset + np.random.default_rng(0).normal(size=60) + 1e3 * told * (y == 0))
+    found = machines(x, y[:, None], (3,), 0.01)
+    assert np.isfinite(found.slopes).all()
+    assert np.isfinite(found.heights).all()

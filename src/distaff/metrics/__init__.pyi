@@ -205,6 +205,19 @@ def jemmig(
     bootstrap: int = 0,
     seed: int = 0,
 ) -> Score: ...
+def knock_out(
+    codes: CodesLike,
+    factors: FactorsLike,
+    *,
+    protocol: str = "mahon23",
+    units: int | None = None,
+    epochs: int | None = None,
+    batches: int | None = None,
+    train: int | None = None,
+    test: int | None = None,
+    bootstrap: int = 0,
+    seed: int = 0,
+) -> Score: ...
 def mcc(
     codes: CodesLike,
     factors: FactorsLike,

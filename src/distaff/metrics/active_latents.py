@@ -21,14 +21,14 @@ def standardised(means: FloatArray) -> Float64Array:
     """(N, D) float64 columns of mean 0 and standard deviation 1; a constant column becomes 0."""
     scaled = np.empty(means.shape)
     for some in slices(means.shape[1], len(means)):
-        high, low = means[:, some].max(axis=0), means[:, some].min(axis=0)
+        columns = np.ascontiguousarray(means[:, some].T)  # sums along memory are many times as quick
+        high, low = columns.max(axis=1), columns.min(axis=1)
         largest = np.maximum(np.abs(high), np.abs(low))
-        part = np.divide(
-            means[:, some], np.where(largest > 0, largest, 1).astype(np.float64), out=scaled[:, some]
-        )
-        part -= part.mean(axis=0)
-        deviation = np.sqrt(np.square(part).mean(axis=0))
-        part *= np.divide(1.0, deviation, out=np.zeros_like(deviation), where=high > low)
+        part = columns / np.where(largest > 0, largest, 1).astype(np.float64)[:, None]
+        part -= part.mean(axis=1, keepdims=True)
+        deviation = np.sqrt(np.einsum("ij,ij->i", part, part) / len(means))
+        scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=high > low)
+        np.multiply(part, scale[:, None], out=scaled[:, some].T)
     return scaled
 
 

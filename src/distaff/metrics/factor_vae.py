@@ -124,10 +124,13 @@ def relative_variances(
     parts = []
     for block in blocks(len(fixed), size * len(codes.names)):
         rows = fixed_factor_rows(groups, fixed[block], size, rng)
-        columns = [means[rows].var(axis=1, ddof=1)]
+        drawn = means.take(rows, axis=0)
+        drawn -= drawn[:, :1].copy()  # what does not move has a variance of 0, not one of rounding
+        drawn -= np.einsum("ijk->ik", drawn)[:, None] / size
+        columns = [np.einsum("ijk,ijk->ik", drawn, drawn) / (size - 1)]
         for name, classes in hard.items():
-            drawn = (classes[rows][:, :, None] == np.arange(len(shares[name]))).mean(axis=1)
-            ratio = gini_variance(drawn) * size / (size - 1) / np.maximum(whole[name], 1e-30)
+            seen = (classes[rows][:, :, None] == np.arange(len(shares[name]))).mean(axis=1)
+            ratio = gini_variance(seen) * size / (size - 1) / np.maximum(whole[name], 1e-30)
             columns.append(ratio[:, None])
         parts.append(np.concatenate(columns, axis=1))
     return np.concatenate(parts)

@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 from distaff.codes import Codes, FloatArray
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Float64Array, IntArray
+from distaff.metrics.support_vectors import machines
 from distaff.metrics.thresholds import Line, best_labels
 
 
@@ -57,20 +58,28 @@ def svm_accuracies(
     The latents enter as they are, and their scales matter through the penalty, or standardised.
     """
     means = standardised(codes.means) if standardise else codes.means
-    inputs = [column[:, None] for column in means.T]
-    inputs += [np.eye(p.shape[1])[p.argmax(axis=1)] for p in codes.categories.values()]
-    table = np.empty((len(inputs), classes.shape[1]))
-    for k, labels in enumerate(classes.T):
-        only = labels[train[0]] if (labels[train] == labels[train[0]]).all() else None
-        for i, x in enumerate(inputs):
-            if only is None:
-                model = LinearSVC(C=penalty, class_weight="balanced", dual=False)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", ConvergenceWarning)
-                    model.fit(x[train], labels[train])
-            guessed = model.predict(x[test]) if only is None else only
-            table[i, k] = (guessed == labels[test]).mean()
-    return table
+    known, truth, sizes = classes[train], classes[test], tuple((classes.max(axis=0) + 1).tolist())
+    columns = (means[rows].T.astype(np.float64, order="C") for rows in (train, test))
+    right = []
+    for learnt, asked in zip(*columns, strict=True):
+        guessed = machines(learnt, known, sizes, penalty).guesses(asked)
+        right.append((guessed == truth).mean(axis=0))
+    for p in codes.categories.values():
+        member = np.eye(p.shape[1])[p.argmax(axis=1)]
+        right.append([(_svm_guesses(member, y, train, test, penalty) == y[test]).mean() for y in classes.T])
+    return np.array(right)
+
+
+def _svm_guesses(
+    x: Float64Array, labels: IntArray, train: IntArray, test: IntArray, penalty: float
+) -> IntArray:
+    """(T,) classes by scikit-learn's machine of several inputs."""
+    if (labels[train] == labels[train[0]]).all():
+        return np.full(len(test), labels[train[0]])
+    model = LinearSVC(C=penalty, class_weight="balanced", dual=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(model.fit(x[train], labels[train]).predict(x[test]))
 
 
 def _squared_correlations(x: FloatArray, y: FloatArray) -> Float64Array:

@@ -16,7 +16,7 @@ from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_
 from distaff.metrics.score import Result
 from distaff.metrics.train_test import split_rows
 
-ONE_BY_ONE = (256, "trains a support vector machine for every latent and factor")
+ONE_BY_ONE = (4096, "trains a support vector machine for every latent and factor")
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,11 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from distaff.codes import Codes
-from distaff.metrics.inputs import Factors, Float64Array, IntArray
-from distaff.metrics.labels import mutual_information
+from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
-from distaff.metrics.missing_labels import Part, of_each, parts
+from distaff.metrics.neuron_matching import Shares, counted, matching
 from distaff.metrics.options import Count
 from distaff.metrics.score import Result
-from distaff.metrics.train_test import split_rows
 
 
 @dataclass(frozen=True)
@@ -60,56 +58,24 @@ def single_neuron(codes: Codes, factors: Factors, settings: OneNeuron, seed: int
         (True, True)
 
     See Also:
-        ``sap``, of all latents; ``mcc``, of numbers.
+        ``knock_out``, what is lost without that latent; ``sap``, of all latents; ``mcc``, of numbers.
     """
-    classes = factors.classes
-    cut = parts(codes, factors)
-    splits = of_each(cut, lambda part: _split(part, settings, seed))
-    own = {int(k): split for part, split in zip(cut, splits, strict=True) for k in part.columns}
-    latents = [*codes.means.T, *(p.argmax(axis=1) for p in codes.categories.values())]
-    real = codes.means.shape[1]
-    table = np.zeros((len(latents), len(factors.names)))
-    for i, z in enumerate(latents):
-        for part, (train, _) in zip(cut, splits, strict=True):
-            ordered = np.sort(z[train]) if i < real else None
-            for k in part.columns:
-                size = factors.sizes[k]
-                counts = _counts(_bins(z[train], ordered, size), classes[train, k], size)
-                table[i, k] = mutual_information(counts / len(train))
+    found = matching(codes, factors, settings.train, settings.test, seed)
     accuracies = np.zeros(len(factors.names))
-    owners, matched = linear_sum_assignment(table, maximize=True)
-    for i, k in zip(owners.tolist(), matched.tolist(), strict=True):
-        size, z, (train, test) = factors.sizes[k], latents[i], own[k]
-        ordered = np.sort(z[train]) if i < real else None
-        counts = _counts(_bins(z[train], ordered, size), classes[train, k], size)
+    for k, i in found.latent_of.items():
+        (train, test), latent, size = found.rows[k], found.latents[i], factors.sizes[k]
+        shares = Shares.of(np.sort(latent[train]), size)
+        counts = counted(shares.places(latent[train]), factors.classes[train, k], size)
         means = np.full(len(counts), -1)
-        bins, labels = linear_sum_assignment(counts, maximize=True)
-        means[bins] = labels
-        places = np.minimum(_bins(z[test], ordered, size), len(means) - 1)
-        accuracies[k] = (means[places] == classes[test, k]).mean()
-    pairs = {factors.names[k]: codes.names[i] for i, k in zip(owners, matched, strict=True)}
-    details = {"matched_latent": pairs, "mutual_information": table}
-    tested = min(len(test) for _, test in splits)
-    guesses = tested * len(accuracies)
-    return Result(accuracies.mean(), per_factor=accuracies, details=details, rows=tested, trials=guesses)
-
-
-def _split(part: Part, settings: OneNeuron, seed: int) -> tuple[IntArray, IntArray]:
-    """The rows of a part that train and those that test."""
-    rng = np.random.default_rng(seed)
-    train, test = split_rows(len(part.rows), settings.train, settings.test, rng)
-    return part.rows[train], part.rows[test]
-
-
-def _bins(z: Float64Array, ordered: Float64Array | None, size: int) -> IntArray:
-    """(n,) the bin of each value between ``size`` equal shares of sorted ones; classes are bins already."""
-    if ordered is None:
-        return np.asarray(z, dtype=np.int64)
-    starts = ordered[np.arange(1, size) * len(ordered) // size]
-    return np.searchsorted(starts, z, side="right")
-
-
-def _counts(bins: IntArray, classes: IntArray, size: int) -> Float64Array:
-    """(bins, classes) rows."""
-    width = max(size, int(bins.max()) + 1)
-    return np.bincount(bins * size + classes, minlength=width * size).reshape(width, size).astype(np.float64)
+        places, labels = linear_sum_assignment(counts, maximize=True)
+        means[places] = labels
+        guessed = means[np.minimum(shares.places(latent[test]), len(means) - 1)]
+        accuracies[k] = (guessed == factors.classes[test, k]).mean()
+    pairs = {factors.names[k]: codes.names[i] for k, i in found.latent_of.items()}
+    return Result(
+        accuracies.mean(),
+        per_factor=accuracies,
+        details={"matched_latent": pairs, "mutual_information": found.information},
+        rows=found.tested,
+        trials=found.tested * len(accuracies),
+    )

@@ -17,6 +17,7 @@ from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.modularity import modularities
 from distaff.metrics.options import Count
 from distaff.metrics.predictability import svm_accuracies
+from distaff.metrics.sap import ONE_BY_ONE
 from distaff.metrics.score import Result, Score
 from distaff.metrics.train_test import split_rows
 
@@ -60,7 +61,7 @@ class Relating:
     },
     widest={
         "boosting": (64, "grows trees over all latents"),
-        "svm": (256, "trains a support vector machine for every latent and factor"),
+        "svm": ONE_BY_ONE,
     },
 )
 def unified(codes: Codes, factors: Factors, settings: Relating, seed: int) -> dict[str, Result]:

@@ -7,7 +7,7 @@ import numpy as np
 from annotated_types import Ge
 from sklearn.linear_model import LogisticRegression
 
-from distaff.codes import Codes
+from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import one_thread
 from distaff.metrics.fixed_factor_sampling import Groups, group_rows, share_right
@@ -18,6 +18,7 @@ from distaff.metrics.score import Result
 from distaff.metrics.shared import blocks
 
 _BATCH, _RATE, _START = 10, 0.01, 0.1
+_CACHED = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -109,12 +110,27 @@ def _mean_differences(
             rows = chosen[block]
             first = group.anchors(len(rows) * pairs, rng)
             second = group.companions(first, 1, rng)[:, 0]
-            gap = np.abs(codes.means[first] - codes.means[second])
-            points[rows, :gaussian] = gap.reshape(len(rows), pairs, gaussian).mean(axis=1)
+            points[rows, :gaussian] = _mean_gaps(codes.means, first, second, pairs)
             for column, classes in enumerate(hard, start=gaussian):
                 differs = classes[first] != classes[second]
                 points[rows, column] = differs.reshape(len(rows), pairs).mean(axis=1)
     return points
+
+
+def _mean_gaps(means: FloatArray, first: IntArray, second: IntArray, pairs: int) -> FloatArray:
+    """(M, D) mean |z − z'| of every ``pairs`` of the rows, so many at a time as a core's cache holds."""
+    width = means.shape[1]
+    found = np.empty((len(first) // pairs, width), means.dtype)
+    step = max(1, _CACHED // (pairs * max(width, 1)))
+    for start in range(0, len(found), step):
+        here = slice(start * pairs, (start + step) * pairs)
+        gap = means.take(first[here], axis=0)
+        gap -= means.take(second[here], axis=0)
+        np.abs(gap, out=gap)
+        # The same sums as those of ``mean``, in half the time.
+        total = np.einsum("ijk->ik", gap.reshape(len(gap) // pairs, pairs, width))
+        np.divide(total, pairs, out=found[start : start + step])
+    return found
 
 
 def _adagrad(points: Float64Array, labels: IntArray, classes: int) -> Float64Array:

@@ -41,7 +41,8 @@ def locatello19_sap(codes, classes, train, test, standardised=False):
     z = StandardScaler().fit_transform(codes.means) if standardised else codes.means
     scores = np.empty((z.shape[1], classes.shape[1]))
     for i, k in np.ndindex(scores.shape):
-        model = LinearSVC(C=0.01, class_weight="balanced").fit(z[train, i : i + 1], classes[train, k])
+        model = LinearSVC(C=0.01, class_weight="balanced", dual=False, tol=1e-12, max_iter=100_000)
+        model.fit(z[train, i : i + 1], classes[train, k])
         scores[i, k] = model.score(z[test, i : i + 1], classes[test, k])
     return (_mean_gap(scores),)
 

@@ -3,11 +3,14 @@
 from itertools import permutations
 
 import numpy as np
+import torch
 from scipy.stats import entropy
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import mutual_info_score
 from sklearn.svm import LinearSVC
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 
 def _guesses(codes, y, train, test, predictor):
@@ -90,7 +93,8 @@ def _importances(codes, classes, train):
 
 def _accuracies(codes, classes, train, test):
     def alone(z, y):
-        model = LinearSVC(C=0.01, class_weight="balanced", dual=False).fit(z[train, None], y[train])
+        model = LinearSVC(C=0.01, class_weight="balanced", dual=False, tol=1e-12, max_iter=100_000)
+        model.fit(z[train, None], y[train])
         return np.mean(model.predict(z[test, None]) == y[test])
 
     return np.array([[alone(z, y) for y in classes.T] for z in codes.means.T])
@@ -120,28 +124,72 @@ def locatello20_unified(codes, classes, train, test, matrix):
     )
 
 
-def mahon23_snc(codes, classes, train, test):
-    """As the authors' snc_nk.py: bins by how many dividers lie above, and every order of them tried."""
+def _mahon23_bins(z, train, rows, size):
+    """As the authors' snc_nk.py: bins by how many dividers lie above."""
+    ordered = np.sort(z[train])
+    dividers = [ordered[int(i * len(train) / size)] for i in range(size)]
+    return sum((z[rows] < divider).astype(int) for divider in dividers[1:])
 
-    def binned(z, rows, size):
-        ordered = np.sort(z[train])
-        dividers = [ordered[int(i * len(train) / size)] for i in range(size)]
-        return sum((z[rows] < divider).astype(int) for divider in dividers[1:])
 
+def _mahon23_latents(codes, classes, train):
+    """The latent of each factor, with every matching tried."""
     sizes = classes.max(axis=0) + 1
     table = np.array(
         [
-            [mutual_info_score(binned(z, train, s), y[train]) for y, s in zip(classes.T, sizes, strict=True)]
+            [
+                mutual_info_score(_mahon23_bins(z, train, train, s), y[train])
+                for y, s in zip(classes.T, sizes, strict=True)
+            ]
             for z in codes.means.T
         ]
     )
-    latents = max(
+    return max(
         permutations(range(len(table)), len(sizes)), key=lambda p: sum(table[i, k] for k, i in enumerate(p))
     )
+
+
+def mahon23_snc(codes, classes, train, test):
+    """Bins of the matched latent named by classes, with every order of them tried."""
     accuracies = []
-    for i, y, size in zip(latents, classes.T, sizes, strict=True):
-        bins = binned(codes.means[:, i], train, size)
+    for i, y in zip(_mahon23_latents(codes, classes, train), classes.T, strict=True):
+        z, size = codes.means[:, i], y.max() + 1
+        bins = _mahon23_bins(z, train, train, size)
         names = max(permutations(range(size)), key=lambda p: (np.array(p)[bins] == y[train]).sum())
-        guess = np.array(names)[binned(codes.means[:, i], test, size)]
-        accuracies.append((guess == y[test]).mean())
+        accuracies.append((np.array(names)[_mahon23_bins(z, train, test, size)] == y[test]).mean())
     return (np.mean(accuracies),)
+
+
+def _mahon23_network(x, y, train, test):
+    """Held-out accuracy by PyTorch's own layers, batches and schedule; of the epoch that fitted best."""
+    x, y = torch.tensor(x, dtype=torch.float32), torch.tensor(y)
+    network = nn.Sequential(nn.Linear(x.shape[1], 256), nn.ReLU(), nn.Linear(256, int(y.max()) + 1))
+    adam = torch.optim.Adam(network.parameters(), lr=1e-2)
+    schedule = torch.optim.lr_scheduler.ExponentialLR(adam, 0.65)
+    batches = DataLoader(TensorDataset(x[train], y[train]), batch_size=len(train) // 40, shuffle=True)
+    found = []
+    for epoch in range(10):
+        if epoch in (1, 2, 4, 8):
+            schedule.step()
+        right = []
+        for some, classes in batches:
+            logits = network(some)
+            adam.zero_grad()
+            nn.CrossEntropyLoss()(logits, classes).backward()
+            adam.step()
+            right += (logits.argmax(dim=1) == classes).tolist()
+        found.append((np.mean(right), -epoch, (network(x[test]).argmax(dim=1) == y[test]).double().mean()))
+        if np.mean(right) > 0.99:
+            break
+    return float(max(found)[-1])
+
+
+def mahon23_nk(codes, classes, train, test, seed):
+    """What a network loses, trained anew without the matched latent."""
+    z = (codes.means - codes.means.mean(axis=0)) / codes.means.std(axis=0)
+    lost = []
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        for i, y in zip(_mahon23_latents(codes, classes, train), classes.T, strict=True):
+            rest = _mahon23_network(np.delete(z, i, axis=1), y, train, test)
+            lost.append(_mahon23_network(z, y, train, test) - rest)
+    return (np.mean(lost),)
