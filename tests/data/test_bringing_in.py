@@ -71,6 +71,19 @@ def test_a_photograph_is_the_same_observation_however_it_comes(photos):
     assert data.row_names.tolist() == ["0.png", "1.png", "2.png"]
 
 
+def test_a_photograph_of_a_turned_camera_is_the_same_as_a_file_and_as_an_image(photos):
+    taken, notes = Image.open(photos / "0.png"), Image.Exif()
+    notes[0x0112] = 6
+    taken.save(photos / "turned.png", exif=notes)
+    like = Scaled((3, 16, 16), fit="crop")
+    by_file, by_image, as_stored = (
+        bring_in(way, (3, 16, 16), like).images[0].numpy()
+        for way in (photos / "turned.png", Image.open(photos / "turned.png"), photos / "0.png")
+    )
+    np.testing.assert_array_equal(by_file, by_image)
+    np.testing.assert_array_equal(by_file, np.rot90(as_stored, -1, (1, 2)))
+
+
 def test_images_that_were_not_scaled_in_training_are_not_scaled_silently(photos, tmp_path):
     same = tmp_path / "same"
     same.mkdir()

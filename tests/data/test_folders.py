@@ -63,6 +63,27 @@ def test_resizing_keeps_flat_colours(tmp_path: Path) -> None:
     np.testing.assert_allclose(image.numpy().reshape(3, -1).T * 255, [[10, 200, 30]] * 4096, atol=0.5)
 
 
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("ending", ["png", "tif", "webp"])
+def test_photographs_are_turned_upright(tmp_path: Path, orientation: int, ending: str) -> None:
+    seen = Image.fromarray(PIXELS[0])  # 12 wide, 10 tall
+    ways = Image.Transpose  # what undoes how the camera was held, by the Exif standard
+    undone = (None, ways.FLIP_LEFT_RIGHT, ways.ROTATE_180, ways.FLIP_TOP_BOTTOM)
+    undone += (ways.TRANSPOSE, ways.ROTATE_90, ways.TRANSVERSE, ways.ROTATE_270)
+    way = undone[orientation - 1]
+    taken, notes = seen if way is None else seen.transpose(way), Image.Exif()
+    notes[pictures.ORIENTATION] = orientation
+    taken.save(tmp_path / f"a.{ending}", exif=notes, **({"lossless": True} if ending == "webp" else {}))
+    seen.save(tmp_path / "b.png")
+    data = open_dataset(tmp_path)  # which asks for one size of all
+    np.testing.assert_array_equal(data.images[0].numpy(), data.images[1].numpy())
+
+
+def test_damaged_notes_of_a_camera_do_not_spoil_its_picture(tmp_path: Path) -> None:
+    Image.fromarray(PIXELS[0]).save(tmp_path / "a.png", exif=b"Exif\0\0MM\0*\xff\xff\xff\xff")
+    assert open_dataset(tmp_path).shape == (3, 10, 12)
+
+
 def test_images_that_do_not_decode_are_named_or_skipped(folder: Path) -> None:
     whole = (folder / "a" / "1.png").read_bytes()
     (folder / "a" / "bad.png").write_bytes(b"no image")

@@ -18,7 +18,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object, is_frame, to_frame
 from distaff.data.images import ByteImages, FloatImages, ScaledImages
 from distaff.data.labels import labelled
-from distaff.data.pictures import SUFFIXES, decode
+from distaff.data.pictures import SUFFIXES, decode, upright
 from distaff.data.ranges import OutOfRange
 from distaff.data.signals import Signals
 from distaff.data.sizes import resized
@@ -102,6 +102,7 @@ def _photograph(picture: Image.Image, shape: Shape, like: Arrangement | None) ->
     how = like if isinstance(like, Scaled) else _usual(shape)
     if how is None:
         raise DistaffError("a photograph was given, but the model was trained on rows of numbers.")
+    picture = upright(picture)
     with io.BytesIO() as file:
         picture.save(file, "TIFF")
         if how.fit is None and picture.size != shape[:0:-1]:
