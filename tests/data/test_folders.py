@@ -111,7 +111,7 @@ def test_bombs_and_deep_pixels_are_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_a_folder_without_images_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(DistaffError, match="holds no images"):
         open_dataset(tmp_path)
-    with pytest.raises(DistaffError, match="there is no folder or archive"):
+    with pytest.raises(DistaffError, match="there is no file or folder"):
         folders.load(tmp_path / "absent")
 
 
@@ -153,7 +153,7 @@ def test_archives_that_are_none_are_one_sentence(folder: Path, monkeypatch: pyte
     bad.write_bytes(b"no archive")
     with pytest.raises(DistaffError, match="cannot be read as a folder, zip or tar"):
         open_dataset(bad)
-    with pytest.raises(DistaffError, match="there is no folder or archive"):
+    with pytest.raises(DistaffError, match="there is no file or folder"):
         open_dataset(folder.parent / "absent.zip")
     file = zipped(folder, {"bomb.png": bytes(1 << 20)})
     monkeypatch.setattr(pictures, "LARGEST_FILE", 1 << 16)

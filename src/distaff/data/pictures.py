@@ -67,7 +67,7 @@ def open_pictures(place: Path) -> Iterator[Pictures]:
             with tarfile.open(place, "r:gz" if zipped else "r:") as bundle:
                 yield _tar(place, bundle)
         else:
-            raise DistaffError(f"there is no folder or archive {place}.")
+            raise DistaffError(f"there is no file or folder {place}.")
     except DistaffError:
         raise
     except Exception as problem:  # readers fed damaged bytes raise whatever they happen to meet
