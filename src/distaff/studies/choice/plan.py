@@ -147,7 +147,7 @@ def begin(plan: Plan, folder: Path, workers: int | None, progress: bool) -> None
     if steps == FEWEST and needed > plan.minutes:
         message = (
             f"{plan.minutes:g} minutes are too few: {steps} steps for each of {plan.runs} runs, the least, "
-            f"take about {needed} here, and {YOUNG:,}, after which a model has begun to learn, about {enough}; "
+            f"take about {needed} here, and {YOUNG:,}, by which models begin to learn, about {enough}; "
             "there is less to do with fewer --recipes or fewer --seeds."
         )
         warn(said(message))
