@@ -156,7 +156,7 @@ def matched_traversals(found: Mapping[str, ComparedRun]) -> list[Block]:
         rows[name] = [partner[latent] for latent in order if latent in partner]
         labels[name] = [f"z{partner[z]} · {similarity[z, partner[z]]:.2f}" for z in order if z in partner]
     values = np.linspace(-2, 2, 7).tolist()
-    image = start.data.images[start.encoded.typical].numpy()
+    image = start.data.subset([start.encoded.typical])
     drawn = {
         name: drawable(found[name].model.traverse(image, latents, values)) for name, latents in rows.items()
     }

@@ -11,6 +11,7 @@ from distaff import figures
 from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
 from distaff.analysis.evaluate import evaluate_encoded
 from distaff.data.dataset import Dataset
+from distaff.data.images import FloatImages
 from distaff.figures.html import Block, Code, Facts, Picture, Table, Text, page
 from distaff.foundation.files import write_text
 from distaff.metrics import Score
@@ -122,7 +123,7 @@ def _images(
             f"Latent traversals{order}",
         ),
         "reconstructions": (
-            figures.reconstructions(originals, drawable(model.reconstruct(originals))),
+            figures.reconstructions(originals, drawable(model.reconstruct(FloatImages(originals)))),
             "Originals and their reconstructions",
         ),
         "samples": (figures.samples(drawn, columns=10), "Decoded draws of the prior"),

@@ -15,7 +15,7 @@ from distaff.analysis.evaluate import varied_factors
 from distaff.codes import Codes, FloatArray
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
-from distaff.data.images import IntArray
+from distaff.data.images import FloatImages, IntArray
 from distaff.explore.latent_summary import Latent, factor_information, latent_summaries
 from distaff.explore.render import Pixels, Renderer, renderer_for
 from distaff.foundation.errors import DistaffError
@@ -135,8 +135,8 @@ class LoadedRun:
         return [0.0] * len(self.latents)
 
     def values(self, observation: FloatArray) -> list[float]:
-        """The means of q(z|x), and the likeliest classes."""
-        codes = self.model.encode(observation[None])
+        """The means of q(z|x), and the likeliest classes, of an observation as the model sees it."""
+        codes = self.model.encode(FloatImages(observation[None]))
         return [*codes.means[0].tolist(), *(float(p[0].argmax()) for p in codes.categories.values())]
 
     def decode(self, values: Sequence[Sequence[float]]) -> Pixels:
