@@ -109,7 +109,7 @@ def _differences(names: Mapping[str, RunFolder]) -> list[Block]:
     """What the other runs have otherwise than the first."""
     (first, start), *others = names.items()
     config = start.read()
-    rows = [(name, text) for name, other in others for text in other.read().differences(config)]
+    rows = [(name, text) for name, other in others for text in other.read().differences(config, found=False)]
     if not rows:
         return [Text("All were asked for alike.", title="Settings")]
     return [Table(("run", f"otherwise than {first}"), rows, title="Settings")]
