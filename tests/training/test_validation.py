@@ -79,7 +79,7 @@ def test_scores_of_both_parts_say_so(images, tmp_path):
         warnings.simplefilter("error")
         evaluate_run(run, held_out=True, progress=False)
         evaluate_run(run, data=images, progress=False)
-    with pytest.raises(DistaffError, match="give held_out, .* or data, not both"):
+    with pytest.raises(DistaffError, match=r"give held_out, .* or data, not both"):
         evaluate_run(run, data=images, held_out=True, progress=False)
 
 
