@@ -79,6 +79,25 @@ def test_photographs_are_turned_upright(tmp_path: Path, orientation: int, ending
     np.testing.assert_array_equal(data.images[0].numpy(), data.images[1].numpy())
 
 
+@pytest.mark.parametrize("fit", ["crop", "pad", "squash"])
+def test_large_photographs_are_decoded_no_larger_than_needed(tmp_path: Path, fit: pictures.Fit) -> None:
+    ways, notes = Image.Transpose, Image.Exif()
+    notes[pictures.ORIENTATION] = 6
+    seen = Image.fromarray(PIXELS[0]).resize((600, 800), Image.Resampling.BICUBIC)
+    seen.transpose(ways.ROTATE_90).save(tmp_path / "a.jpg", quality=95, exif=notes)
+    photograph = (tmp_path / "a.jpg").read_bytes()
+    sizes = []
+    whole = Image.Image.convert
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Image.Image, "convert", lambda im, *how: sizes.append(im.size) or whole(im, *how))
+        small = pictures.decode(photograph, "a", "RGB", (16, 16), fit=fit)
+    assert sizes[-1] == (75, 100)  # an eighth, upright: at least 4 · 16 each
+    exact = np.asarray(pictures.fitted(seen, (16, 16), fit))
+    assert np.abs(small.astype(int) - exact).max() <= 4  # with what JPEG loses
+    assert pictures.decode(photograph, "a", "RGB", (200, 150)).shape == (200, 150, 3)
+    assert pictures.decode(photograph, "a", "RGB").shape == (800, 600, 3)
+
+
 def test_damaged_notes_of_a_camera_do_not_spoil_its_picture(tmp_path: Path) -> None:
     Image.fromarray(PIXELS[0]).save(tmp_path / "a.png", exif=b"Exif\0\0MM\0*\xff\xff\xff\xff")
     assert open_dataset(tmp_path).shape == (3, 10, 12)
