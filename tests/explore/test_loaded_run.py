@@ -161,6 +161,8 @@ def test_observations_are_not_brought_in_twice(tmp_path):
         session = Session.open([out])
         expected = session.runs[0].model.encode(given).means[7]
         np.testing.assert_allclose(session.start_at(7)["values"][0], expected, rtol=1e-4, atol=1e-6)
+        notices = str(session.describe()["runs"][0]["notices"])
+        assert ("3 numbers, from left to right price, kind = new, kind = used." in notices) is (not how)
         assert session.start_at(7)["facts"] == ([["kind", table["kind"][7]]] if "factors" in str(how) else [])
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from distaff.analysis.encoding import already_encoded, trained_steps
 from distaff.analysis.evaluate import varied_factors
 from distaff.codes import Codes, FloatArray
+from distaff.data.arrangements import Table
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.images import FloatImages, IntArray
@@ -99,7 +100,9 @@ class LoadedRun:
                 notices.append(f"The data are not here: {problem} Pictures start from {DRAWN_NAME}.")
             rows, codes = _codes(folder, config, model, data, here)
         some = data.images[np.linspace(0, len(data) - 1, min(len(data), 1000)).astype(np.int64)].numpy()
-        render = renderer_for(model.shape, some)
+        how = model.arrangement
+        names = how.headings if isinstance(how, Table) and how.named else []
+        render = renderer_for(model.shape, some, names)
         if render.explains:
             notices.append(render.explains)
         summaries = latent_summaries(model, codes)
