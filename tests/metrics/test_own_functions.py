@@ -75,7 +75,7 @@ def test_it_may_return_a_result():
     [
         (worded, "returned a str, not a float"),
         (three, "takes 3 arguments"),
-        (f"{__name__}:nothing", "is not there: module .* has no attribute 'nothing'"),
+        (f"{__name__}:nothing", "cannot be imported: module .* has no attribute 'nothing'"),
         (f"{__name__}:worde", f"did you mean {__name__}:worded"),
         ("mine:scor", "did you mean mine:score"),
         (f"{__name__}:CLASSES", "is a ndarray, not a function"),

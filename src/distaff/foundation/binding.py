@@ -80,7 +80,7 @@ def find_function(
         if isinstance(error, AttributeError) and error.obj is sys.modules.get(place):
             there = get_close_matches(attribute, dir(error.obj), n=1)
             hint = f": did you mean {place}:{there[0]}?" if there else ""
-            raise DistaffError(f"the {kind} {name!r} is not there: {error}{hint or '.'}") from error
+            raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint or '.'}") from error
         raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint}.") from error
     return typing.cast(Callable[..., Any], found)
 
