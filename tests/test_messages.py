@@ -3,6 +3,7 @@
 import math
 import sys
 import types
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -41,6 +42,16 @@ def test_twenty_images_train_with_a_batch_that_fits():
         distaff.train("vae", images, **TINY)
     with pytest.raises(DistaffError, match="a batch of 32 does not fit a data set of 20: lower batch_size"):
         distaff.train("vae", images, batch_size=32, **TINY)
+
+
+def test_codes_that_are_no_array_are_named():
+    class AnnData:
+        obsm: ClassVar[dict] = {}
+
+    with pytest.raises(DistaffError, match=r"'codes\.csv' is a text: distaff\.evaluate_run scores"):
+        distaff.evaluate("codes.csv")
+    with pytest.raises(DistaffError, match=r'as in distaff\.evaluate\(adata\.obsm\["X_pca"\]'):
+        distaff.evaluate(AnnData())
 
 
 def test_what_was_given_is_named():

@@ -37,6 +37,14 @@ def test_a_page_compares_runs(runs, tmp_path, capsys):
         "Traversals",
     ):
         assert part in text
+    np.savez(tmp_path / "other.npz", images=toys.tiny_images(30).images[:].numpy())
+    distaff.train("vae", str(tmp_path / "other.npz"), out=tmp_path / "other", **QUICK)
+    cli.main(
+        ["compare", runs[0], str(tmp_path / "other"), "--out", str(tmp_path / "d.html"), "--no-progress"]
+    )
+    text = (tmp_path / "d.html").read_text()
+    assert "other.npz there" in text  # what was asked for, and not what was found there:
+    assert "fingerprint" not in text
     cli.main(["report", *runs, "--out", str(tmp_path / "r.html"), "--no-progress"])
     assert (tmp_path / "r.html").exists()
 

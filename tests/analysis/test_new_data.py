@@ -10,6 +10,7 @@ from PIL import Image
 
 import distaff
 from distaff import cli
+from distaff.foundation.h5ad import read_h5ad
 from distaff.metrics.codes_file import read_codes
 from distaff.runs.folder import RunFolder, save_name
 
@@ -49,12 +50,12 @@ def test_codes_go_to_any_format(place):
         assert table.index.tolist()[:2] == ["a/0.png", "a/1.png"]
         assert table.columns.tolist() == ["z0", "size", "z2", "folder"]
         np.testing.assert_allclose(table["size"], codes.means[:, 1], rtol=1e-6)
-        assert table["folder"].tolist() == [0] * 4 + [1] * 3
+        assert table["folder"].tolist() == ["a"] * 4 + ["b"] * 3
     with h5py.File(place / "codes.h5ad") as file:
         np.testing.assert_array_equal(file["X"], codes.means)
         assert file["var/_index"].asstr()[:].tolist() == ["z0", "size", "z2"]
         assert file["obs/_index"].asstr()[0] == "a/0.png"
-        assert file["obs/folder"][:].tolist() == [0] * 4 + [1] * 3
+    assert read_h5ad(place / "codes.h5ad", "X")[1]["folder"].tolist() == ["a"] * 4 + ["b"] * 3
 
 
 def test_latents_of_one_name_are_told_apart(place, tmp_path):

@@ -170,7 +170,7 @@ def test_what_is_no_number_of_observations_is_one_sentence(run, command, observa
         main([command, str(run.path), f"--observations={observations}"])
     said = capsys.readouterr().err
     assert said == (
-        f"distaff: observations are how many to score, 2 or more, or all, not {observations!r}.\n"
+        f"distaff: --observations is how many to take, 2 or more, or all, not {observations!r}.\n"
     )
 
 
@@ -187,5 +187,5 @@ def test_traversals_start_from_a_typical_observation_of_the_data(run, monkeypatc
     sample = encode_run(run, data, False, 100)
     assert encoded.typical == typical(encoded.codes)
     assert sample.typical == some_rows(SIZE, 100)[typical(sample.codes)]
-    with pytest.raises(DistaffError, match="how many to score"):
+    with pytest.raises(DistaffError, match="observations is how many to take"):
         evaluate_run(run.path, observations="none")

@@ -236,5 +236,5 @@ def test_images_are_resized_on_request(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.column("factor0"), [0, 1, 1])
     np.testing.assert_allclose(data.images[:].mean((2, 3)).numpy() * 255, [[10, 200, 30]] * 3, atol=0.5)
     np.savez(file, images=np.random.default_rng(0).normal(size=(5, 3)))
-    with pytest.raises(DistaffError, match="cannot be resized"):
+    with pytest.raises(DistaffError, match="mine holds rows of 3 numbers, and only images"):
         open_dataset(file, resize=16)

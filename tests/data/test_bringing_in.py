@@ -4,6 +4,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -71,6 +72,19 @@ def test_a_photograph_is_the_same_observation_however_it_comes(photos):
     assert data.row_names.tolist() == ["0.png", "1.png", "2.png"]
 
 
+def test_a_photograph_of_a_turned_camera_is_the_same_as_a_file_and_as_an_image(photos):
+    taken, notes = Image.open(photos / "0.png"), Image.Exif()
+    notes[0x0112] = 6
+    taken.save(photos / "turned.png", exif=notes)
+    like = Scaled((3, 16, 16), fit="crop")
+    by_file, by_image, as_stored = (
+        bring_in(way, (3, 16, 16), like).images[0].numpy()
+        for way in (photos / "turned.png", Image.open(photos / "turned.png"), photos / "0.png")
+    )
+    np.testing.assert_array_equal(by_file, by_image)
+    np.testing.assert_array_equal(by_file, np.rot90(as_stored, -1, (1, 2)))
+
+
 def test_images_that_were_not_scaled_in_training_are_not_scaled_silently(photos, tmp_path):
     same = tmp_path / "same"
     same.mkdir()
@@ -81,6 +95,23 @@ def test_images_that_were_not_scaled_in_training_are_not_scaled_silently(photos,
     assert bring_in(photos, (3, 30, 30), like, fit="pad").shape == (3, 30, 30)
     with pytest.raises(DistaffError, match="the photograph is 40×20"):
         bring_in(Image.open(photos / "0.png"), (3, 30, 30), like)
+
+
+def test_what_a_model_of_images_cannot_take_is_named(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0]})
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    shape, like = (3, 16, 16), Scaled((3, 16, 16), fit="crop")
+    for given, said in [
+        (tmp_path / "mine.csv", r"mine\.csv is a table, but the model was trained on images of shape"),
+        (frame, "the DataFrame is a table, but the model was trained on images"),
+        (np.zeros((0, 16, 16, 3), np.uint8), "the array holds no observations"),
+        ([], "the array holds no observations"),
+        (tmp_path / "none.jpg", r"there is no file or folder .*none\.jpg"),
+    ]:
+        with pytest.raises(DistaffError, match=said):
+            bring_in(given, shape, like, resize=16)
+    with pytest.raises(DistaffError, match="rows of 2 numbers, and only images are brought to a size"):
+        open_dataset("pinwheel", resize=16)
 
 
 def test_dark_bytes_stay_bytes():

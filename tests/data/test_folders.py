@@ -63,6 +63,46 @@ def test_resizing_keeps_flat_colours(tmp_path: Path) -> None:
     np.testing.assert_allclose(image.numpy().reshape(3, -1).T * 255, [[10, 200, 30]] * 4096, atol=0.5)
 
 
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("ending", ["png", "tif", "webp"])
+def test_photographs_are_turned_upright(tmp_path: Path, orientation: int, ending: str) -> None:
+    seen = Image.fromarray(PIXELS[0])  # 12 wide, 10 tall
+    ways = Image.Transpose  # what undoes how the camera was held, by the Exif standard
+    undone = (None, ways.FLIP_LEFT_RIGHT, ways.ROTATE_180, ways.FLIP_TOP_BOTTOM)
+    undone += (ways.TRANSPOSE, ways.ROTATE_90, ways.TRANSVERSE, ways.ROTATE_270)
+    way = undone[orientation - 1]
+    taken, notes = seen if way is None else seen.transpose(way), Image.Exif()
+    notes[pictures.ORIENTATION] = orientation
+    taken.save(tmp_path / f"a.{ending}", exif=notes, **({"lossless": True} if ending == "webp" else {}))
+    seen.save(tmp_path / "b.png")
+    data = open_dataset(tmp_path)  # which asks for one size of all
+    np.testing.assert_array_equal(data.images[0].numpy(), data.images[1].numpy())
+
+
+@pytest.mark.parametrize("fit", ["crop", "pad", "squash"])
+def test_large_photographs_are_decoded_no_larger_than_needed(tmp_path: Path, fit: pictures.Fit) -> None:
+    ways, notes = Image.Transpose, Image.Exif()
+    notes[pictures.ORIENTATION] = 6
+    seen = Image.fromarray(PIXELS[0]).resize((600, 800), Image.Resampling.BICUBIC)
+    seen.transpose(ways.ROTATE_90).save(tmp_path / "a.jpg", quality=95, exif=notes)
+    photograph = (tmp_path / "a.jpg").read_bytes()
+    sizes = []
+    whole = Image.Image.convert
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Image.Image, "convert", lambda im, *how: sizes.append(im.size) or whole(im, *how))
+        small = pictures.decode(photograph, "a", "RGB", (16, 16), fit=fit)
+    assert sizes[-1] == (75, 100)  # an eighth, upright: at least 4 · 16 each
+    exact = np.asarray(pictures.fitted(seen, (16, 16), fit))
+    assert np.abs(small.astype(int) - exact).max() <= 4  # with what JPEG loses
+    assert pictures.decode(photograph, "a", "RGB", (200, 150)).shape == (200, 150, 3)
+    assert pictures.decode(photograph, "a", "RGB").shape == (800, 600, 3)
+
+
+def test_damaged_notes_of_a_camera_do_not_spoil_its_picture(tmp_path: Path) -> None:
+    Image.fromarray(PIXELS[0]).save(tmp_path / "a.png", exif=b"Exif\0\0MM\0*\xff\xff\xff\xff")
+    assert open_dataset(tmp_path).shape == (3, 10, 12)
+
+
 def test_images_that_do_not_decode_are_named_or_skipped(folder: Path) -> None:
     whole = (folder / "a" / "1.png").read_bytes()
     (folder / "a" / "bad.png").write_bytes(b"no image")
@@ -90,7 +130,7 @@ def test_bombs_and_deep_pixels_are_refused(tmp_path: Path, monkeypatch: pytest.M
 def test_a_folder_without_images_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(DistaffError, match="holds no images"):
         open_dataset(tmp_path)
-    with pytest.raises(DistaffError, match="there is no folder or archive"):
+    with pytest.raises(DistaffError, match="there is no file or folder"):
         folders.load(tmp_path / "absent")
 
 
@@ -132,7 +172,7 @@ def test_archives_that_are_none_are_one_sentence(folder: Path, monkeypatch: pyte
     bad.write_bytes(b"no archive")
     with pytest.raises(DistaffError, match="cannot be read as a folder, zip or tar"):
         open_dataset(bad)
-    with pytest.raises(DistaffError, match="there is no folder or archive"):
+    with pytest.raises(DistaffError, match="there is no file or folder"):
         open_dataset(folder.parent / "absent.zip")
     file = zipped(folder, {"bomb.png": bytes(1 << 20)})
     monkeypatch.setattr(pictures, "LARGEST_FILE", 1 << 16)

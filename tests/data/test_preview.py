@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -8,6 +9,7 @@ from distaff.cli import main
 from distaff.data import Dataset, from_array, open_dataset
 from distaff.data.dataset import grid
 from distaff.data.preview import preview, save_preview
+from distaff.data.tables import from_frame
 from distaff.foundation.errors import DistaffError
 
 IMAGES = np.random.default_rng(0).random((24, 3, 8, 8))
@@ -71,3 +73,10 @@ def test_photographs_of_different_sizes_are_shown_with_resize(tmp_path: Path, ca
         ]
     )
     assert (tmp_path / "out/sheet.png").is_file()
+
+
+def test_a_notebook_shows_a_table_by_its_own_names_and_units() -> None:
+    frame = pd.DataFrame({"price": [9000.0, 9200.0, 8800.0, None], "kind": ["new", "used", "new", "new"]})
+    text = from_frame(frame)._repr_html_()
+    assert all(heading in text for heading in ("price", "kind = new", "kind = used"))
+    assert all(f">{number}<" in text for number in ("9000", "8800", "9200", "0.75"))

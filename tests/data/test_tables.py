@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import distaff
-from distaff.data import open_dataset, tables
+from distaff.data import columns, open_dataset, tables
 from distaff.data.arrangements import read_arrangement
 from distaff.data.bringing_in import bring_in
 from distaff.data.frameworks import from_object
@@ -99,9 +99,15 @@ def test_names_of_rows_are_left_out_and_said():
         ({"size": [None] * 32}, {}, "column 'size' .* is empty"),
         ({"visits": [-1] * 32}, {"counts": "visits"}, "column 'visits' .* holds -1, which is no count"),
         ({}, {"columns": "sise"}, "did you mean 'size'"),
+        (
+            {"colour": [f"{n}" * 2 + "x" for n in range(31)] + ["00x"]},
+            {},
+            "column 'colour' .* 31 different values, too many for classes: .* among factors, or .* columns",
+        ),
     ],
 )
-def test_a_column_that_cannot_be_read_is_named(change, how, message):
+def test_a_column_that_cannot_be_read_is_named(change, how, message, monkeypatch):
+    monkeypatch.setattr(columns, "MOST_CLASSES", 30)
     frame = pd.concat([FRAME] * 8, ignore_index=True).assign(**change)
     if message is None:
         assert from_frame(frame, **how).shape == (4,)  # texts become classes
@@ -202,6 +208,7 @@ class Cells:
     def __init__(self, matrix, obs):
         self.X, self.obs, self.obs_names = matrix, obs, obs.index
         self.var_names = [f"gene{n}" for n in range(matrix.shape[1])]
+        self.layers, self.obsm = {"counts": matrix * 2}, {"X_pca": np.ones((matrix.shape[0], 2))}
 
 
 def test_obs_of_an_annotated_table_in_memory_is_for_labels():
@@ -209,6 +216,34 @@ def test_obs_of_an_annotated_table_in_memory_is_for_labels():
     cells = Cells(sparse.csr_matrix(np.random.default_rng(0).poisson(2, (20, 3))), obs)
     assert from_object(cells).shape == (3,)
     assert from_object(cells, factors="kind").names == ("kind",)
+
+
+def test_a_model_of_a_layer_takes_that_layer_of_an_annotated_table_in_memory():
+    counts = np.random.default_rng(0).poisson(3, (20, 3))
+    names = pd.DataFrame(index=[f"cell{n}" for n in range(20)])
+    cells, options = Cells(sparse.csr_matrix(counts), names), {"matrix": "counts", "standardise": False}
+    how = {"latents": 2, "network": "mlp:hidden=8,layers=1", "batch_size": 8, "steps": 2, "progress": False}
+    data = from_object(cells, **options)
+    np.testing.assert_array_equal(data.images[:], 2 * counts)
+    assert from_object(cells, matrix="X_pca").shape == (2,)
+    model = distaff.train("vae", cells, data_options=options, **how)
+    plain = distaff.train("vae", cells, data_options={"standardise": False}, **how)
+    np.testing.assert_array_equal(model.encode(cells).means, model.encode(2 * counts).means)
+    np.testing.assert_array_equal(plain.encode(cells).means, plain.encode(counts).means)
+    with pytest.raises(DistaffError, match="unknown matrix of the AnnData 'count': did you mean 'counts'"):
+        from_object(cells, matrix="count")
+    with pytest.raises(DistaffError, match="matrix=counts is for an AnnData, not for a DataFrame"):
+        from_object(FRAME, matrix="counts")
+
+
+@pytest.mark.parametrize("day", ["2024-05-{:02d}", "{:02d}.05.2024", "5/{}/24", "2024-05-{:02d} 12:30"])
+def test_dates_that_repeat_are_left_out_too(day):
+    frame = pd.DataFrame({"x": np.arange(12) % 5, "bought": [day.format(n % 4 + 1) for n in range(12)]})
+    with pytest.warns(
+        UserWarning, match="column 'bought' of the DataFrame is left out: its values are dates"
+    ):
+        assert from_frame(frame).shape == (1,)
+    assert from_frame(frame, columns="x+bought").shape == (5,)  # four classes, where they are asked for
 
 
 def test_spreadsheets_of_other_countries_are_read(tmp_path):
@@ -240,6 +275,8 @@ def test_labels_may_be_missing():
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "kind": ["b", None, "a", "b"], "size": [1, 2, None, 1]})
     data = from_frame(frame, factors=["kind", "size"])
     np.testing.assert_array_equal(data.factors, [[1, 0], [np.nan, 1], [0, np.nan], [1, 0]])
+    assert data.labels("kind").tolist() == ["b", None, "a", "b"]
+    np.testing.assert_array_equal(data.subset([3, 2]).labels("size"), [1, np.nan])
     with pytest.raises(DistaffError, match="'none' of the DataFrame has no value in any row"):
         from_frame(frame.assign(none=None), factors="none", columns="x")
 

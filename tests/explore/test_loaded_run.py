@@ -4,7 +4,9 @@ import shutil
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from PIL import Image
 
 from distaff.analysis.evaluate import evaluate_run
 from distaff.explore.loaded_run import DRAWN, LoadedRun
@@ -134,6 +136,55 @@ def test_signals_are_drawn_as_curves_over_time(tmp_path):
     assert session.runs[0].traverse([0.0, 0.0], 9).shape == (18, SIDE, SIDE, 3)
     assert "2 channels over time" in session.describe()["runs"][0]["notices"][-1]
     assert export_page(session, tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_observations_are_not_brought_in_twice(tmp_path):
+    """What a model sees of a table, of signals or of images with a range is no row of the user's own."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"price": rng.normal(9000, 2000, 30), "kind": rng.choice(["new", "used"], 30)})
+    table.loc[7, "price"] = None
+    table.to_csv(tmp_path / "cars.csv", index=False)
+    waves, scans = (
+        20 + rng.normal(size=(30, 2, 40)),
+        rng.integers(0, 4096, (30, 1, 16, 16)).astype(np.float64),
+    )
+    np.save(tmp_path / "waves.npy", waves)
+    np.save(tmp_path / "scans.npy", scans)
+    for file, given, how in [
+        ("cars.csv", table, {"data_options": {"factors": "kind"}}),
+        ("cars.csv", table, {}),
+        ("waves.npy", waves, {"data_options": {"signals": True}}),
+        ("scans.npy", scans, {"range": "0:4095"}),
+    ]:
+        out = tmp_path / f"run {file} {len(how)}"
+        train("vae", str(tmp_path / file), latents=2, out=out, **how, **{**QUICK, "batch_size": 10})
+        session = Session.open([out])
+        expected = session.runs[0].model.encode(given).means[7]
+        np.testing.assert_allclose(session.start_at(7)["values"][0], expected, rtol=1e-4, atol=1e-6)
+        notices = str(session.describe()["runs"][0]["notices"])
+        assert ("3 numbers, from left to right price, kind = new, kind = used." in notices) is (not how)
+        assert session.start_at(7)["facts"] == ([["kind", table["kind"][7]]] if "factors" in str(how) else [])
+
+
+def test_a_person_s_image_is_fitted_as_the_run_s_own_were(tmp_path):
+    (tmp_path / "photos").mkdir()
+    for number in range(12):
+        wide = Image.fromarray(np.tile(np.linspace(0, 255, 40, dtype=np.uint8), (20 + number, 1)))
+        wide.save(tmp_path / "photos" / f"{number:02d}.png")
+    for fit in ("pad", "squash", "crop"):
+        out = tmp_path / fit
+        train(
+            "vae",
+            str(tmp_path / "photos"),
+            resize=16,
+            fit=fit,
+            latents=2,
+            out=out,
+            **{**QUICK, "batch_size": 6},
+        )
+        session = Session.open([out])
+        by_hand = session.start_from_file((tmp_path / "photos" / "03.png").read_bytes())["values"]
+        np.testing.assert_allclose(by_hand, session.start_at(3)["values"], rtol=1e-4, atol=1e-6)
 
 
 def test_a_curve_passes_through_its_values():

@@ -26,19 +26,24 @@ def test_a_trade_off_draws_means_joined_along_the_setting_with_intervals_and_val
 
 def test_intervals_of_two_seeds_do_not_push_the_runs_together():
     """They reach 12.7 standard errors each way: the frame ends half the runs' range beyond the runs."""
-    (axes,) = comparison.trade_off(
-        {"VAE": {1: ([30.0, 40.0], [0.5, 0.7])}, "β-VAE": {4: ([20.0, 32.0], [0.3, 0.6])}}
-    ).axes
-    np.testing.assert_allclose([axes.get_xlim(), axes.get_ylim()], [(10, 50), (0.1, 0.9)])
     (axes,) = comparison.scores_by_setting(
         {"VAE": {1: [0.5, 0.7]}, "β-VAE": {4: [0.3, 0.6]}}, score="MIG"
     ).axes
     np.testing.assert_allclose(axes.get_ylim(), (0.1, 0.9))
 
 
-def test_a_trade_off_of_one_seed_has_no_error_bars():
-    (axes,) = comparison.trade_off({"VAE": {1: ([30.0], [0.6])}}).axes
-    assert axes.containers[0].has_xerr is axes.containers[0].has_yerr is False
+def test_intervals_beyond_the_runs_leave_the_frame_of_a_trade_off():
+    (axes,) = comparison.trade_off({"VAE": {1: ([20.0, 20.0, 40.0], [0.3, 0.7, 0.7])}}).axes
+    np.testing.assert_allclose([axes.get_xlim(), axes.get_ylim()], [(10, 50), (0.1, 0.9)])
+
+
+@pytest.mark.parametrize(
+    "runs", [([30.0], [0.6]), ([30.0, 40.0], [0.5, 0.7]), ([30.0, 40.0, np.nan], [1.0] * 3)]
+)
+def test_a_trade_off_of_one_or_two_seeds_has_no_error_bars(runs):
+    (axes,) = comparison.trade_off({"VAE": {1: runs}}).axes
+    assert axes.containers[0].has_xerr is False
+    assert axes.containers[0].has_yerr is (len(runs[1]) == 3)
 
 
 def test_scores_by_setting_show_every_seed_beside_mean_and_interval():

@@ -1,8 +1,10 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from distaff.figures.montage import montage
-from distaff.figures.traversal import side_by_side, top_latents, traversals
+from distaff.figures.traversal import side_by_side, top_latents, traversals, value_labels
 from distaff.foundation.errors import DistaffError
 from tests.figures.drawings import distinct, drawn, texts
 
@@ -72,6 +74,21 @@ def test_side_by_side_gives_each_run_a_panel_with_rows_in_one_order():
         np.testing.assert_array_equal(drawn(axes), montage(rows))
     own = side_by_side(runs, {"seed 0": ["a", "b", "c"], "seed 1": ["d", "e", "f"]})
     assert texts(own.axes[1].get_yticklabels()) == ["d", "e", "f"]
+
+
+def test_values_that_would_touch_are_left_out_evenly():
+    values = np.linspace(-2, 2, 7)
+    assert value_labels(values, 7, side=1.0) == ["−2", "−1.3", "−0.67", "0", "0.67", "1.3", "2"]
+    assert value_labels(values, 7, side=0.2) == ["−2", "", "−0.67", "", "0.67", "", "2"]
+    assert value_labels(values, 7, side=0.15) == ["−2", "", "", "0", "", "", "2"]
+    assert value_labels(values, 7, side=0.01) == ["−2", "", "", "", "", "", "2"]
+    runs = {f"seed {number}": distinct(3, 7) for number in range(3)}
+    own = side_by_side(runs, {name: ["z1 · −0.92"] * 3 for name in runs}, values)
+    own.canvas.draw()
+    for axes in own.axes:
+        boxes = [text.get_window_extent() for text in axes.get_xticklabels() if text.get_text()]
+        assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+        assert len(boxes) >= 2
 
 
 def test_wrong_shapes_are_refused():

@@ -169,6 +169,13 @@ def test_row_order_and_incomplete_grids_do_not_matter():
     assert factor_vae_score(codes[kept], CLASSES[kept]).value == 1.0
 
 
+def test_a_single_factor_is_no_test_and_that_is_said():
+    noise = np.random.default_rng(0).normal(size=(200, 3))
+    score = factor_vae_score(noise, np.arange(200) % 4)
+    assert score.value == 1
+    assert any("guessed right whatever the codes are" in note for note in score.notes)
+
+
 def test_intervals_shrink_with_votes():
     codes = rotated(perfect_codes(CLASSES))
     few, many = (factor_vae_score(codes, CLASSES, votes=v, bootstrap=40) for v in (50, 1600))

@@ -1,5 +1,8 @@
 """Plain functions of a user's own as metrics: by themselves, and as module:function."""
 
+import sys
+import types
+
 import numpy as np
 import pytest
 
@@ -72,12 +75,17 @@ def test_it_may_return_a_result():
     [
         (worded, "returned a str, not a float"),
         (three, "takes 3 arguments"),
-        (f"{__name__}:nothing", "cannot be imported"),
+        (f"{__name__}:nothing", "cannot be imported: module .* has no attribute 'nothing'"),
+        (f"{__name__}:worde", f"did you mean {__name__}:worded"),
+        ("mine:scor", "did you mean mine:score"),
         (f"{__name__}:CLASSES", "is a ndarray, not a function"),
         ("no_such_module:score", "cannot be imported"),
         ("migg:chen18", "did you mean 'mig'"),
     ],
 )
-def test_what_is_no_metric_is_named(metric, said):
+def test_what_is_no_metric_is_named(metric, said, monkeypatch):
+    near = types.ModuleType("mine")  # by its name nearly a metric of the library
+    vars(near)["score"] = worded
+    monkeypatch.setitem(sys.modules, "mine", near)
     with pytest.raises(DistaffError, match=said):
         evaluate(CODES, CLASSES, metrics=[metric])

@@ -2,6 +2,7 @@
 
 import shlex
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from distaff.studies.choice import plan as planning
 from distaff.studies.choice.choose import verdict
 from distaff.studies.choice.given_data import on_disk
 from distaff.studies.choice.grid import read_grid, usual_grid
-from distaff.studies.choice.plan import Pace, Plan, affordable
+from distaff.studies.choice.plan import Pace, Plan, affordable, lasting
 from distaff.studies.choice.ranking import Ranking, scored
 from tests import toys
 from tests.studies.conftest import OneAfterTheOther
@@ -69,6 +70,9 @@ def test_the_steps_fill_the_time_that_there_is():
     assert affordable(plan, paces, 400.0, 3) == 5200  # three rounds, as the last is not full
     assert affordable(plan, paces, -5.0, 2) == planning.FEWEST
     assert affordable(plan, paces, 1e9, 2) == planning.MOST
+    for at_once in (1, 2, 3):
+        steps = affordable(plan, paces, 400.0, at_once)
+        assert lasting(plan, paces, steps, at_once) <= 400 < lasting(plan, paces, steps + 100, at_once)
 
 
 def test_every_setting_has_a_run_before_any_has_its_second():
@@ -183,6 +187,26 @@ def test_data_of_python_are_the_same_in_the_file(kind, tmp_path):
     assert type(after.arrangement) is type(before.arrangement) or kind not in ("frame", "read table")
 
 
+@pytest.mark.parametrize(
+    ("minutes", "sentence"),
+    [
+        (1, "1 minutes are too few: 50 steps for each of 4 runs, .* about 6 here, and 1,000, .* about 22"),
+        (10, "10 minutes are 290 steps .* minutes=22 would be 1,000"),
+    ],
+)
+def test_what_a_budget_is_enough_for_is_said_before_it_is_spent(monkeypatch, tmp_path, minutes, sentence):
+    """Runs of 10 s and 0.5 s per step, two at once, then 280 s to compare them: 280 + 2 · (10 + n / 2) s."""
+    tried = SimpleNamespace(all_runs=[SimpleNamespace(model=None)])
+    monkeypatch.setattr(planning, "run_study", lambda *_, **__: None)
+    monkeypatch.setattr(planning, "runs_at_once", lambda *_: 2)
+    monkeypatch.setattr(planning.Results, "read", lambda _: tried)
+    monkeypatch.setattr(planning, "measured", lambda _: {"beta_vae": Pace(0.5, 10.0)})
+    monkeypatch.setattr(planning, "comparing", lambda *_: 280.0)
+    plan = Plan("p", DataCall("pinwheel"), "", [{"recipe": "beta_vae", "beta": [1.0, 2.0]}], 2, minutes, {})
+    with pytest.warns(UserWarning, match=sentence):
+        planning.begin(plan, tmp_path, 2, False)
+
+
 @pytest.fixture(scope="module")
 def table_file(tmp_path_factory):
     """Six columns of three causes."""
@@ -208,7 +232,9 @@ class Interrupted(OneAfterTheOther):
 
 def test_the_whole_way_from_a_table_to_a_command(table_file, tmp_path, here, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with pytest.warns(UserWarning, match="hardly begun to learn: minutes="):
+    with pytest.warns(
+        UserWarning, match=r"0\.001 minutes are too few: 50 steps for each of 4 runs, .* take about \d+ here"
+    ):
         choice = distaff.choose(table_file, **SMALL)
     assert choice.folder == distaff.studies.Results.read(choice.folder).folder
     assert list(choice.table["seeds"]) == [2, 2]
@@ -235,7 +261,10 @@ def test_a_choice_that_was_stopped_is_resumed_and_ranks_what_it_has(table_file, 
     monkeypatch.setattr(planning, "run_study", lambda *a, **k: commands.run(*a, **k))
     engines = iter([OneAfterTheOther(), Interrupted()])
     monkeypatch.setattr(local, "local_workers", lambda *_: next(engines))
-    with pytest.warns(UserWarning, match="hardly"), pytest.raises(KeyboardInterrupt, match="same command"):
+    with (
+        pytest.warns(UserWarning, match="minutes are too few"),
+        pytest.raises(KeyboardInterrupt, match="same command"),
+    ):
         distaff.choose(table_file, **small)
     monkeypatch.setattr(local, "local_workers", lambda *_: OneAfterTheOther())
     so_far = distaff.choose(table_file, so_far=True, **small)
@@ -253,7 +282,7 @@ def test_a_choice_that_was_stopped_is_resumed_and_ranks_what_it_has(table_file, 
 
 def test_images_in_memory_are_chosen_for_too(tmp_path, here):
     images = toys.tiny_images(60).images[:].numpy()
-    with pytest.warns(UserWarning, match="hardly"):
+    with pytest.warns(UserWarning, match="minutes are too few"):
         choice = distaff.choose(images, network="mlp", out=tmp_path / "out", **SMALL)
     assert "data.npy" in choice.command
     assert "Traversals" in choice.page.read_text()

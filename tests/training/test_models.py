@@ -17,6 +17,7 @@ from distaff.models.priors import named as kinds
 from distaff.models.priors import parse_prior
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
+from distaff.runs import pictures
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
 from distaff.runs.pictures import traversals
@@ -215,6 +216,22 @@ def test_images_under_a_gaussian_likelihood_are_reported(tmp_path):
     np.savez(tmp_path / "tiny.npz", images=toys.tiny_images().images[:].numpy())
     train("vae", str(tmp_path / "tiny.npz"), steps=5, likelihood="gaussian", out=tmp_path / "run", **QUICK)
     assert report_run(tmp_path / "run", progress=False).exists()
+
+
+def test_pictures_show_images_with_a_range_as_the_model_sees_them(tmp_path, monkeypatch):
+    scans = np.random.default_rng(0).integers(0, 4096, (20, 1, 16, 16)).astype(np.float64)
+    model = train("vae", scans, range="0:4095", steps=20, latents=2, **TINY)
+    data, drawn = from_array(scans, range="0:4095"), {}
+    monkeypatch.setattr(
+        pictures.figures, "traversals", lambda images, *_, **how: drawn.update(how, rows=images)
+    )
+    traversals(model, data, np.zeros(2), index=3)
+    originals, again = drawn["above"]
+    rows = [
+        int(np.square(data.images[:].numpy() - original).sum((1, 2, 3)).argmin()) for original in originals
+    ]
+    np.testing.assert_allclose(again, model.reconstruct(scans[rows]), atol=1e-6)
+    np.testing.assert_allclose(drawn["rows"], model.traverse(scans[3]), atol=1e-6)
 
 
 def test_a_run_with_discrete_latents_is_evaluated_traversed_and_reported(tmp_path):

@@ -1,12 +1,14 @@
 """Held-out data: the split, what is logged of them, stopping early, and resuming exactly."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
 from distaff.analysis.evaluate import evaluate_run
+from distaff.analysis.report import report_run
 from distaff.data import split
 from distaff.data.labels import with_factors
 from distaff.foundation.errors import DistaffError
@@ -60,6 +62,25 @@ def test_held_out_rows_are_not_trained_on_and_are_logged(images, tmp_path):
     )
     assert (run / "scores-held-out.json").exists()
     assert not (run / "scores.json").exists()
+
+
+def test_scores_of_both_parts_say_so(images, tmp_path):
+    run = tmp_path / "run"
+    train("vae", images, out=run, steps=4, hold_out=0.25, **QUICK)
+    with pytest.warns(
+        UserWarning, match="about 25% of these observations were held out .*; held_out leaves the others out"
+    ):
+        evaluate_run(run, progress=False)
+    assert (
+        "About 25% of these observations were held out of training."
+        in report_run(run, progress=False).read_text()
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        evaluate_run(run, held_out=True, progress=False)
+        evaluate_run(run, data=images, progress=False)
+    with pytest.raises(DistaffError, match=r"give held_out, .* or data, not both"):
+        evaluate_run(run, data=images, held_out=True, progress=False)
 
 
 def test_another_file_is_held_out_as_it_is(images, tmp_path):

@@ -109,7 +109,7 @@ def _differences(names: Mapping[str, RunFolder]) -> list[Block]:
     """What the other runs have otherwise than the first."""
     (first, start), *others = names.items()
     config = start.read()
-    rows = [(name, text) for name, other in others for text in other.read().differences(config)]
+    rows = [(name, text) for name, other in others for text in other.read().differences(config, found=False)]
     if not rows:
         return [Text("All were asked for alike.", title="Settings")]
     return [Table(("run", f"otherwise than {first}"), rows, title="Settings")]
@@ -156,7 +156,7 @@ def matched_traversals(found: Mapping[str, ComparedRun]) -> list[Block]:
         rows[name] = [partner[latent] for latent in order if latent in partner]
         labels[name] = [f"z{partner[z]} · {similarity[z, partner[z]]:.2f}" for z in order if z in partner]
     values = np.linspace(-2, 2, 7).tolist()
-    image = start.data.images[start.encoded.typical].numpy()
+    image = start.data.subset([start.encoded.typical])
     drawn = {
         name: drawable(found[name].model.traverse(image, latents, values)) for name, latents in rows.items()
     }

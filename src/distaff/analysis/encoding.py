@@ -82,7 +82,7 @@ def sample_size(observations: int | str) -> int | None:
     except ValueError:
         count = 0
     if count < 2:
-        raise DistaffError(f"observations are how many to score, 2 or more, or all, not {observations!r}.")
+        raise DistaffError(f"--observations is how many to take, 2 or more, or all, not {observations!r}.")
     return count
 
 

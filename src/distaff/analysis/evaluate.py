@@ -15,7 +15,7 @@ from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
-from distaff.foundation.errors import DistaffError, spoken_to_its_caller
+from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller
 from distaff.foundation.text import named_values
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.code_sources import ENDINGS, read_source
@@ -25,8 +25,10 @@ from distaff.metrics.scores_file import ELBO, Scores, Setup
 from distaff.metrics.selection import Selection, requested
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
+from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.load import load, open_left_out
+from distaff.runs.settings import held_out_share
 from distaff.runs.zoo import run_folder
 
 AUTOMATIC = "factor_vae_score"
@@ -114,8 +116,14 @@ def evaluate_run(
         )
     if ica and (held_out or data is not None):
         raise DistaffError("ICA is fitted to what a run was trained on: --ica goes with no other data.")
+    if held_out and data is not None:
+        raise DistaffError(
+            "give --held-out, which asks for a part of the run's own data, or --data, not both."
+        )
     count = sample_size(observations)
     dataset = _scored_data(folder, data, held_out, fit, data_options)
+    if data is None and not held_out and (told := mixed(folder.read())) is not None:
+        warn(said(f"{told}; --held-out leaves the others out"))
     began = time.monotonic()
     if data is not None or held_out:  # what is kept of a run's codes is of the data that it was trained on
         encoded = encode(load(folder.path), dataset := some(dataset, count, seed), progress)
@@ -135,6 +143,12 @@ def evaluate_run(
     codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
     _write(path, known, evaluation, folder.path.name, codes, shown)
     return evaluation
+
+
+def mixed(config: RunConfig) -> str | None:
+    """That scores of a run's whole data set are of rows that it has seen and of others, if they are."""
+    share = held_out_share(config.training.hold_out)
+    return None if share is None else f"about {share:.0%} of these observations were held out of training"
 
 
 def _scored_data(

@@ -120,9 +120,7 @@ def codes_table(codes: Codes, data: Dataset, titles: list[str] | None = None) ->
     columns = dict(zip(names, codes.means.T, strict=False))
     for name, probabilities in zip(names[codes.means.shape[1] :], codes.categories.values(), strict=True):
         columns |= {f"{name}_{place}": column for place, column in enumerate(probabilities.T)}
-    if data.values is not None:
-        factors = zip(data.names, data.values.T, strict=True)
-        columns |= {name if name not in columns else f"factor {name}": values for name, values in factors}
+    columns |= {name if name not in columns else f"factor {name}": data.labels(name) for name in data.names}
     index = data.row_names if data.row_names is not None else np.arange(len(data))
     return pd.DataFrame(columns, index=pd.Index(index, name=ROWS))
 
@@ -146,5 +144,19 @@ def _write_frame(file: h5py.File, name: str, frame: pd.DataFrame) -> None:
     rows = group.create_dataset("_index", data=list(map(str, frame.index)), dtype=h5py.string_dtype())
     rows.attrs.update({"encoding-type": "string-array", "encoding-version": "0.2.0"})
     for heading in frame.columns:
-        column = group.create_dataset(str(heading), data=frame[heading].to_numpy())
+        _write_column(group, str(heading), frame[heading])
+
+
+def _write_column(group: h5py.Group, heading: str, values: "pd.Series[Any]") -> None:
+    """Numbers as they are, texts as a categorical column, in which a missing one has the code −1."""
+    if pd.api.types.is_numeric_dtype(values):
+        column = group.create_dataset(heading, data=values.to_numpy())
         column.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+        return
+    classes, part = pd.Categorical(values), group.create_group(heading)
+    part.attrs.update({"encoding-type": "categorical", "encoding-version": "0.2.0", "ordered": False})
+    codes = part.create_dataset("codes", data=classes.codes)
+    codes.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
+    texts = list(map(str, classes.categories))
+    categories = part.create_dataset("categories", data=texts, dtype=h5py.string_dtype())
+    categories.attrs.update({"encoding-type": "string-array", "encoding-version": "0.2.0"})

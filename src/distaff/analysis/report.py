@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 from distaff import figures
 from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
-from distaff.analysis.evaluate import evaluate_encoded
+from distaff.analysis.evaluate import evaluate_encoded, mixed
 from distaff.data.dataset import Dataset
+from distaff.data.images import FloatImages
 from distaff.figures.html import Block, Code, Facts, Picture, Table, Text, page
 from distaff.foundation.files import write_text
 from distaff.metrics import Score
@@ -122,7 +123,7 @@ def _images(
             f"Latent traversals{order}",
         ),
         "reconstructions": (
-            figures.reconstructions(originals, drawable(model.reconstruct(originals))),
+            figures.reconstructions(originals, drawable(model.reconstruct(FloatImages(originals)))),
             "Originals and their reconstructions",
         ),
         "samples": (figures.samples(drawn, columns=10), "Decoded draws of the prior"),
@@ -143,8 +144,10 @@ def _scores(scores: Sequence[Score], encoded: Encoded, config: RunConfig, names:
     scored = f"{len(encoded.codes):,} of the {config.data.size:,} observations, chosen at random"
     errors = {score.name: score.details.get("standard_error") for score in scores}
     sentences = ["Over the whole data set." if whole else f"Over {scored}."]
+    sentences += [] if mixed(config) is None else [f"{mixed(config)}.".capitalize()]
     sentences += [f"Standard error of {name}: {error:.3g}." for name, error in errors.items() if error]
-    caption = " ".join([*sentences, *(note for score in scores for note in score.notes)])
+    notes = dict.fromkeys(f"{note[:1].upper()}{note[1:]}." for score in scores for note in score.notes)
+    caption = " ".join([*sentences, *notes])
     headers = ("score", "value", "better", "protocol", "by factor or latent")
     return Table(headers, rows, title="Scores", caption=caption)
 

@@ -47,6 +47,15 @@ class Table:
         return (sum(column.width for column in self.columns),)
 
     @property
+    def headings(self) -> list[str]:
+        """What each number that the model sees is called: ``price``, ``kind = new``."""
+        return [
+            heading
+            for column in self.columns
+            for heading in ([f"{column.name} = {value}" for value in column.classes] or [column.name])
+        ]
+
+    @property
     def log_density(self) -> float:
         """What log p(x) gains by the change of units: −Σ log scale."""
         return -float(sum(np.log(column.scale) for column in self.columns))

@@ -18,7 +18,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object, is_frame, to_frame
 from distaff.data.images import ByteImages, FloatImages, ScaledImages
 from distaff.data.labels import labelled
-from distaff.data.pictures import SUFFIXES, decode
+from distaff.data.pictures import SUFFIXES, decode, upright
 from distaff.data.ranges import OutOfRange
 from distaff.data.signals import Signals
 from distaff.data.sizes import resized
@@ -87,11 +87,20 @@ def _opened(
         return folders.load(path, **{key: options[key] for key in known if key in options}, like=images)
     if suffix in tables.SUFFIXES and isinstance(like, Table):
         return tables.load(path, factors=options.get("factors"), matrix=options.get("matrix"), like=like)
+    if suffix in tables.SUFFIXES:
+        _refuse_rows(str(path), shape, like)
     if suffix in (".npz", ".npy", ".h5", ".hdf5"):
         values, factors, titles, _ = arrays.read_arrays(path, options.get("key", "images"))
         found = _array(values, shape, like, options.get("channels", "auto"), path.stem)
         return found if factors is None else labelled(found, factors, titles)
     return open_dataset(path, **options)
+
+
+def _refuse_rows(table: str, shape: Shape, like: Arrangement | None) -> None:
+    """A table holds nothing that a model of images or of signals could take."""
+    if len(shape) > 1:
+        kind = "signals" if isinstance(like, Signals) else "images"
+        raise DistaffError(f"{table} is a table, but the model was trained on {kind} of shape {shape}.")
 
 
 def _usual(shape: Shape) -> Scaled | None:
@@ -102,6 +111,7 @@ def _photograph(picture: Image.Image, shape: Shape, like: Arrangement | None) ->
     how = like if isinstance(like, Scaled) else _usual(shape)
     if how is None:
         raise DistaffError("a photograph was given, but the model was trained on rows of numbers.")
+    picture = upright(picture)
     with io.BytesIO() as file:
         picture.save(file, "TIFF")
         if how.fit is None and picture.size != shape[:0:-1]:
@@ -125,7 +135,10 @@ def _frame(data: Any, shape: Shape, like: Arrangement | None, factors: tables.Na
     elif isinstance(data, pd.Series):
         data = data.to_frame().T.infer_objects()
     if isinstance(like, Table):
-        return tables.from_frame(to_frame(data), factors=factors, like=like, where=where)
+        matrix = like.matrix if hasattr(data, "var_names") else None
+        return tables.from_frame(to_frame(data, matrix=matrix), factors=factors, like=like, where=where)
+    if not isinstance(like, Signals):
+        _refuse_rows(where, shape, like)
     return _array(to_frame(data).to_numpy(), shape, like)
 
 
@@ -136,6 +149,8 @@ def _array(
     channels: arrays.Channels = "auto",
     name: str = "array",
 ) -> Dataset:
+    if not values.size:
+        raise DistaffError(f"{'the array' if name == 'array' else name} holds no observations.")
     if isinstance(like, Table):
         rows = values[None] if values.ndim == 1 else values
         if rows.ndim != 2 or rows.shape[1] != len(like.columns):

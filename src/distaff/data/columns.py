@@ -86,7 +86,7 @@ def learn_column(name: str, values: "pd.Series[Any]", kind: Kind, standardise: b
         if len(known) > MOST_CLASSES:
             raise DistaffError(
                 f"column {name!r} of {where} holds {len(known):,} different values, too many for classes: "
-                "leave it out, or turn it into numbers."
+                "turn it into numbers, name it among factors, or name those to train on among columns."
             )
         if not known:
             raise DistaffError(f"column {name!r} of {where} is empty: leave it out.")

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,8 @@ class Dataset:
         arrangement: how the observations were made of what the user gave, so that others can be made alike;
             ``None``: they are as they were given.
         row_names: (N,) what each observation is called, such as its file; ``None``: by its number.
+        class_names: the texts that the classes of a factor were given as, by the factor's name; factors that
+            were given as numbers have none.
     """
 
     images: Images
@@ -53,6 +55,7 @@ class Dataset:
     pairs: IntArray | None = None
     arrangement: "Arrangement | None" = None
     row_names: NDArray[np.str_] | None = None
+    class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -118,6 +121,20 @@ class Dataset:
                 known = ~np.isnan(column)
                 column[known] = table[column[known].astype(np.int64)]
         return values
+
+    def labels(self, name: str) -> NDArray[Any]:
+        """(N,) one factor as it was given: the texts of its classes, or numbers; None or NaN where missing.
+
+        >>> from distaff.data import from_array
+        >>> from_array(np.zeros((3, 2)), ["b", "a", "b"], ["kind"]).labels("kind").tolist()
+        ['b', 'a', 'b']
+        """
+        column, values = self.column(name), self.values
+        assert values is not None
+        if name not in self.class_names:
+            return values[:, self.names.index(name)]
+        texts = np.array([*self.class_names[name], None], object)  # the last stands for what is missing
+        return texts[np.where(np.isnan(column), -1, column).astype(np.int64)]
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -220,6 +237,7 @@ class Dataset:
             None if self.pairs is None else _pairs_among(self.pairs, rows, len(self)),
             arrangement=self.arrangement,
             row_names=None if self.row_names is None else self.row_names[rows],
+            class_names=self.class_names,
         )
 
     @cached_property

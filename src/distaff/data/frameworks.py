@@ -16,8 +16,8 @@ from distaff.data.arrays import Channels, from_array
 from distaff.data.dataset import Dataset
 from distaff.data.labels import with_factors
 from distaff.data.signals import from_signals
-from distaff.data.tables import from_frame, from_vectors, several
-from distaff.foundation.errors import DistaffError
+from distaff.data.tables import from_frame, from_vectors, of_matrix, several
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.progress import progress
 
 
@@ -28,8 +28,12 @@ def from_object(data: Any, **options: Any) -> Dataset:
         data: the object.
         **options: for tables what ``distaff.data.tables.from_frame`` takes, for images ``range``.
     """
+    matrix = options.pop("matrix", None)
     if is_frame(data):
-        return from_frame(to_frame(data, options), where=f"the {type(data).__name__}", **options)
+        frame = to_frame(data, options, matrix)
+        return of_matrix(from_frame(frame, where=f"the {type(data).__name__}", **options), matrix)
+    if matrix is not None:
+        raise DistaffError(f"matrix={matrix} is for an AnnData, not for a {type(data).__name__}.")
     if isinstance(data, DataLoader):
         data = data.dataset
     if isinstance(data, Iterator) or inspect.isgeneratorfunction(data):
@@ -64,16 +68,16 @@ def is_frame(data: Any) -> bool:
     )
 
 
-def to_frame(data: Any, named: Mapping[str, Any] | None = None) -> pd.DataFrame:
-    """A table of any library as one of pandas; of an AnnData its X, with columns of its obs behind it.
+def to_frame(data: Any, named: Mapping[str, Any] | None = None, matrix: str | None = None) -> pd.DataFrame:
+    """A table of any library as one of pandas; of an AnnData a matrix, with columns of its obs behind it.
 
     Args:
         data: the table.
         named: options that name columns: of an AnnData's obs only these are taken, or all without options.
+        matrix: of an AnnData: ``X`` by default, a layer such as ``counts``, or an array of ``obsm``.
     """
     if hasattr(data, "var_names"):
-        values = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
-        frame = pd.DataFrame(values, index=pd.Index(data.obs_names), columns=pd.Index(data.var_names))
+        frame = _matrix_of(data, matrix or "X")
         beside = [str(column) for column in data.obs.columns if column not in frame.columns]
         if named is not None:
             wanted = {
@@ -81,12 +85,25 @@ def to_frame(data: Any, named: Mapping[str, Any] | None = None) -> pd.DataFrame:
             }
             beside = [column for column in beside if column in wanted]
         return frame.join(data.obs[beside])
+    if matrix is not None:
+        raise DistaffError(f"matrix={matrix} is for an AnnData, not for a {type(data).__name__}.")
     try:
         return data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
     except ValueError as problem:
         raise DistaffError(
             f"the {type(data).__name__} is no table: {str(problem).partition(chr(10))[0]}."
         ) from problem
+
+
+def _matrix_of(data: Any, name: str) -> pd.DataFrame:
+    """A matrix of an AnnData under the names of its rows and columns, as ``read_annotated`` has a file's."""
+    matrices = {"X": data.X, **dict(data.obsm), **dict(data.layers)}
+    if name not in matrices:
+        raise unknown("matrix of the AnnData", name, matrices)
+    values = as_array(matrices[name])
+    in_obsm = name in data.obsm and name not in data.layers
+    columns = [f"{name}_{number}" for number in range(values.shape[1])] if in_obsm else data.var_names
+    return pd.DataFrame(values, index=pd.Index(data.obs_names), columns=pd.Index(columns))
 
 
 def from_torch(dataset: Any, names: Sequence[str] | None = None, channels: Channels = "auto") -> Dataset:

@@ -24,20 +24,32 @@ def labelled(data: Dataset, factors: Any, names: Sequence[str] | None = None) ->
 def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | None = None) -> Dataset:
     """``data`` with factors from K columns (N,): classes are numbered in order, real numbers stay."""
     numbered = [_classes(as_array(column), data.name, k) for k, column in enumerate(columns)]
-    if not numbered or any(len(classes) != len(data) for classes, _ in numbered):
+    lengths = sorted({len(classes) for classes, _, _ in numbered})
+    if lengths != [len(data)]:
         raise DistaffError(
-            f"{len(numbered)} factors of {sorted({len(classes) for classes, _ in numbered})} rows"
+            f"{len(numbered)} factors of {lengths} rows"
             f" do not fit {len(data)} observations: they must be (N, K)."
         )
-    tables = tuple(table for _, table in numbered)
+    tables = tuple(table for _, table, _ in numbered)
     labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(tables)))
-    classes = np.stack([classes for classes, _ in numbered], axis=1)
+    classes = np.stack([classes for classes, _, _ in numbered], axis=1)
     sizes = tuple(map(len, tables))
-    return replace(data, factors=classes, names=labels, sizes=sizes, factor_values=tables)
+    texts = {label: texts for label, (_, _, texts) in zip(labels, numbered, strict=False) if texts}
+    return replace(data, factors=classes, names=labels, sizes=sizes, factor_values=tables, class_names=texts)
 
 
-def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Number the classes of a factor in order, with each one's value; a real-valued one has no table."""
+def _classes(
+    column: NDArray[Any], name: str, k: int
+) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
+    """Number the classes of a factor in order, with each one's value, and its text if it was one.
+
+    A real-valued factor has no values of classes. Texts that are missing are None among objects.
+    """
+    if column.dtype == object and any(isinstance(label, str) for label in column.ravel()):
+        column = np.ma.masked_array(
+            np.array(["" if label is None else label for label in column]),
+            [label is None for label in column],
+        )
     if column.ndim != 1 or column.dtype.kind not in "buifUS":
         raise DistaffError(
             f"factors of {name} must be numbers or strings in K columns, not {column.dtype} {column.shape}."
@@ -45,16 +57,18 @@ def _classes(column: NDArray[Any], name: str, k: int) -> tuple[NDArray[Any], NDA
     numeric = column.dtype.kind not in "US"
     if numeric and np.isinf(column).any():
         raise DistaffError(f"factor {k} of {name} holds a value that is not finite: remove such rows first.")
-    known = known_labels(column) if numeric else np.ones(len(column), bool)
+    known = known_labels(column) if numeric else ~np.ma.getmaskarray(column)
     if not known.any():
         raise DistaffError(
             f"factor {k} of {name} holds a value that is not finite in every row: leave the factor out."
         )
     if numeric and (column[known] != np.floor(column[known])).any():
-        return np.where(known, column, np.nan).astype(np.float64), np.empty(0)
-    values, found = np.unique(column[known], return_inverse=True)
+        return np.where(known, column, np.nan).astype(np.float64), np.empty(0), ()
+    values, found = np.unique(np.asarray(column)[known], return_inverse=True)
     classes = found
     if not known.all():
         classes = np.full(len(column), np.nan)
         classes[known] = found
-    return classes, values.astype(np.float64) if numeric else np.arange(len(values), dtype=np.float64)
+    if numeric:
+        return classes, values.astype(np.float64), ()
+    return classes, np.arange(len(values), dtype=np.float64), tuple(map(str, values))

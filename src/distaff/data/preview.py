@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from distaff.data.arrangements import Table
 from distaff.data.dataset import SAMPLE, Dataset
 from distaff.data.images import IntArray
 from distaff.data.splits import some_rows
@@ -38,9 +39,16 @@ def contact_sheet(data: Dataset, columns: int = 8, seed: int = 0) -> str:
     """The same as HTML for a notebook: rows of images or signals; of vectors, what their columns hold."""
     title, about = data.name, repr(data).removeprefix(f"{data.name}: ")
     if len(data.shape) == 1:
-        some = data.images[some_rows(len(data), SAMPLE)].numpy()
+        how, some = data.arrangement, data.images[some_rows(len(data), SAMPLE)].numpy()
+        if isinstance(how, Table):  # in the units that it was given in
+            widths = [column.width for column in how.columns]
+            scales, means = (
+                np.repeat([getattr(c, n) for c in how.columns], widths) for n in ("scale", "mean")
+            )
+            some = some * scales + means
         stats = (np.nanmean(some, 0), np.nanstd(some, 0), np.nanmin(some, 0), np.nanmax(some, 0))
-        rows: list[list[Cell]] = [[f"{d}", *(float(stat[d]) for stat in stats)] for d in range(some.shape[1])]
+        named = how.headings if isinstance(how, Table) else [f"{d}" for d in range(some.shape[1])]
+        rows: list[list[Cell]] = [[name, *(float(stat[d]) for stat in stats)] for d, name in enumerate(named)]
         headers = ["column", "mean", "standard deviation", "least", "most"]
         notes = [f"Of {len(some):,} observations."]
         return snippet(title, about, headers=headers, rows=rows, notes=notes)

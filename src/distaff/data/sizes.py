@@ -38,7 +38,8 @@ def resized(data: Dataset, side: int | tuple[int, int], fit: Fit = "squash", lev
         Images (C, side, side) with the same factors.
     """
     if len(data.shape) != 3:
-        raise DistaffError(f"{data.name} holds vectors of shape {data.shape}, which cannot be resized.")
+        held = "signals" if len(data.shape) == 2 else f"rows of {data.shape[0]} numbers"
+        raise DistaffError(f"{data.name} holds {held}, and only images are brought to a size: no --resize.")
     size = (side, side) if isinstance(side, int) else side
     for length in size:
         check_side(length)

@@ -21,6 +21,8 @@ from distaff.foundation.table_files import read_parquet
 
 FEW_ROWS = 20
 """Up to which numbers that rise by one may be chance."""
+DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[T ].*)?"
+"""A day, with or without a time, as 2024-05-31, 5/31/2024 or 31.5.24."""
 SUFFIXES = (".csv", ".tsv", ".parquet", ".h5ad")
 Names = str | Sequence[str] | None
 
@@ -66,6 +68,11 @@ def load(
                 raise DistaffError(f"{path} has rows with more cells than its heading has names.")
     where = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
     data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, where)
+    return of_matrix(data, matrix)
+
+
+def of_matrix(data: Dataset, matrix: str | None) -> Dataset:
+    """The same data set, which remembers that its rows were another matrix than ``X`` of an AnnData."""
     if matrix is None or not isinstance(data.arrangement, Table):
         return data
     return replace(data, arrangement=replace(data.arrangement, matrix=matrix))
@@ -199,19 +206,18 @@ def _names_rows(values: "pd.Series[Any]") -> str:
     if _holds_numbers(values) or pd.api.types.is_bool_dtype(values):
         steps = np.diff(pd.to_numeric(seen, errors="coerce").to_numpy(np.float64))
         return "it numbers the rows" if len(seen) > FEW_ROWS and (steps == 1).all() else ""
-    return "its values are dates or all different" if len(seen) > 2 and seen.nunique() == len(seen) else ""
+    if len(seen) and seen.astype(str).str.fullmatch(DATE).all():
+        return "its values are dates"
+    return "its values are all different" if len(seen) > 2 and seen.nunique() == len(seen) else ""
 
 
 def _label(values: "pd.Series[Any]", name: str, where: str) -> Any:
-    """A column of labels as factors take it; one that is missing is NaN."""
+    """A column of labels as factors take it; one that is missing is NaN, or None among texts."""
     missing = values.isna().to_numpy()
     if missing.all():
         raise DistaffError(f"factor {name!r} of {where} has no value in any row: leave it out.")
     if pd.api.types.is_numeric_dtype(values):
         return values.to_numpy(np.float64, na_value=np.nan) if missing.any() else values.to_numpy()
-    texts = values.astype(str).to_numpy(np.str_)
-    if not missing.any():
-        return texts
-    numbers = np.full(len(texts), np.nan)
-    numbers[~missing] = np.unique(texts[~missing], return_inverse=True)[1]
-    return numbers
+    texts = values.astype(str).to_numpy(object)
+    texts[missing] = None
+    return texts

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from distaff.analysis.encoding import already_encoded, trained_steps
 from distaff.analysis.evaluate import varied_factors
 from distaff.codes import Codes, FloatArray
+from distaff.data.arrangements import Table
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
-from distaff.data.images import IntArray
+from distaff.data.images import FloatImages, IntArray
 from distaff.explore.latent_summary import Latent, factor_information, latent_summaries
 from distaff.explore.render import Pixels, Renderer, renderer_for
 from distaff.foundation.errors import DistaffError
@@ -99,7 +100,9 @@ class LoadedRun:
                 notices.append(f"The data are not here: {problem} Pictures start from {DRAWN_NAME}.")
             rows, codes = _codes(folder, config, model, data, here)
         some = data.images[np.linspace(0, len(data) - 1, min(len(data), 1000)).astype(np.int64)].numpy()
-        render = renderer_for(model.shape, some)
+        how = model.arrangement
+        names = how.headings if isinstance(how, Table) and how.named else []
+        render = renderer_for(model.shape, some, names)
         if render.explains:
             notices.append(render.explains)
         summaries = latent_summaries(model, codes)
@@ -135,8 +138,8 @@ class LoadedRun:
         return [0.0] * len(self.latents)
 
     def values(self, observation: FloatArray) -> list[float]:
-        """The means of q(z|x), and the likeliest classes."""
-        codes = self.model.encode(observation[None])
+        """The means of q(z|x), and the likeliest classes, of an observation as the model sees it."""
+        codes = self.model.encode(FloatImages(observation[None]))
         return [*codes.means[0].tolist(), *(float(p[0].argmax()) for p in codes.categories.values())]
 
     def decode(self, values: Sequence[Sequence[float]]) -> Pixels:

@@ -1,5 +1,6 @@
 """Observations as pictures for a screen: images as they are, signals as curves, vectors as points or bars."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +16,8 @@ PAPER, FAINT, INK = (255, 255, 255), (196, 202, 208), (0, 89, 140)
 CHANNELS = (INK, (196, 90, 0), (0, 120, 90), (150, 60, 130), (120, 120, 0), (90, 90, 90))
 """The inks of a signal's channels, in turn."""
 DOT = 4
+NAMED = 40
+"""Columns of a table that are named below its bars."""
 """Radius of the point that stands for a vector of two numbers."""
 
 
@@ -33,13 +36,19 @@ class Renderer(Protocol):
         """(N, height, width, channels) of observations (N, *shape)."""
 
 
-def renderer_for(shape: tuple[int, ...], some: FloatArray) -> Renderer:
-    """The renderer of observations of a shape, of which ``some`` (n, *shape) show how far they reach."""
+def renderer_for(shape: tuple[int, ...], some: FloatArray, names: Sequence[str] = ()) -> Renderer:
+    """The renderer of observations of a shape.
+
+    Args:
+        shape: of one.
+        some: (n, *shape) of them, which show how far they reach.
+        names: what the numbers of a row are called, if they have names.
+    """
     if len(shape) == 3:
         return Images(shape)
     if len(shape) == 2:
         return Curves(some)
-    return Points(some) if shape == (2,) else Bars(some)
+    return Points(some) if shape == (2,) else Bars(some, names)
 
 
 class Images:
@@ -123,10 +132,13 @@ class Bars:
 
     shape = (SIDE, SIDE, 3)
 
-    def __init__(self, some: FloatArray) -> None:
+    def __init__(self, some: FloatArray, names: Sequence[str] = ()) -> None:
         known = some[np.isfinite(some)]
         self.low, self.high = float(known.min(initial=0)), float(known.max(initial=0))
         self.explains = f"Each bar is one of an observation's {some.shape[1]} numbers."
+        if names:
+            told = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+            self.explains = f"{self.explains[:-1]}, from left to right {told}."
 
     def __call__(self, observations: FloatArray) -> Pixels:
         """A row of bars each; of more numbers than pixels some are left out."""

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from distaff.codes import FloatArray
+from distaff.data.arrangements import Scaled
+from distaff.data.dataset import Dataset
 from distaff.explore.latent_summary import UNUSED, Latent
 from distaff.explore.loaded_run import LoadedRun
 from distaff.explore.uploads import read_upload
@@ -61,13 +63,16 @@ class Session:
         data = self.runs[0].data
         if not 0 <= index < len(data):
             raise DistaffError(f"{data.name} has the observations 0 … {len(data) - 1:,}, not {index:,}.")
-        facts = [] if data.factors is None else zip(data.names, data.factors[index].tolist(), strict=True)
+        alone = data.subset([index])
+        facts = [] if data.factors is None else [[name, _shown(alone, name)] for name in data.names]
         started = self._start(f"{data.name} {index:,}", data.images[index].numpy())
-        return {**started, "index": index, "facts": [[name, f"{value:g}"] for name, value in facts]}
+        return {**started, "index": index, "facts": facts}
 
     def start_from_file(self, content: bytes) -> Json:
         """Start from an image that a person sent."""
-        return self._start("your image", read_upload(content, self.runs[0].model.shape))
+        model = self.runs[0].model
+        how = model.arrangement.fit if isinstance(model.arrangement, Scaled) else None
+        return self._start("your image", read_upload(content, model.shape, how or "crop"))
 
     def start_at_centre(self) -> Json:
         """Start from z = 0 and the first class, with no observation."""
@@ -96,6 +101,11 @@ class Session:
             "unused": UNUSED,
             "latents": [_latent(run.latents[j], j, names, steps) for j in order],
         }
+
+
+def _shown(alone: Dataset, name: str) -> str:
+    """A factor of one observation, in the words it was given in or as the number of its class."""
+    return str(alone.labels(name)[0]) if name in alone.class_names else f"{alone.column(name)[0]:g}"
 
 
 def _latent(latent: Latent, place: int, names: dict[str, str], steps: int) -> Json:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
+from distaff.data.pictures import Fit, fitted
 from distaff.foundation.errors import DistaffError
 
 LARGEST_UPLOAD = 20 << 20
@@ -17,14 +18,17 @@ LARGEST_IMAGE = 16_000_000
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
 
 
-def read_upload(data: bytes, shape: tuple[int, ...], largest: int = LARGEST_IMAGE) -> NDArray[np.float32]:
-    """The image as float32 (C, H, W) in [0, 1]: turned upright, made grey or RGB, cut to shape, scaled.
+def read_upload(
+    data: bytes, shape: tuple[int, ...], fit: Fit = "crop", largest: int = LARGEST_IMAGE
+) -> NDArray[np.float32]:
+    """The image as float32 (C, H, W) in [0, 1]: turned upright, made grey or RGB, scaled.
 
-    Transparent parts become white, and the middle is kept where the proportions differ.
+    Transparent parts become white.
 
     Args:
         data: the file.
         shape: of the model's images.
+        fit: what to do where the proportions differ, as the model's own images were fitted.
         largest: pixels that the image may have; its header is asked before anything is decoded.
     """
     if len(shape) != 3 or shape[0] not in (1, 3):
@@ -40,8 +44,8 @@ def read_upload(data: bytes, shape: tuple[int, ...], largest: int = LARGEST_IMAG
         raise
     except Exception as problem:  # a decoder fed damaged bytes raises whatever it happens to meet
         raise DistaffError(f"that file is not an image: use one of {', '.join(FORMATS)}.") from problem
-    fitted = ImageOps.fit(picture, (width, height), Image.Resampling.LANCZOS)
-    pixels = np.asarray(fitted, np.float32).reshape(height, width, channels) / 255
+    scaled = fitted(picture, (height, width), fit)
+    pixels = np.asarray(scaled, np.float32).reshape(height, width, channels) / 255
     return np.ascontiguousarray(pixels.transpose(2, 0, 1))
 
 

@@ -18,6 +18,8 @@ Points = tuple[Any, Any]
 
 LETTERS_PER_COLUMN = 32
 """How many letters of tick labels fit beside each other in a figure of a column's width."""
+FEWEST_SEEDS = 3
+"""Of two, Student's interval reaches six times as far each way as they are apart."""
 
 
 def trade_off(
@@ -30,7 +32,8 @@ def trade_off(
     """Reconstruction error against a score over β or γ: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
 
     Each point is a setting's mean over seeds with its 95% interval in both directions, its value beside it;
-    faint dots are the runs. An interval far wider than the runs, as two seeds give it, leaves the frame.
+    faint dots are the runs. Two seeds are too few for an interval; one far wider than the runs leaves the
+    frame.
 
     Args:
         runs: objective → value of the setting → (errors (S,), scores (S,)).
@@ -56,7 +59,7 @@ def trade_off(
         points = [_pair(f"{objective} {value}", pair) for value, pair in settings.items()]
         everything += points
         (across, left, right), (up, low, high) = (
-            np.stack([mean_interval(pair[axis]) for pair in points], axis=1) for axis in (0, 1)
+            np.stack([_interval(pair[axis]) for pair in points], axis=1) for axis in (0, 1)
         )
         one.errorbar(
             across,
@@ -189,6 +192,13 @@ def _frame(limits: tuple[float, float], runs: Array) -> tuple[float, float]:
         return limits
     low, high = known.min() - np.ptp(known) / 2, known.max() + np.ptp(known) / 2
     return max(limits[0], low), min(limits[1], high)
+
+
+def _interval(values: Array) -> Array:
+    """Mean, low and high (3,); too few seeds have a mean alone."""
+    mean, low, high = mean_interval(values)
+    known = np.isfinite(values).sum() >= FEWEST_SEEDS
+    return np.array([mean, low, high] if known else [mean, np.nan, np.nan])
 
 
 def _reach(below: Array, above: Array) -> Array | None:

@@ -136,7 +136,7 @@ def side_by_side(
     axes = figure.subplots(1, len(grids), squeeze=False)[0]
     for i, (one, (name, grid)) in enumerate(zip(axes, grids.items(), strict=True)):
         dress(one)
-        ticks = None if values is None else value_labels(values, grid.shape[1])
+        ticks = None if values is None else value_labels(values, grid.shape[1], side)
         show(one, grid, None if shared and i else texts[name], ticks)
         label(one, title=name)
     return figure
@@ -151,13 +151,22 @@ def ranked(scores: Any, count: int) -> list[int]:
     return [int(i) for i in order]
 
 
-def value_labels(values: Sequence[float], steps: int) -> list[str]:
-    """The steps' values as short texts, thinned out so that they do not touch."""
+def value_labels(values: Sequence[float], steps: int, side: float = np.inf) -> list[str]:
+    """The steps' values as short texts, thinned out so that they do not touch.
+
+    Args:
+        values: of the steps.
+        steps: how many there are.
+        side: inches that each has; where that is too little, texts are left out, but those at the ends.
+    """
     array = numbers("values", values, "steps")
     if len(array) != steps:
         raise DistaffError(f"values: {len(array)} of them for {steps} steps of traversal.")
-    every = 1 if steps <= 13 else 2
-    return [short(value) if i % every == 0 else "" for i, value in enumerate(array)]
+    texts = [short(value) for value in array]
+    wanted = max(label_width(texts) / side, 1 if steps <= 13 else 2)
+    even = (k for k in range(1, steps) if (steps - 1) % k == 0 and k >= wanted)
+    every = next(even, max(steps - 1, 1)) if np.isfinite(side) else int(wanted)
+    return [text if i % every == 0 else "" for i, text in enumerate(texts)]
 
 
 def _stretched(rows: Array, like: Array) -> Array:

@@ -12,6 +12,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Union
 
@@ -76,6 +77,10 @@ def find_function(
             f"run from the folder that holds {place.partition('.')[0]!r}, or put that folder on PYTHONPATH"
         )
         hint = f"; {folder}" if lost else ""
+        if isinstance(error, AttributeError) and error.obj is sys.modules.get(place):
+            there = get_close_matches(attribute, dir(error.obj), n=1)
+            hint = f": did you mean {place}:{there[0]}?" if there else ""
+            raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint or '.'}") from error
         raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint}.") from error
     return typing.cast(Callable[..., Any], found)
 

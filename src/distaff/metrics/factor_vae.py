@@ -103,6 +103,8 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
         right = np.zeros(len(fixed[tested]), dtype=bool)
         notes += ("no latent is active: the score is 0",)
 
+    if count == 1:
+        notes += ("a single factor is guessed right whatever the codes are: this says nothing of them",)
     return Result(
         right.mean(),
         per_factor=share_right(right, fixed[tested], factors.names),

@@ -5,6 +5,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
@@ -106,6 +107,15 @@ FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
 
 def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
     """``Codes`` of a ``Codes``, of an (N, D) array of means, or of means and log-variances."""
+    if isinstance(codes, str | Path):
+        raise DistaffError(
+            f"codes are an array, and {str(codes)!r} is a text: distaff.evaluate_run scores a run or a file."
+        )
+    if hasattr(codes, "obsm"):
+        raise DistaffError(
+            "codes are an array, and this is an AnnData: give one that it holds, as in "
+            'distaff.evaluate(adata.obsm["X_pca"], adata.obs[["cell_type"]]).'
+        )
     if not isinstance(codes, Codes):
         columns = codes.columns if isinstance(codes, pd.DataFrame) else pd.RangeIndex(0)
         named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)

@@ -38,8 +38,9 @@ def imported_metric(entry: str, known: Collection[str]) -> Metric:
     except NotTrusted:
         raise
     except DistaffError as problem:
-        name = entry.partition(":")[0]
-        raise unknown("metric", name, known) if get_close_matches(name, known) else problem from None
+        name, absent = entry.partition(":")[0], isinstance(problem.__cause__, ModuleNotFoundError)
+        misspelt = absent and get_close_matches(name, known)
+        raise unknown("metric", name, known) if misspelt else problem from None
 
 
 def as_metric(function: Callable[..., Any]) -> Metric:

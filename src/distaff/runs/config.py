@@ -196,9 +196,16 @@ class RunConfig:
         """The text of ``run.yaml``."""
         return yaml_text(self.to_plain())
 
-    def differences(self, other: "RunConfig") -> list[str]:
-        """What another run has otherwise, in words; what either was made with does not count."""
-        both = (replace(config, recipe=config.recipe.with_defaults()).to_plain() for config in (self, other))
+    def differences(self, other: "RunConfig", found: bool = True) -> list[str]:
+        """What another run has otherwise, in words; what either was made with does not count.
+
+        Args:
+            other: its settings.
+            found: count also what was found in the data that it was given, such as their size.
+        """
+        both = [replace(config, recipe=config.recipe.with_defaults()).to_plain() for config in (self, other)]
+        if not found:
+            both = [{**plain, "data": {name: plain["data"].get(name) for name in ASKED}} for plain in both]
         mine, others = both
         return [d for name in PARTS for d in _differences(name, mine[name], others[name])]
 
@@ -254,6 +261,8 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
+ASKED = ("spec", "file", "options")
+"""What of the data a user says; the rest is found there."""
 PARTS: dict[str, type] = {
     "recipe": RecipeCall,
     "data": DataConfig,

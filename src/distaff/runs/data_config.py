@@ -176,7 +176,7 @@ class DataConfig:
         return found
 
 
-IN_MEMORY = ("categorical", "columns", "counts", "factors", "range", "signals", "standardise")
+IN_MEMORY = ("categorical", "columns", "counts", "factors", "matrix", "range", "signals", "standardise")
 """What data in memory can be told beside ``resize`` and ``fit``."""
 
 

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from distaff import figures
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
+from distaff.data.images import FloatImages
 from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
@@ -30,7 +31,7 @@ def traversals(
     """
     if len(data.shape) != 3:
         raise DistaffError(f"traversals are drawn of images, and {data.name} holds vectors.")
-    start = data.images[len(data) // 2 if index is None else index]
+    start = data.subset([len(data) // 2 if index is None else index])
     space = model.model.latents
     variables = space.coded
     steps = max(9, *(variable.classes for variable in variables))
@@ -41,10 +42,10 @@ def traversals(
     if kl is not None:
         kinds = [f"{kind} · KL {value:.2f}" for kind, value in zip(kinds, kl, strict=True)]
     return figures.traversals(
-        drawable(model.traverse(start.numpy(), values=values)),
+        drawable(model.traverse(start, values=values)),
         kinds,
         values,
-        above=(some, drawable(model.reconstruct(some))),
+        above=(some, drawable(model.reconstruct(FloatImages(some)))),
         sort_by=kl,
         top=top,
     )

@@ -9,8 +9,10 @@ from typing import Any
 
 from distaff.foundation.errors import DistaffError, said
 from distaff.foundation.files import read_json, write_json, write_text, yaml_text
+from distaff.models.representation import Representation
 from distaff.runs.data_config import DataCall
 from distaff.runs.folder import warn
+from distaff.studies.centrality import model_centrality
 from distaff.studies.choice.grid import Entry
 from distaff.studies.commands import run as run_study
 from distaff.studies.local import runs_at_once
@@ -24,8 +26,10 @@ FEWEST, MOST = 50, 20_000
 """Steps per run, whatever the budget."""
 YOUNG = 1000
 """Steps below which a model has hardly begun to learn."""
-FOR_RANKING = 0.15
-"""The share of the budget that comparing the models takes."""
+VOTES, BATCH = 100, 8
+"""Of ModelCentrality: fewer than where a single score is to be published."""
+MAKING = 3
+"""Models read each other's images, which take about as long to make as three of them take to read."""
 TIMED, BETWEEN = 40, 8
 """Steps of a run of the warm-up, and between the lines of its log."""
 FOR_STARTING = 1.0
@@ -131,19 +135,41 @@ def begin(plan: Plan, folder: Path, workers: int | None, progress: bool) -> None
     at_once = runs_at_once(plan.runs, workers)
     write_text(folder / "warm-up.yaml", plan.warm_up(at_once))
     run_study(folder / "warm-up.yaml", out=folder / "warm-up", workers=workers, progress=progress)
-    paces = measured(Results.read(folder / "warm-up").all_runs)
+    tried = Results.read(folder / "warm-up").all_runs
+    paces, model = measured(tried), tried[0].model
     spent = time.monotonic() - began
     starting = max(0.0, spent - sum(TIMED * pace.step + pace.rest for pace in paces.values()))
-    left = plan.minutes * 60 * (1 - FOR_RANKING) - spent - starting
-    steps = affordable(plan, paces, left, at_once)
-    if steps < YOUNG:
-        needed = plan.minutes * YOUNG / steps
+    beside = spent + starting + comparing(model, plan.runs)
+    steps = affordable(plan, paces, plan.minutes * 60 - beside, at_once)
+    needed, enough = (
+        math.ceil((beside + lasting(plan, paces, count, at_once)) / 60) for count in (steps, YOUNG)
+    )
+    if steps == FEWEST and needed > plan.minutes:
+        message = (
+            f"{plan.minutes:g} minutes are too few: {steps} steps for each of {plan.runs} runs, the least, "
+            f"take about {needed} here, and {YOUNG:,}, by which models begin to learn, about {enough}; "
+            "there is less to do with fewer --recipes or fewer --seeds."
+        )
+        warn(said(message))
+    elif steps < YOUNG:
         message = (
             f"{plan.minutes:g} minutes are {steps:,} steps for each of {plan.runs} runs, after which a model "
-            f"has hardly begun to learn: --minutes {math.ceil(needed)} would be {YOUNG:,}."
+            f"has hardly begun to learn: --minutes {enough} would be {YOUNG:,}."
         )
         warn(said(message))
     write_text(folder / "study.yaml", plan.study(steps))
+
+
+def comparing(model: Representation, runs: int) -> float:
+    """Seconds that ModelCentrality, nearly all of the ranking, will take of so many runs.
+
+    Args:
+        model: one of the warm-up, which is timed against itself.
+        runs: how many models there will be: each makes images, and reads those of all others.
+    """
+    began = time.monotonic()
+    model_centrality({"one": model, "other": model}, votes=VOTES, batch=BATCH)
+    return (time.monotonic() - began) * runs * (MAKING + runs - 1) / (2 * (MAKING + 1))
 
 
 @dataclass(frozen=True)
@@ -188,14 +214,25 @@ def affordable(plan: Plan, paces: Mapping[str, Pace], seconds: float, at_once: i
         seconds: that there are.
         at_once: how many runs are trained side by side.
     """
-    counts = [plan.seeds * math.prod(len(w) for w in _lists(entry)) for entry in plan.grid]
-    each = [paces[entry["recipe"]] for entry in plan.grid]
-    rest = sum(count * pace.rest for count, pace in zip(counts, each, strict=True)) / plan.runs
-    step = sum(count * pace.step for count, pace in zip(counts, each, strict=True)) / plan.runs
-    rounds = math.ceil(plan.runs / at_once)
-    steps = min(max((seconds / rounds - rest) / step, FEWEST), MOST)
+    pace, rounds = _mean(plan, paces), math.ceil(plan.runs / at_once)
+    steps = min(max((seconds / rounds - pace.rest) / pace.step, FEWEST), MOST)
     unit = 10 ** max(0, math.floor(math.log10(steps)) - 1)
     return int(steps // unit * unit)
+
+
+def lasting(plan: Plan, paces: Mapping[str, Pace], steps: int, at_once: int) -> float:
+    """The seconds after which all runs of so many steps end; what ``affordable`` turns round."""
+    pace = _mean(plan, paces)
+    return math.ceil(plan.runs / at_once) * (pace.rest + steps * pace.step)
+
+
+def _mean(plan: Plan, paces: Mapping[str, Pace]) -> Pace:
+    """Over all runs."""
+    counts = [plan.seeds * math.prod(len(w) for w in _lists(entry)) for entry in plan.grid]
+    each = [paces[entry["recipe"]] for entry in plan.grid]
+    step = sum(count * pace.step for count, pace in zip(counts, each, strict=True)) / plan.runs
+    rest = sum(count * pace.rest for count, pace in zip(counts, each, strict=True)) / plan.runs
+    return Pace(step, rest)
 
 
 def _lists(entry: Entry) -> list[list[Any]]:

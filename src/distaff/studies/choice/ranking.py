@@ -16,7 +16,7 @@ from distaff.foundation.progress import watched
 from distaff.metrics.active_latents import active_latents
 from distaff.studies.bootstrap import difference_of
 from distaff.studies.centrality import model_centrality
-from distaff.studies.choice.plan import OBSERVATIONS
+from distaff.studies.choice.plan import BATCH, OBSERVATIONS, VOTES
 from distaff.studies.results import Results
 from distaff.studies.selection import udr_scores
 from distaff.studies.study_run import StudyRun
@@ -26,8 +26,6 @@ from distaff.training.validation import PREFIX
 KEPT = "measured.json"
 """Where the numbers of runs are kept: comparing models takes a minute or two."""
 MEASURED = ("reconstruction", "explained", "active", "udr", "centrality")
-VOTES, BATCH = 100, 8
-"""Of ModelCentrality: fewer than where a single score is to be published."""
 FEWEST_SEEDS = 3
 """Below this no interval says anything."""
 

@@ -48,7 +48,7 @@ def matched_latents(
         :top
     ]
     values = np.linspace(-2, 2, 7).tolist()
-    start = data.images[len(data) // 2].numpy()
+    start = data.subset([len(data) // 2])
     drawn, rows, labels = {}, {first: order}, {first: [f"z{i}" for i in order]}
     for name in others:
         similarity = _correlations(codes[first].means, codes[name].means)

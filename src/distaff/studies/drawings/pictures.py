@@ -100,7 +100,7 @@ def _top_latents(run: StudyRun, factors: Sequence[str] | None, top: int) -> Figu
     model, data, codes = run.model, run.data, run.codes
     known = factors_of(run)
     information = np.asarray(rmig(codes, known).details["mutual_information"])
-    start = data.images[typical(codes)].numpy()
+    start = data.subset([typical(codes)])
     values = np.linspace(-model.model.latents.reach, model.model.latents.reach, 9).tolist()
     images, labels = {}, {}
     for factor in factors or known.names:
