@@ -15,7 +15,7 @@ from distaff.data.bringing_in import bring_in
 from distaff.data.pictures import fitted
 from distaff.data.ranges import find_range, ways
 from distaff.data.sizes import resized
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DataNotice, DistaffError
 
 
 @pytest.fixture
@@ -147,7 +147,10 @@ def test_deep_images_are_scaled_by_their_range(tmp_path):
     folder.mkdir()
     for number, image in enumerate(pixels):
         Image.fromarray(image).save(folder / f"{number}.png")
-    sixteen = folders.load(folder)
+    with pytest.warns(
+        DataNotice, match=rf"brightest pixel of deep is {pixels.max()} of 65535.* range='min-max'"
+    ):
+        sixteen = folders.load(folder)
     np.testing.assert_allclose(sixteen.images[:][:, 0], pixels / 65535, rtol=1e-5)
     narrow = folders.load(folder, range="0:4095")
     np.testing.assert_allclose(narrow.images[:][:, 0], pixels / 4095, rtol=1e-5)

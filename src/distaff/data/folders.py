@@ -23,6 +23,8 @@ from distaff.foundation.progress import progress
 
 NAMED = 3
 """Files left out that a sentence names."""
+WHITE, DARK = 65535.0, 8
+"""Of images of 16 bits; those whose brightest pixel is below this part of white are dark."""
 Colours = Literal["auto", "grey", "rgb", "rgba"]
 
 
@@ -104,7 +106,14 @@ def _range(images: NDArray[Any], found: "Scan", text: str | None, name: str) -> 
     if found.mode != "F":
         return 0.0, 255.0
     if found.short:
-        return 0.0, 65535.0
+        _, brightest = extremes(images, name)
+        if brightest < WHITE / DARK:
+            text = (
+                f"the brightest pixel of {name} is {brightest:g} of {WHITE:g}, so that all images are dark: "
+                f"--range min-max, or --range=0:{brightest:g}, makes it white."
+            )
+            warnings.warn(said(text), DataNotice, stacklevel=2)
+        return 0.0, WHITE
     low, high = extremes(images, name)
     if low < 0 or high > 1:
         raise DistaffError(
