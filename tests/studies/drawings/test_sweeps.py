@@ -1,10 +1,13 @@
 """Trade-offs, scores by setting and agreement: the drawn numbers are the table's."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from distaff.foundation.errors import DistaffError
 from distaff.studies import drawings
+from distaff.studies.drawings.runs import label
 
 
 def means(results, column, by=("recipe", "beta", "gamma")):
@@ -35,6 +38,18 @@ def test_curves_and_points_can_be_chosen(shapes):
     table = shapes.finished[shapes.finished["beta"] == 4]
     np.testing.assert_allclose(points["4"], table[["reconstruction", "mig"]].to_numpy().T)
     assert figure.axes[0].get_ylabel() == "MIG"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"recipe": "ada_gvae", "pairs": "k=1"}, "ada_gvae · pairs k=1"),
+        ({"recipe": "vae", "pairs": None}, "vae"),
+        ({"beta": 4.0}, "no recipe or pairs"),
+    ],
+)
+def test_a_run_is_named_by_the_settings_that_it_has(settings, words):
+    assert label(SimpleNamespace(settings=settings), ["recipe", "pairs"]) == words
 
 
 def test_every_seed_is_a_dot_beside_its_mean(shapes):

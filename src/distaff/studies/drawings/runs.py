@@ -67,8 +67,9 @@ def label(run: StudyRun, settings: Sequence[str]) -> Any:
     """A run in a few words: the value of a single setting, or of several with their names."""
     if len(settings) == 1:
         return _plain(run.settings.get(settings[0], f"no {settings[0]}"))
-    parts = {name: _plain(run.settings[name]) for name in settings if name in run.settings}
-    return " · ".join(str(value) if name == "recipe" else f"{name} {value}" for name, value in parts.items())
+    parts = {name: _plain(run.settings[name]) for name in settings if run.settings.get(name) is not None}
+    words = [str(value) if name == "recipe" else f"{name} {value}" for name, value in parts.items()]
+    return " · ".join(words) or f"no {' or '.join(settings)}"
 
 
 def grouped(runs: Iterable[StudyRun], settings: Settings) -> dict[Any, list[StudyRun]]:
