@@ -78,7 +78,8 @@ def small_studies() -> str:
         results = kept.get(study.name)
         begun = results is not None and results.table is not None
         lines = [f"## {study.name}", f"`distaff study run {path}` · {study.about}"]
-        lines.append(_runs(results) if begun and results else f"No runs are kept here yet, of {len(study.runs)}.")
+        absent = f"No runs are kept here yet, of {len(study.runs)}."
+        lines.append(_runs(results) if begun and results else absent)
         if results is not None:
             lines += _tables(results)
         sections.append("\n\n".join(lines))
