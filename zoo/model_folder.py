@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from distaff import Dataset, DistaffError, Representation
-from distaff.analysis.encoding import trained_steps
+from distaff import Dataset, DistaffError
 from distaff.data import names, some_rows
 from distaff.data.arrays import load as load_arrays
 from distaff.data.catalogue import about
@@ -17,9 +16,8 @@ from distaff.export.card import PICTURE
 from distaff.export.publish import CARD, write_hub
 from distaff.foundation.files import write_text
 from distaff.metrics.scores_file import Scores
-from distaff.runs import RunFolder
 from distaff.runs.hub import write_model
-from distaff.runs.load import open_data
+from distaff.runs.load import TrainedRun
 from distaff.runs.zoo import EXAMPLES, PREFIX, Origin
 from zoo.rule import kept_entries
 
@@ -35,12 +33,12 @@ https://www.apache.org/licenses/LICENSE-2.0
 """
 
 
-def write_folder(run: RunFolder, trained: Representation, origin: Origin, place: Path) -> None:
+def write_folder(trained: TrainedRun, origin: Origin, place: Path) -> None:
     """Write a model's folder; one that is there is replaced file by file."""
-    config, step, data = run.read(), trained_steps(run), open_data(run)
-    write_hub(run, trained, place, overwrite=True, progress=True)
+    run, step, data = trained.folder, trained.step, trained.config.data.reopen()
+    write_hub(trained, place, overwrite=True, progress=True)
     if origin.half:
-        write_model(place, trained, config, step, half=True)
+        write_model(place, trained.model, trained.config, step, half=True)
     origin.write(place)
     shrink_picture(place / PICTURE)
     write_examples(data, place / EXAMPLES)

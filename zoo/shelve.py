@@ -11,9 +11,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from distaff import DistaffError, load
+from distaff import DistaffError
 from distaff.data import names
 from distaff.runs import RunFolder
+from distaff.runs.load import TrainedRun
 from distaff.runs.zoo import SHELF, Origin
 from distaff.studies import Results, Verdict, check_claims
 from distaff.studies.grid import has_settings
@@ -53,12 +54,13 @@ def shelve_runs(
         one = choose(ranked, choice)
         if one.seed in written:
             continue
-        data = one.folder.read().data
+        trained = TrainedRun.open(one.folder)
+        data = trained.config.data
         origin = Origin(
             str(data.spec), data.options, rule.by, choice, scores_of(ranked), rule.study, claims, half
         )
         place = rule.place(shelf, choice)
-        write_folder(one.folder, load(one.folder.path), origin, place)
+        write_folder(trained, origin, place)
         written[one.seed] = place
     return list(written.values())
 

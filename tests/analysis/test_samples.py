@@ -17,7 +17,7 @@ from distaff.explore.loaded_run import LoadedRun
 from distaff.export.publish import write_hub
 from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder
-from distaff.runs.load import load, open_data
+from distaff.runs.load import TrainedRun, open_data
 from distaff.runs.pictures import typical
 from distaff.training.train import train
 from tests import toys
@@ -50,9 +50,9 @@ def scores(run, **how):
 
 
 def test_a_sample_is_the_rows_that_studies_draw(run):
-    data, whole = open_data(run), encode_run(run, open_data(run), False)
+    data, whole = open_data(run), encode_run(TrainedRun.open(run), open_data(run), False)
     for seed in (0, 3):
-        sample = encode_run(run, data, False, 100, seed)
+        sample = encode_run(TrainedRun.open(run), data, False, 100, seed)
         np.testing.assert_array_equal(sample.rows, some_rows(SIZE, 100, seed))
         np.testing.assert_allclose(sample.codes.means, whole.codes.means[sample.rows], atol=1e-5)
 
@@ -81,7 +81,7 @@ def test_every_score_of_a_sample_says_its_size(run):
 def test_the_standard_error_covers_the_whole(run):
     """Over 200 samples the distance to the whole set's value is one standard error, at the median 0.67."""
     data = open_data(run)
-    whole = encode_run(run, data, False)
+    whole = encode_run(TrainedRun.open(run), data, False)
     for name in ("nll", "kl"):
         values = getattr(whole, name)
         ratios = []
@@ -115,12 +115,13 @@ def test_the_printed_line_has_the_standard_error(run, capsys):
 def test_samples_do_not_share_codes(run):
     data = open_data(run)
     sizes = [(100, 0), (200, 0), (100, 1), (None, 0)]
-    fresh = [encode_run(run, data, False, *which).codes.means for which in sizes]
+    trained = TrainedRun.open(run)
+    fresh = [encode_run(trained, data, False, *which).codes.means for which in sizes]
     for which, means in zip(sizes, fresh, strict=True):
-        np.testing.assert_array_equal(encode_run(run, data, False, *which).codes.means, means)
+        np.testing.assert_array_equal(encode_run(trained, data, False, *which).codes.means, means)
     assert not np.array_equal(fresh[0], fresh[2])
-    assert already_encoded(run, data.fingerprint, {"observations": "100", "seed": "0"}) is None
-    assert already_encoded(run, data.fingerprint, {}) is not None
+    assert already_encoded(trained, data.fingerprint, {"observations": "100", "seed": "0"}) is None
+    assert already_encoded(trained, data.fingerprint, {}) is not None
 
 
 def test_everything_that_follows_an_evaluation_uses_its_codes(run, monkeypatch, tmp_path):
@@ -135,7 +136,7 @@ def test_everything_that_follows_an_evaluation_uses_its_codes(run, monkeypatch, 
     np.testing.assert_allclose(
         opened.codes.means, opened.model.encode(opened.data.images[opened.rows]).means, atol=1e-5
     )
-    write_hub(run, load(run.path), tmp_path / "hub", overwrite=False, progress=False)
+    write_hub(TrainedRun.open(run), tmp_path / "hub", overwrite=False, progress=False)
     assert "100 observations" in (tmp_path / "hub/README.md").read_text()
     assert run.codes.read_bytes() == kept
     with pytest.raises(TypeError):
@@ -145,12 +146,12 @@ def test_everything_that_follows_an_evaluation_uses_its_codes(run, monkeypatch, 
 def test_a_card_has_the_scores_of_most_observations(run, tmp_path):
     for observations in (100, 300, 200):
         scores(run, observations=observations)
-    write_hub(run, load(run.path), tmp_path / "sample", overwrite=False, progress=False)
+    write_hub(TrainedRun.open(run), tmp_path / "sample", overwrite=False, progress=False)
     card = (tmp_path / "sample/README.md").read_text()
     assert "300 observations" in card
     assert "200 observations" not in card
     scores(run, observations="all")
-    write_hub(run, load(run.path), tmp_path / "whole", overwrite=False, progress=False)
+    write_hub(TrainedRun.open(run), tmp_path / "whole", overwrite=False, progress=False)
     assert "observations)" not in (tmp_path / "whole/README.md").read_text()
 
 
@@ -158,7 +159,7 @@ def test_codes_of_the_version_before_are_those_of_the_whole_set(run):
     """They say nothing of a sample."""
     from safetensors import safe_open
 
-    encode_run(run, open_data(run), False)
+    encode_run(TrainedRun.open(run), open_data(run), False)
     with safe_open(run.codes, "numpy") as file:
         assert file.metadata().keys() == {"step", "data"}
 
@@ -183,8 +184,8 @@ def test_a_typical_observation_is_near_the_mean_in_standard_deviations():
 
 def test_traversals_start_from_a_typical_observation_of_the_data(run, monkeypatch):
     data = open_data(run)
-    encoded = any_codes(run, data, False)
-    sample = encode_run(run, data, False, 100)
+    encoded = any_codes(TrainedRun.open(run), data, False)
+    sample = encode_run(TrainedRun.open(run), data, False, 100)
     assert encoded.typical == typical(encoded.codes)
     assert sample.typical == some_rows(SIZE, 100)[typical(sample.codes)]
     with pytest.raises(DistaffError, match="observations is how many to take"):

@@ -33,6 +33,7 @@ from distaff.metrics.scores_file import Scores
 from distaff.models import Unmixing
 from distaff.runs import RunFolder
 from distaff.runs.folder import read_log, read_names, save_name
+from distaff.runs.load import TrainedRun
 from distaff.studies.drawings import history
 from distaff.studies.kept import claims_by_paper, keep_results, kept_studies
 from distaff.studies.results import Results
@@ -95,7 +96,7 @@ def read_scores(folder: Path) -> object:
 
 
 def read_codes_of_run(folder: Path) -> object:
-    return already_encoded(RunFolder(folder), RunFolder(folder).read().data.fingerprint)
+    return already_encoded(run := TrainedRun.open(RunFolder(folder)), run.config.data.fingerprint)
 
 
 def read_study(folder: Path) -> object:

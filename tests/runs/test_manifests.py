@@ -13,6 +13,7 @@ import distaff
 from distaff.analysis.encoding import already_encoded
 from distaff.foundation.errors import DistaffError
 from distaff.runs import RunFolder, checkpoints
+from distaff.runs.load import TrainedRun
 from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 from tests import toys
 
@@ -121,20 +122,20 @@ def test_every_byte_of_a_snapshot_counts(run):
 
 
 def test_damaged_codes_are_made_again(run):
-    fingerprint = run.read().data.fingerprint
-    expected = already_encoded(run, fingerprint)
+    fingerprint, trained = run.read().data.fingerprint, TrainedRun.open(run)
+    expected = already_encoded(trained, fingerprint)
     content = run.codes.read_bytes()
     said = 0
     for changed in flips(content, 100):
         run.codes.write_bytes(changed)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            assert already_encoded(run, fingerprint) is None
+            assert already_encoded(trained, fingerprint) is None
         said += any("codes in" in str(warning.message) for warning in caught)
     assert said > 50
     run.codes.write_bytes(content)
     run.codes_manifest.unlink()
-    kept = already_encoded(run, fingerprint)
+    kept = already_encoded(trained, fingerprint)
     assert kept is not None
     np.testing.assert_array_equal(kept.codes.means, expected.codes.means)
 

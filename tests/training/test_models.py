@@ -19,7 +19,7 @@ from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.runs import pictures
 from distaff.runs.folder import RunFolder
-from distaff.runs.load import load
+from distaff.runs.load import TrainedRun, load
 from distaff.runs.pictures import traversals
 from distaff.training.train import resume, train
 from tests import toys
@@ -244,8 +244,8 @@ def test_a_run_with_discrete_latents_is_evaluated_traversed_and_reported(tmp_pat
     assert list(scores["kl"].per_latent) == names
     assert scores["kl"].value == pytest.approx(sum(scores["kl"].per_latent.values()), rel=1e-4)
     data = from_array(toys.tiny_images().images[:].numpy(), factors)
-    folder = RunFolder(tmp_path / "run")
-    fresh, cached = encode_run(folder, data, progress=False), encode_run(folder, data, progress=False)
+    run = TrainedRun.open(RunFolder(tmp_path / "run"))
+    fresh, cached = encode_run(run, data, progress=False), encode_run(run, data, progress=False)
     assert cached.codes.names == tuple(names)
     for name, probabilities in fresh.codes.categories.items():
         np.testing.assert_array_equal(cached.codes.categories[name], probabilities)

@@ -8,16 +8,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
+from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size
 from distaff.analysis.evaluate import evaluate_encoded
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.figures.html import Block, Cell, Picture, Table, Text, page
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
-from distaff.models.representation import Representation
 from distaff.runs.folder import RunFolder, read_log
-from distaff.runs.load import load, open_data
+from distaff.runs.load import TrainedRun
 from distaff.runs.pictures import drawable
 from distaff.runs.zoo import in_zoo, run_folder
 from distaff.training.validation import PREFIX
@@ -50,7 +49,7 @@ def compare_runs(
     if len(names) < 2:
         raise DistaffError("a comparison needs two runs or more: distaff compare A B.")
     found = {name: ComparedRun(folder, sample_size(observations), progress) for name, folder in names.items()}
-    table = comparison_table(runs, metrics=metrics, observations=observations, progress=progress)
+    table = _table(found, metrics)
     blocks: list[Block] = [_block(table), *_differences(names)]
     curves = _curves({name: read_log(folder.log) for name, folder in names.items()})
     if curves is not None:
@@ -69,12 +68,18 @@ def comparison_table(
     progress: bool = True,
 ) -> pd.DataFrame:
     """The scores of runs, one row per run; arguments as of ``compare_runs``."""
+    count = sample_size(observations)
+    found = {name: ComparedRun(folder, count, progress) for name, folder in run_names(runs).items()}
+    return _table(found, metrics)
+
+
+def _table(runs: Mapping[str, "ComparedRun"], metrics: str) -> pd.DataFrame:
+    """The scores of runs, one row per run."""
     rows = {}
-    for name, folder in run_names(runs).items():
-        run = ComparedRun(folder, sample_size(observations), progress)
+    for name, run in runs.items():
         scores = evaluate_encoded(run.encoded, run.data, metrics).scores
-        config = folder.read()
-        told = {"recipe": config.recipe.name, "data": config.data.name, "steps": trained_steps(folder)}
+        config = run.config
+        told = {"recipe": config.recipe.name, "data": config.data.name, "steps": run.step}
         rows[name] = {**told, **{score.name: score.value for score in scores}}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run")
 
@@ -93,9 +98,10 @@ class ComparedRun:
     """A run with its data, its model and the codes of a sample."""
 
     def __init__(self, folder: RunFolder, observations: int | None, progress: bool) -> None:
-        self.data: Dataset = open_data(folder)
-        self.encoded: Encoded = encode_run(folder, self.data, progress, observations)
-        self.model: Representation = load(folder.path)
+        trained = TrainedRun.open(folder)
+        self.config, self.step, self.model = trained.config, trained.step, trained.model
+        self.data: Dataset = trained.config.data.reopen()
+        self.encoded: Encoded = encode_run(trained, self.data, progress, observations)
 
 
 def _block(table: pd.DataFrame) -> Table:

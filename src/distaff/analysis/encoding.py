@@ -21,7 +21,7 @@ from distaff.models.latents import LatentSpace
 from distaff.models.representation import Representation
 from distaff.runs.checkpoints import find
 from distaff.runs.folder import RunFolder, warn
-from distaff.runs.load import load
+from distaff.runs.load import TrainedRun
 from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 from distaff.runs.pictures import typical
 
@@ -87,12 +87,12 @@ def sample_size(observations: int | str) -> int | None:
 
 
 def encode_run(
-    folder: RunFolder, data: Dataset, progress: bool = True, observations: int | None = None, seed: int = 0
+    run: TrainedRun, data: Dataset, progress: bool = True, observations: int | None = None, seed: int = 0
 ) -> Encoded:
     """Encode a run's data set or a sample of it, or read what an earlier call left of the same.
 
     Args:
-        folder: the run.
+        run: the run.
         data: its whole data set.
         progress: show a progress bar.
         observations: how many to choose at random, as ``distaff.data.some_rows`` does; all of them if None
@@ -101,48 +101,46 @@ def encode_run(
     """
     sampled = observations is not None and observations < len(data)
     sample = {"observations": str(observations), "seed": str(seed)} if sampled else {}
-    known = already_encoded(folder, data.fingerprint, sample)
+    known = already_encoded(run, data.fingerprint, sample)
     if known is not None:
         return known
-    model = load(folder.path)
-    step, rows = trained_steps(folder), _rows(len(data), sample)
-    arrays = _arrays(model, data if rows is None else data.subset(rows), progress)
+    folder, rows = run.folder, _rows(len(data), sample)
+    arrays = _arrays(run.model, data if rows is None else data.subset(rows), progress)
     with atomic_file(folder.codes) as temporary:
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        save_file(contiguous, temporary, {**_key(step, data.fingerprint), **sample})
-    write_manifest(folder.codes_manifest, [folder.codes], step=step)
-    return _encoded(arrays, model.model.latents, rows)
+        save_file(contiguous, temporary, {**_key(run.step, data.fingerprint), **sample})
+    write_manifest(folder.codes_manifest, [folder.codes], step=run.step)
+    return _encoded(arrays, run.config.model.latents, rows)
 
 
-def any_codes(folder: RunFolder, data: Dataset, progress: bool = True) -> Encoded:
+def any_codes(run: TrainedRun, data: Dataset, progress: bool = True) -> Encoded:
     """What is kept of a run's checkpoint, whichever sample it is; a sample of the usual size otherwise."""
-    known = already_encoded(folder, data.fingerprint)
-    return encode_run(folder, data, progress, SAMPLE) if known is None else known
+    known = already_encoded(run, data.fingerprint)
+    return encode_run(run, data, progress, SAMPLE) if known is None else known
 
 
 def already_encoded(
-    folder: RunFolder, fingerprint: str, sample: Mapping[str, str] | None = None
+    run: TrainedRun, fingerprint: str, sample: Mapping[str, str] | None = None
 ) -> Encoded | None:
     """What an earlier call left for the same checkpoint, if anything.
 
     Args:
-        folder: the run.
+        run: the run.
         fingerprint: of its whole data set.
         sample: the ``observations`` and ``seed`` that are wanted; empty for the whole set, None for any.
     """
     try:
-        with safe_open(folder.codes, "numpy") as file:
+        with safe_open(run.folder.codes, "numpy") as file:
             metadata = file.metadata() or {}
             kept = {name: metadata[name] for name in KEPT_SAMPLE if metadata.get(name, "").isdecimal()}
-            if metadata != {**_key(trained_steps(folder), fingerprint), **kept} or sample not in (None, kept):
+            if metadata != {**_key(run.step, fingerprint), **kept} or sample not in (None, kept):
                 return None
-            arrays = _checked_arrays(folder, file)
+            arrays = _checked_arrays(run.folder, file)
     except (FileNotFoundError, SafetensorError):
         return None
     if arrays is None:
         return None
-    config = folder.read()
-    return _encoded(arrays, config.model.latents, _rows(config.data.size, kept))
+    return _encoded(arrays, run.config.model.latents, _rows(run.config.data.size, kept))
 
 
 def kept_codes(folder: RunFolder, step: int, rows: int) -> Codes | None:

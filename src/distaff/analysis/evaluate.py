@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge
 
-from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sample_size, trained_steps
+from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sample_size
 from distaff.analysis.score_table import write_table
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
@@ -27,7 +27,7 @@ from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, warn
-from distaff.runs.load import load, open_left_out
+from distaff.runs.load import TrainedRun, open_left_out
 from distaff.runs.settings import held_out_share
 from distaff.runs.zoo import run_folder
 
@@ -87,25 +87,26 @@ def evaluate_run(
             scores.json in a run folder, scores-ica.json or scores-held-out.json.
         progress: show what is going on.
     """
-    folder = run_folder(run)
+    place = run_folder(run).path
     if out is not None and Path(out).suffix.lower() not in ("", ".json", ".csv", ".html", ".htm"):
         raise DistaffError(f"{out}: scores are written to .json, .csv or .html files.")
-    requested("default" if metrics == "auto" else metrics, factor_bins, bootstrap, seed, null)
+    named = "default" if metrics == "auto" else metrics
+    requested(named, factor_bins, bootstrap, seed, null)
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
-    others = {} if baseline is None else {Path(baseline).stem: read_source(baseline)[0]}
-    if not folder.path.is_dir() and folder.path.suffix.lower() in ENDINGS:
+    if baseline is not None:
+        how["baselines"] = {Path(baseline).stem: read_source(baseline)[0]}
+    setup = Setup(seed=seed, factor_bins=factor_bins)
+    if not place.is_dir() and place.suffix.lower() in ENDINGS:
         if ica or held_out or data is not None:
             raise DistaffError(f"--ica, --held-out and --data go with a run folder, not with {run}.")
-        codes, labels = read_source(folder.path, factors, latents)
-        chosen = "default" if metrics == "auto" else metrics
         if progress and sys.stderr.isatty():
             how |= {"report": _shown, "announce": _too_long}
-        evaluation = evaluate_scores(codes, labels, metrics=chosen, baselines=others, **how)
+        codes, labels = read_source(place, factors, latents)
+        evaluation = evaluate_scores(codes, labels, metrics=named, **how)
         if out is not None:
-            scores = Scores().plus(evaluation, Setup(seed=seed, factor_bins=factor_bins))
-            _write(Path(out), scores, evaluation, folder.path.name, codes, labels)
+            _write(Path(out), Scores().plus(evaluation, setup), evaluation, place.name, codes, labels)
         return evaluation
-    if folder.path.is_file():
+    if place.is_file():
         raise DistaffError(
             f"{run} is neither a run folder nor a file of codes: those end in {', '.join(ENDINGS)}."
         )
@@ -121,28 +122,33 @@ def evaluate_run(
             "give --held-out, which asks for a part of the run's own data, or --data, not both."
         )
     count = sample_size(observations)
-    dataset = _scored_data(folder, data, held_out, fit, data_options)
-    if data is None and not held_out and (told := mixed(folder.read())) is not None:
+    trained = TrainedRun.open(RunFolder(place))
+    dataset = _scored_data(trained, data, held_out, fit, data_options)
+    if data is None and not held_out and (told := mixed(trained.config)) is not None:
         warn(said(f"{told}; --held-out leaves the others out"))
     began = time.monotonic()
     if data is not None or held_out:  # what is kept of a run's codes is of the data that it was trained on
-        encoded = encode(load(folder.path), dataset := some(dataset, count, seed), progress)
+        encoded = encode(trained.model, dataset := some(dataset, count, seed), progress)
     else:
-        encoded = encode_run(folder, dataset, progress, count, seed)
-    step = trained_steps(folder)
-    unmixing = unmix_run(folder, encoded, step, seed) if ica else None
-    evaluation = evaluate_encoded(encoded, dataset, metrics, unmixing=unmixing, baselines=others, **how)
+        encoded = encode_run(trained, dataset, progress, count, seed)
+    unmixing = unmix_run(trained.folder, encoded, trained.step, seed) if ica else None
+    evaluation = evaluate_encoded(encoded, dataset, metrics, unmixing=unmixing, **how)
     if data is not None and out is None:
         return evaluation
-    setup = Setup(None if encoded.rows is None else count, seed, factor_bins)
-    kept = folder.ica_scores if ica else folder.held_out_scores if held_out else folder.scores
-    known = Scores.read(kept).at(step) if out is None else Scores(step)
+    kept = _scores_file(trained.folder, ica, held_out)
+    known = Scores.read(kept).at(trained.step) if out is None else Scores(trained.step)
+    setup = replace(setup, observations=None if encoded.rows is None else count)
     known = known.plus(evaluation, setup).spent(time.monotonic() - began)
     path = kept if out is None else Path(out)
-    shown = varied_factors(dataset) if path.suffix.lower() == ".html" else None
+    labels = varied_factors(dataset) if path.suffix.lower() == ".html" else None
     codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
-    _write(path, known, evaluation, folder.path.name, codes, shown)
+    _write(path, known, evaluation, place.name, codes, labels)
     return evaluation
+
+
+def _scores_file(folder: RunFolder, ica: bool, held_out: bool) -> Path:
+    """Where a run keeps its scores: its own, those of its components, or those of what it never saw."""
+    return folder.ica_scores if ica else folder.held_out_scores if held_out else folder.scores
 
 
 def mixed(config: RunConfig) -> str | None:
@@ -152,10 +158,10 @@ def mixed(config: RunConfig) -> str | None:
 
 
 def _scored_data(
-    folder: RunFolder, data: str | Path | None, held_out: bool, fit: Fit | None, data_options: str | None
+    run: TrainedRun, data: str | Path | None, held_out: bool, fit: Fit | None, data_options: str | None
 ) -> Dataset:
     """What a run is scored on: its own data, what it was not trained on, or others brought in alike."""
-    config = folder.read()
+    config = run.config
     if data is None and (fit is not None or data_options is not None):
         raise DistaffError("--fit and --data-options are for other data: name those with --data.")
     if data is not None:
@@ -164,11 +170,12 @@ def _scored_data(
     if not held_out:
         return config.data.reopen()
     if "leave_out" in config.data.options:
-        return open_left_out(folder)
+        return open_left_out(run.folder)
     kept = config.parts(config.data.reopen())[1]
     if kept is None:
         raise DistaffError(
-            f"{folder.path} was trained on all its data: only --hold-out 0.1 and --leave-out keep some apart."
+            f"{run.folder.path} was trained on all its data: only --hold-out 0.1 and --leave-out keep some "
+            "apart."
         )
     return kept
 

@@ -8,7 +8,7 @@ import torch
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size, trained_steps
+from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size
 from distaff.analysis.evaluate import evaluate_encoded, mixed
 from distaff.data.dataset import Dataset
 from distaff.data.images import FloatImages
@@ -18,7 +18,7 @@ from distaff.metrics import Score
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, read_log, read_names, titled
-from distaff.runs.load import load, open_data
+from distaff.runs.load import TrainedRun
 from distaff.runs.pictures import drawable, random_images, traversals
 from distaff.runs.zoo import run_folder
 from distaff.training.validation import PREFIX
@@ -39,16 +39,14 @@ def report_run(
         out: the page; by default report.html in the run folder.
         progress: show a progress bar while the data set is encoded.
     """
-    folder = run_folder(run)
-    config = folder.read()
-    count = sample_size(observations)
-    data = open_data(folder)
-    encoded = encode_run(folder, data, progress, count)
+    folder, count = run_folder(run), sample_size(observations)
+    trained = TrainedRun.open(folder)
+    config, data = trained.config, trained.config.data.reopen()
+    encoded = encode_run(trained, data, progress, count)
     scores = evaluate_encoded(encoded, data).scores
-    model = load(folder.path)
     blocks = [
-        _summary(config, folder, scores),
-        *_pictures(folder, model, data, encoded),
+        _summary(trained, scores),
+        *_pictures(folder, trained.model, data, encoded),
         _scores(scores, encoded, config, read_names(folder)),
         Text(str(config.goal()), title="What was minimised"),
         Code(config.to_yaml(), title="Settings (run.yaml)", folded=True),
@@ -59,15 +57,15 @@ def report_run(
     return path
 
 
-def _summary(config: RunConfig, folder: RunFolder, scores: Sequence[Score]) -> Facts:
-    log = read_log(folder.log)
+def _summary(trained: TrainedRun, scores: Sequence[Score]) -> Facts:
+    config, log = trained.config, read_log(trained.folder.log)
     seconds = log[-1]["seconds"] if log else float("nan")
     weights = {k: v for k, v in config.recipe.arguments.items() if not isinstance(v, dict)}
     return Facts(
         {
             **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
             **weights,
-            "steps": f"{trained_steps(folder):,} of {config.training.steps:,}",
+            "steps": f"{trained.step:,} of {config.training.steps:,}",
             "training": f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min",
             "observations": f"{config.data.size:,}",
             "seed": config.training.seed,

@@ -6,7 +6,7 @@ from distaff import figures
 from distaff.analysis.encoding import any_codes, encode
 from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import read_names
-from distaff.runs.load import load, open_data
+from distaff.runs.load import TrainedRun
 from distaff.runs.pictures import traversals
 from distaff.runs.settings import AtLeastOne, FromZero
 from distaff.runs.zoo import examples_of, run_folder
@@ -29,15 +29,16 @@ def traverse_run(
         latents: how many rows, at most; by default all.
     """
     folder = run_folder(run)
-    examples = examples_of(folder)
-    data = open_data(folder) if examples is None else examples
+    trained, examples = TrainedRun.open(folder), examples_of(folder)
+    data = trained.config.data.reopen() if examples is None else examples
     if index is not None and not 0 <= index < len(data):
         raise DistaffError(
             f"there is no observation {index} of {data.name}: --index runs from 0 to {len(data) - 1}."
         )
-    model = load(folder.path)
     path = Path(out) if out is not None else folder.figures / "traversals.png"
-    encoded = any_codes(folder, data) if examples is None else encode(model, examples, progress=False)
+    encoded = (
+        any_codes(trained, data) if examples is None else encode(trained.model, examples, progress=False)
+    )
     start = encoded.typical if index is None else index
-    figure = traversals(model, data, encoded.kl_per_latent, start, latents, read_names(folder))
+    figure = traversals(trained.model, data, encoded.kl_per_latent, start, latents, read_names(folder))
     return figures.save(figure, path)

@@ -22,8 +22,8 @@ from distaff.explore.render import Pixels, Renderer, renderer_for
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, read_names, save_name
-from distaff.runs.load import load, open_data
+from distaff.runs.folder import RunFolder, save_name
+from distaff.runs.load import TrainedRun
 from distaff.runs.pictures import drawable, typical
 from distaff.runs.zoo import examples_of, run_folder
 
@@ -73,14 +73,13 @@ class LoadedRun:
         Where the data are gone, draws of the prior stand for them.
         """
         folder = run_folder(path)
-        config = folder.read()
         in_training = folder.being_trained
         if in_training and not any(folder.checkpoints.glob("step-*")):
             raise DistaffError(
                 f"{folder.path} has just begun to train and kept nothing yet: try again in half a minute."
             )
-        model, step = load(folder.path), trained_steps(folder)
-        read_names(folder)
+        trained = TrainedRun.open(folder)
+        config, step, model = trained.config, trained.step, trained.model
         notices = []
         if in_training:
             notices.append(
@@ -94,11 +93,11 @@ class LoadedRun:
             notices.append(f"Pictures start from {len(data):,} examples that come with the model.")
         else:
             try:
-                data, here = open_data(folder), True
+                data, here = config.data.reopen(), True
             except (DistaffError, OSError) as problem:
                 data, here = _drawn(model), False
                 notices.append(f"The data are not here: {problem} Pictures start from {DRAWN_NAME}.")
-            rows, codes = _codes(folder, config, model, data, here)
+            rows, codes = _codes(trained, data, here)
         some = data.images[np.linspace(0, len(data) - 1, min(len(data), 1000)).astype(np.int64)].numpy()
         how = model.arrangement
         names = how.headings if isinstance(how, Table) and how.named else []
@@ -209,14 +208,12 @@ def _drawn(model: Representation) -> Dataset:
     return from_array(images, channels="first", name=DRAWN_NAME)
 
 
-def _codes(
-    folder: RunFolder, config: RunConfig, model: Representation, data: Dataset, here: bool
-) -> tuple[IntArray | None, Codes]:
+def _codes(run: TrainedRun, data: Dataset, here: bool) -> tuple[IntArray | None, Codes]:
     """Codes of a spread of observations, and which: those already encoded, or new ones."""
-    known = already_encoded(folder, config.data.fingerprint)
+    known = already_encoded(run, run.config.data.fingerprint)
     total, most = (len(data), FEW) if known is None else (len(known.codes), MANY)
     rng = np.random.default_rng(0)
     rows = np.arange(total) if total <= most else np.sort(rng.choice(total, most, replace=False))
-    codes = model.encode(data.subset(rows).images) if known is None else known.codes[rows]
+    codes = run.model.encode(data.subset(rows).images) if known is None else known.codes[rows]
     numbers = rows if known is None or known.rows is None else known.rows[rows]
     return (numbers if here else None), codes

@@ -11,7 +11,7 @@ from distaff.export.formats import ONNX, PROGRAM, Written, write_graphs
 from distaff.export.publish import write_hub
 from distaff.export.push import open_hub, push_folder
 from distaff.foundation.errors import DistaffError
-from distaff.runs.load import load
+from distaff.runs.load import TrainedRun
 from distaff.runs.zoo import run_folder
 
 __all__ = ["Written", "export_run"]
@@ -50,19 +50,17 @@ def export_run(
             "say what to write: --onnx DIR, --torch-export DIR, --hub DIR or --push USER/NAME."
         )
     client = None if push is None else open_hub(push)  # what is lacking is said before any work
-    folder = run_folder(run)
-    folder.read()
-    trained = load(folder.path)
+    trained = TrainedRun.open(run_folder(run))
     written = []
     if onnx is not None:
-        written += write_graphs(trained, onnx, ONNX, overwrite)
+        written += write_graphs(trained.model, onnx, ONNX, overwrite)
     if torch_export is not None:
-        written += write_graphs(trained, torch_export, PROGRAM, overwrite)
+        written += write_graphs(trained.model, torch_export, PROGRAM, overwrite)
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary) if hub is None else Path(hub)
         if hub is not None or client is not None:
-            described = write_hub(folder, trained, place, overwrite, progress)
+            described = write_hub(trained, place, overwrite, progress)
             written += [] if hub is None else [described]
         if push is not None and client is not None:
-            written.append(push_folder(client, place, push, f"{folder.read().title}, by distaff"))
+            written.append(push_folder(client, place, push, f"{trained.config.title}, by distaff"))
     return written

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from distaff import figures
-from distaff.analysis.encoding import SAMPLE, any_codes, encode_run, trained_steps
+from distaff.analysis.encoding import SAMPLE, any_codes, encode_run
 from distaff.analysis.evaluate import evaluate_encoded
 from distaff.data.dataset import Dataset
 from distaff.export.card import PICTURE, model_card
@@ -17,34 +17,30 @@ from distaff.export.formats import Written, refuse_existing
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import finite, write_text
 from distaff.metrics.scores_file import Scores, Setup
-from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder
 from distaff.runs.hub import CONFIG, WEIGHTS, write_model
-from distaff.runs.load import open_data
+from distaff.runs.load import TrainedRun
 from distaff.runs.pictures import drawable, traversals
 
 CARD = "README.md"
 
 
-def write_hub(
-    folder: RunFolder, trained: Representation, target: str | Path, overwrite: bool, progress: bool
-) -> Written:
+def write_hub(run: TrainedRun, target: str | Path, overwrite: bool, progress: bool) -> Written:
     """Write the folder, ``config.json`` last; files that are not ours stay where they are."""
-    place, config, step = Path(target), folder.read(), trained_steps(folder)
+    place, config, step = Path(target), run.config, run.step
     refuse_existing([place / name for name in (WEIGHTS, CONFIG, CARD, PICTURE)], overwrite)
     if place.is_dir() and any(place.iterdir()) and not overwrite:
         raise DistaffError(
             f"{place} holds other files: choose an empty folder, or add --overwrite to mix them."
         )
-    data = _data(folder)
-    scores = _scores(folder, data, step, progress)
-    figure = _picture(folder, trained, data, progress)
+    data = _data(config)
+    scores = _scores(run, data, progress)
+    figure = _picture(run, data, progress)
     if figure is not None:
         figures.save(figure, place / PICTURE)
     card = model_card(config, _objective(config), step, scores, picture=figure is not None)
     write_text(place / CARD, card)
-    write_model(place, trained, config, step)
+    write_model(place, run.model, config, step)
     scored = f"{len(scores)} scores" if scores else "no scores, since its data cannot be opened here"
     return Written(place, f"weights, config and a card with {scored}; distaff.load reads it")
 
@@ -57,19 +53,17 @@ def _objective(config: RunConfig) -> str:
         return config.recipe.name
 
 
-def _data(folder: RunFolder) -> Dataset | None:
+def _data(config: RunConfig) -> Dataset | None:
     """The run's data, if they are here: a model can be shared without them."""
     try:
-        return open_data(folder)
+        return config.data.reopen()
     except (DistaffError, OSError):
         return None
 
 
-def _scores(
-    folder: RunFolder, data: Dataset | None, step: int, progress: bool
-) -> Sequence[Mapping[str, Any]]:
+def _scores(run: TrainedRun, data: Dataset | None, progress: bool) -> Sequence[Mapping[str, Any]]:
     """What ``distaff evaluate`` found of this checkpoint, on most observations, or finds now."""
-    known = Scores.read(folder.scores).at(step)
+    known = Scores.read(run.folder.scores).at(run.step)
     samples = {e.setup.observations or inf for e in known.entries if e.setup == Setup(e.setup.observations)}
     for size in sorted(samples, reverse=True):
         entries = known.of(Setup(None if size == inf else int(size)))
@@ -78,17 +72,16 @@ def _scores(
             return found
     if data is None:
         return []
-    evaluation = evaluate_encoded(encode_run(folder, data, progress, SAMPLE), data)
+    evaluation = evaluate_encoded(encode_run(run, data, progress, SAMPLE), data)
     return [finite(score.to_dict()) for score in evaluation.scores]
 
 
-def _picture(
-    folder: RunFolder, trained: Representation, data: Dataset | None, progress: bool
-) -> Figure | None:
+def _picture(run: TrainedRun, data: Dataset | None, progress: bool) -> Figure | None:
+    trained = run.model
     if len(trained.shape) != 3:
         return None
     if data is not None:
-        encoded = any_codes(folder, data, progress)
+        encoded = any_codes(run, data, progress)
         return traversals(trained, data, encoded.kl_per_latent, encoded.typical)
     values = np.linspace(-2, 2, 9).tolist()
     return figures.traversals(drawable(trained.traverse(values=values)), trained.names)

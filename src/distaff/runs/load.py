@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -22,6 +23,33 @@ LARGER = 2
 """Times that a model may be larger than the file of its weights, which hold all of it."""
 SMALL = 1 << 24
 """Bytes up to which a model is built without asking."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedRun:
+    """A run as one of its checkpoints has it, read in one go: a run in training soon has another.
+
+    Args:
+        folder: where it is.
+        config: what makes it.
+        step: how many steps the model was trained for.
+        model: as it was then.
+    """
+
+    folder: RunFolder
+    config: RunConfig
+    step: int
+    model: Representation
+
+    @classmethod
+    def open(cls, folder: RunFolder, device: str = "cpu", step: int | None = None) -> "TrainedRun":
+        """The run's last checkpoint, or the best if those are kept; or the snapshot of an earlier step."""
+        config = folder.read()
+        if step is None:
+            weights, step = checkpoints.newest_weights(folder.trained, warn)
+        else:
+            weights, step = checkpoints.snapshot_weights(folder.snapshots, step)
+        return cls(folder, config, step, _trained_model(config, step, weights, device, read_names(folder)))
 
 
 def load(
@@ -51,13 +79,8 @@ def _load(folder: Path, device: str, step: int | None, ica: bool) -> Representat
         if ica:
             raise DistaffError(f"{run.path} is a hub folder, which holds no ICA: load the run folder itself.")
         return _load_shared(run.path, device)
-    config = run.read()
-    if step is None:
-        weights, step = checkpoints.newest_weights(run.trained, warn)
-    else:
-        weights, step = checkpoints.snapshot_weights(run.snapshots, step)
-    found = _trained_model(config, step, weights, device, read_names(run))
-    return found.unmixed(_unmixing(run, step)) if ica else found
+    found = TrainedRun.open(run, device, step)
+    return found.model.unmixed(_unmixing(run, found.step)) if ica else found.model
 
 
 def _load_shared(folder: Path, device: str) -> Representation:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from distaff.analysis.encoding import Encoded, encode_run, kept_codes, trained_steps
+from distaff.analysis.encoding import Encoded, encode_run, kept_codes
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
@@ -17,7 +17,7 @@ from distaff.metrics.scores_file import ELBO, Setup
 from distaff.models.representation import Representation
 from distaff.runs.data_config import DataConfig
 from distaff.runs.folder import RunFolder, read_log
-from distaff.runs.load import load
+from distaff.runs.load import TrainedRun
 from distaff.runs.request import RunRequest
 from distaff.studies import run_files
 from distaff.studies.own_metrics import column_of
@@ -161,8 +161,7 @@ class StudyRun:
     @property
     def encoded(self) -> Encoded:
         """``data`` through the model, as ``distaff evaluate --observations`` encodes it."""
-        self._check_checkpoint()
-        return encode_run(self.folder, self.whole_data, False, self.observations)
+        return encode_run(self.trained, self.whole_data, False, self.observations)
 
     @property
     def data(self) -> Dataset:
@@ -184,8 +183,18 @@ class StudyRun:
     @property
     def model(self) -> Representation:
         """The trained model."""
-        self._check_checkpoint()
-        return load(self.folder.path)
+        return self.trained.model
+
+    @property
+    def trained(self) -> TrainedRun:
+        """The run after its last step; weights of fewer steps are not what was asked for, and an error."""
+        found = TrainedRun.open(self.folder)
+        if found.step < self.steps:
+            raise DistaffError(
+                f"the last good checkpoint of {self.key} is of step {found.step}, not {self.steps}: remove "
+                f"{self.folder.scores} and run the study again, which trains it to the end."
+            )
+        return found
 
     @property
     def failure_file(self) -> Path:
@@ -196,15 +205,6 @@ class StudyRun:
     def failure(self) -> str | None:
         """The error of its last try, if that failed."""
         return run_files.failure(self.failure_file)
-
-    def _check_checkpoint(self) -> None:
-        """Raise where the weights of the last step cannot be read: older ones are not what was asked for."""
-        step = trained_steps(self.folder)
-        if step < self.steps:
-            raise DistaffError(
-                f"the last good checkpoint of {self.key} is of step {step}, not {self.steps}: remove "
-                f"{self.folder.scores} and run the study again, which trains it to the end."
-            )
 
     @property
     def scores_file(self) -> Path:
