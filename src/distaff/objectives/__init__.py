@@ -16,9 +16,9 @@ is a function from a paper's letters to an objective (or, for GANs, to a ``Game`
 - ``recipes``: one function per paper; ``Evidence``, ``log_evidence``, ``iwae_bound``: estimates of log
   p(x).
 
-To add a recipe, write one function in a file of ``recipes`` and import it in its ``__init__.py``; to add a
-term, decorate one in ``terms.py`` with ``@term``; to add an estimator of q(z) or a divergence, define it in
-``densities.py`` or ``divergences.py``. From outside, ``distaff train mine:my_recipe`` names any function.
+To add a recipe, write one function in a file of ``recipes``; to add a term, decorate one in ``terms.py`` with
+``@term``; to add an estimator of q(z) or a divergence, define it in ``densities.py`` or ``divergences.py``.
+From outside, ``distaff train mine:my_recipe`` names any function.
 
 >>> from distaff.objectives import kl, nll
 >>> print(nll + 4.0 * kl)
