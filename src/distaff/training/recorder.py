@@ -15,7 +15,7 @@ from lightning_fabric import Fabric
 from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, said
 from distaff.foundation.files import append_json_line, write_json
 from distaff.foundation.progress import Progress
 from distaff.objectives.games import Game
@@ -33,6 +33,8 @@ from distaff.training.validation import HeldOut
 HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has no SIGHUP
 STOPPING = (signal.SIGINT, signal.SIGTERM, HANGUP)
 """Signals that ask a run to stop: Ctrl-C, a scheduler's, and that of a terminal that is closed."""
+LONG = 3600.0
+"""Seconds from which on a person is told at once how long a run will take, and what takes less."""
 
 
 class StopSignal:
@@ -112,6 +114,7 @@ class Recorder:
         self._pending: list[tuple[int, Tensor]] = []
         self._names: tuple[str, ...] = ()
         self._started = time.monotonic() - resumed.seconds
+        self._first: tuple[int, float] | None = (resumed.step, time.monotonic())
         self._board: SummaryWriter | None = None
         watched = isinstance(goal, Game) and fabric.is_global_zero
         self._watch = CollapseWatch(self.folder) if watched else None
@@ -203,6 +206,7 @@ class Recorder:
         self._looked = {}
         line["seconds"] = round(time.monotonic() - self._started, 2)
         self.progress.update(line)
+        self._say_if_long(line["step"])
         if self.folder is not None and self._board is not None:
             append_json_line(self.folder.log, line)
             for name in line.keys() - {"step", "seconds"}:
@@ -211,6 +215,17 @@ class Recorder:
         self.trackers.log(line)
         if self._watch is not None:
             self._watch.see(line)
+
+    def _say_if_long(self, step: int) -> None:
+        """Say once, at the first line of the log, if hours lie ahead."""
+        if self._first is None:
+            return
+        (before, began), self._first = self._first, None
+        left = (self.training.steps - step) * (time.monotonic() - began) / (step - before)
+        if left > LONG:
+            hours = f"{self.training.steps:,} steps take about {left / 3600:,.1f} hours at this rate"
+            less = "--preset quick takes less, and so do fewer --steps"
+            self.progress.tell(said(f"{hours}. Ctrl-C keeps what is learnt by then; {less}."))
 
     def close(self) -> None:
         """Finish the TensorBoard file and the trackers' runs, which stay open if a signal stopped it."""
