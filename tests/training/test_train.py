@@ -14,7 +14,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.objectives.objective import term
 from distaff.objectives.schedules import Weight
 from distaff.objectives.terms import kl, nll
-from distaff.runs.folder import read_log
+from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
 from distaff.training.train import resume, train
 from tests import toys
@@ -170,7 +170,13 @@ def test_bad_settings_are_one_sentence(changes, message):
 
 def test_images_that_do_not_fit_the_networks_are_named():
     with pytest.raises(DistaffError, match=r"divisible by 16, not \(1, 20, 20\)"):
-        train("vae", toys.tiny_images(side=20), **QUICK)
+        train("vae", toys.tiny_images(side=20), network="kim_mnih", **QUICK)
+
+
+@pytest.mark.parametrize(("side", "network"), [(8, "mlp"), (16, "kim_mnih"), (20, "mlp"), (33, "resnet")])
+def test_images_of_any_side_find_a_network(side, network, tmp_path):
+    train("vae", toys.tiny_images(side=side), out=tmp_path / "run", **{**QUICK, "steps": 1})
+    assert RunFolder(tmp_path / "run").read().model.network == network
 
 
 def test_scheduled_weights(tmp_path):

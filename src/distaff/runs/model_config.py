@@ -39,7 +39,7 @@ NOISE = 62
 LOOKED_AT = 1024
 """Observations that are checked to lie in [0, 1]."""
 SMALL = 32
-"""The side from which images get a residual network where the papers' do not fit."""
+"""The side from which images get a residual network where the papers' do not fit, and below a dense one."""
 LATE = 10**12
 """A step at which every schedule has ended."""
 
@@ -208,8 +208,9 @@ def network_for(shape: tuple[int, ...]) -> str:
         return "conv1d"
     if shape[1:] == (28, 28):
         return "hfvae_mlp"
-    odd = len(shape) == 3 and any(side % 16 for side in shape[1:])
-    return "resnet" if odd and min(shape[1:]) >= SMALL else "kim_mnih"
+    if not any(side % 16 for side in shape[1:]):
+        return "kim_mnih"
+    return "resnet" if min(shape[1:]) >= SMALL else "mlp"
 
 
 def check_words(asked: ModelSettings, goal: Objective | Game) -> None:
