@@ -1,10 +1,11 @@
-"""Scores that only claims of Kim & Mnih 2018 need: of batch estimates, of settings, of continuous codes."""
+"""Scores that only claims need: of batch estimates, settings, continuous codes, bins and samples."""
 
 import numpy as np
 import pytest
 
 from distaff import Codes
-from distaff.metrics import factor_vae_score, z_diff
+from distaff.metrics import factor_vae_score, rmig, z_diff
+from studies.do20 import estimates
 from studies.kim18.batch_estimate import batch_total_correlation
 from studies.kim18.codes import class_in_real_latents
 from studies.kim18.steadiness import factor_vae_range, higgins_after_few, higgins_after_many, higgins_range
@@ -50,3 +51,16 @@ def test_ranges_over_settings_hold_the_scores_between_their_ends(factors):
         for v, s in ((50, 5), (400, 20))
     )
     assert moved >= abs(highest - lowest) > 0
+
+
+def test_estimates_of_gaps_differ_in_bins_and_samples_alone(factors):
+    means = (factors - factors.mean(0)).astype(np.float32) / 2
+    codes = Codes(means, np.full_like(means, -6.0))
+    assert estimates.coarse_rmig(codes, factors).value == rmig(codes, factors, bins=20).value
+    fine, finer = estimates.fine_rmig(codes, factors).value, estimates.finer_rmig(codes, factors).value
+    assert fine == pytest.approx(finer, abs=0.02)
+    sampled = estimates.sampled_rmig(codes, factors, samples=2000).value
+    assert sampled == pytest.approx(finer, abs=0.05)
+    by_bins, by_samples = estimates.finer_jemmig(codes, factors), estimates.sampled_jemmig(codes, factors)
+    assert by_bins.value - by_samples.value == pytest.approx(-np.log(8 / 500), abs=0.1)
+    assert estimates.jemmig_of_few(codes, factors).value == pytest.approx(by_samples.value, abs=0.1)
