@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 import numpy as np
-import torch
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -12,22 +11,20 @@ from distaff.analysis import drawable
 from distaff.figures import style
 from distaff.figures.style import label, panels
 from distaff.metrics import total_correlation
-from distaff.mixtures import Mixture
 from distaff.studies import (
     Results,
     Settings,
     Where,
     chosen,
     curves_figure,
-    draws_of,
     grouped,
     logged,
     measured,
     names_in,
     one_each,
-    posteriors_of,
     varied,
 )
+from studies.kim18.batch_estimate import batch_densities
 
 
 def critic_tc(
@@ -109,14 +106,8 @@ def log_density_histograms(
     """
     estimates = {}
     for value, runs in grouped(chosen(results, where), point).items():
-        codes = runs[0].codes
-        rows = np.random.default_rng(0).permutation(len(codes))
-        inside, outside = np.split(rows, [min(batch, len(codes) // 2)])
-        z = torch.from_numpy(draws_of(codes[outside], samples)).double()
-        mu, logvar = posteriors_of(codes[inside])
-        joint = Mixture(mu, logvar).log_density(z)
-        each = [Mixture(mu[:, [j]], logvar[:, [j]]).log_density(z[:, [j]]) for j in range(z.shape[1])]
-        estimates[f"{point} = {value}"] = joint.numpy(), torch.stack(each).sum(0).numpy()
+        joint, product = batch_densities(runs[0].codes, batch, samples)
+        estimates[f"{point} = {value}"] = joint.numpy(), product.numpy()
     return log_densities(estimates)
 
 

@@ -124,6 +124,15 @@ def test_a_term_that_is_not_a_number_is_named_with_what_is_left(tmp_path):
     assert not any("unfinished" in text for text in problems)
 
 
+def test_a_learning_rate_that_is_a_schedule_is_told_as_it_was_written(tmp_path):
+    run = make_run(tmp_path, steps=20, checkpoint_every=20, log_every=10, learning_rate="linear:0:1e-5:20")
+    (run / "diverged.json").write_text(json.dumps({"what": "the term 'kl'", "step": 30}))
+    texts = [str(finding) for finding in diagnose(run).findings]
+    assert all("linear:0:1e-05:20" in text for text in texts if "learning rate" in text)
+    assert any("training diverged" in text for text in texts)
+    assert any("training has not begun to learn" in text for text in texts)
+
+
 def test_a_divergence_is_forgotten_when_training_goes_on(copy):
     (copy / "diverged.json").write_text(json.dumps({"what": "the term 'kl'", "step": 3}))
     assert "the term 'kl' at step 3" in found(copy)

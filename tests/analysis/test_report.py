@@ -5,7 +5,9 @@ import re
 import numpy as np
 import pytest
 
+from distaff import figures
 from distaff.analysis.report import report_run
+from distaff.figures import training_curves
 from distaff.training.train import train
 from tests import toys
 
@@ -39,3 +41,22 @@ def test_it_needs_no_network(page):
 def test_the_breakdowns_name_factors_and_latents(page):
     assert re.search(r"row \d\.\d+, column \d\.\d+", page)
     assert re.search(r"z0 \d+\.\d+, z1", page)
+
+
+def test_scheduled_weights_are_drawn_and_an_average_is_told(tmp_path, monkeypatch):
+    drawn = {}
+
+    def seen(steps, terms, **options):
+        drawn.update(terms)
+        return training_curves(steps, terms, **options)
+
+    monkeypatch.setattr(figures, "training_curves", seen)
+    settings = {"steps": 20, "batch_size": 16, "log_every": 5, "progress": False, "accelerator": "cpu"}
+    parts = {"beta": "linear:0:4:10,cosine:4:2:10", "learning_rate": "linear:0:1e-3:10", "average": 0.9}
+    np.save(tmp_path / "tiny.npy", toys.tiny_images(64).images[:].numpy()[:, 0])
+    train("beta_vae", str(tmp_path / "tiny.npy"), out=tmp_path / "run", **parts, **settings)
+    page = report_run(tmp_path / "run", progress=False).read_text(encoding="utf-8")
+    assert drawn["weight of kl"] == [2.0, 4.0, 3.0, 2.0]
+    assert "weight of nll" not in drawn  # which is always 1
+    assert "learning_rate" in drawn
+    assert "moving average of the weights, decay 0.9" in page

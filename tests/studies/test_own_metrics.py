@@ -29,6 +29,26 @@ def spread(codes):
 def rows(codes, factors):
     return float(np.corrcoef(codes[:, 0], factors[:, 0])[0, 1] ** 2)
 """
+PARTS = """
+import numpy as np
+from distaff import Codes
+from distaff.metrics import Factors, Result, metric
+from dataclasses import dataclass
+
+@dataclass(frozen=True)
+class Nothing:
+    pass
+
+@metric(paper="mine", protocols={"mine": Nothing()}, says="information")
+def parts(codes: Codes, factors: Factors, settings: Nothing) -> Result:
+    return Result(0.5, per_factor=np.arange(len(factors.names), dtype=float))
+"""
+CLAIMS = """
+metrics: ["{column}"]
+claims:
+  - {{says: nothing of the first, within: {{metric: "{column}.row", range: [0, 1]}}}}
+  - {{says: one of the second, within: {{metric: "{column}.column", range: [0, 1]}}}}
+"""
 
 
 @pytest.fixture
@@ -79,3 +99,20 @@ def test_metrics_that_need_labels_are_refused_for_data_without(mine, tmp_path, h
     (tmp_path / "own.yaml").write_text(STUDY.format(data=tmp_path / "plain.npy"))
     with pytest.raises(DistaffError, match="no labels, which my_scores:rows, mig need"):
         studies.run(tmp_path / "own.yaml", out=tmp_path / "out", progress=False)
+
+
+def test_a_factors_part_of_a_score_of_ones_own_is_claimed_by_a_name_with_dots(
+    tiny, tmp_path, monkeypatch, here
+):
+    package = tmp_path / "my" / "papers"
+    package.mkdir(parents=True)
+    (package / "scores.py").write_text(PARTS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    column = "my.papers.scores:parts"
+    text = STUDY.partition("metrics:")[0].format(data=tiny) + CLAIMS.format(column=column)
+    (tmp_path / "own.yaml").write_text(text)
+    studies.run(tmp_path / "own.yaml", out=tmp_path / "out", progress=False)
+    first, second = studies.check_claims(tmp_path / "out")
+    assert (first.ours, second.ours) == ((0.0,), (1.0,))
+    for name in ("my", "my.papers", "my.papers.scores"):
+        sys.modules.pop(name, None)

@@ -16,6 +16,8 @@ from distaff.figures.html import Block, Code, Facts, Picture, Table, Text, page
 from distaff.foundation.files import write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
+from distaff.objectives.objective import Objective
+from distaff.objectives.schedules import Schedule, weight_at
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, read_log, read_names, titled
 from distaff.runs.load import TrainedRun
@@ -61,11 +63,17 @@ def _summary(trained: TrainedRun, scores: Sequence[Score]) -> Facts:
     config, log = trained.config, read_log(trained.folder.log)
     seconds = log[-1]["seconds"] if log else float("nan")
     weights = {k: v for k, v in config.recipe.arguments.items() if not isinstance(v, dict)}
+    average = config.training.average
     return Facts(
         {
             **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
             **weights,
+<<<<<<< HEAD
             "steps": f"{trained.step:,} of {config.training.steps:,}",
+=======
+            **({} if average is None else {"model": f"moving average of the weights, decay {average:g}"}),
+            "steps": f"{trained_steps(folder):,} of {config.training.steps:,}",
+>>>>>>> h16
             "training": f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min",
             "observations": f"{config.data.size:,}",
             "seed": config.training.seed,
@@ -81,14 +89,14 @@ def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: 
         drawings["kl"] = (bars, "KL of each latent: near 0 is unused")
     log = read_log(folder.log)
     if len(log) > 1:
-        drawings["curves"] = _curves(log)
+        drawings["curves"] = _curves(log, folder.read())
     for name, (figure, _) in drawings.items():
         figures.save(figure, folder.figures / f"{name}.png")
     return [Picture(figure, alt=caption, title=caption) for figure, caption in drawings.values()]
 
 
-def _curves(log: Sequence[Mapping[str, float]]) -> tuple[Figure, str]:
-    """Each term through training, and beside it what it was on held-out data, if any were."""
+def _curves(log: Sequence[Mapping[str, float]], config: RunConfig) -> tuple[Figure, str]:
+    """Each term through training, and beside it what it was on held-out data, if any were; then schedules."""
     names = [name for name in log[0] if name not in ("step", "seconds") and not name.startswith(PREFIX)]
     steps = [line["step"] for line in log]
     curves = {name: _values(log, name) for name in names}
@@ -99,8 +107,20 @@ def _curves(log: Sequence[Mapping[str, float]]) -> tuple[Figure, str]:
         pairs = zip(curves["nll"], curves["kl"], strict=True)
         curves = {"elbo": [-nll - kl for nll, kl in pairs], **curves}
     shown = {name: values for name, values in beside.items() if name in curves}
+    curves |= {
+        name: [weight_at(weight, int(step)) for step in steps] for name, weight in _scheduled(config).items()
+    }
     caption = "Training curves; dashed, the held-out data" if shown else "Training curves"
     return figures.training_curves(steps, curves, beside=shown), caption
+
+
+def _scheduled(config: RunConfig) -> dict[str, Schedule]:
+    """Weights and a temperature that change over the steps; the learning rate is in the log."""
+    goal = config.goal()
+    terms = goal.terms if isinstance(goal, Objective) else ()
+    found = {f"weight of {weighted.term.name}": weighted.weight for weighted in terms}
+    found["temperature"] = getattr(config.model, "temperature", 1.0)
+    return {name: weight for name, weight in found.items() if isinstance(weight, Schedule)}
 
 
 def _values(log: Sequence[Mapping[str, float]], name: str) -> list[float]:

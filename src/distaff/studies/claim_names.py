@@ -1,6 +1,6 @@
 """The names in a claim: settings, metrics and logged terms that the study's runs will have."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from distaff.data import names
@@ -71,8 +71,8 @@ def _metric(name: str, runs: Sequence[RunRequest], metrics: Sequence[str]) -> st
     columns = [column for metric in metrics for column in _columns_of(metric)]
     if full in ("reconstruction", "kl", *columns):
         return full
-    base, _, factor = full.partition(".")
-    if base in columns and factor:
+    _, factor = factor_part(full, columns)
+    if factor:
         factors = _factors(runs)
         if factors and factor not in factors:
             raise unknown("factor", factor, factors)
@@ -83,6 +83,18 @@ def _metric(name: str, runs: Sequence[RunRequest], metrics: Sequence[str]) -> st
         known = [*columns, "reconstruction", "kl", *(f"{LOG}{term}" for term in terms), *ALIASES]
         raise unknown("metric", name, known)
     return f"{LOG}{term}"
+
+
+def factor_part(name: str, columns: Iterable[str]) -> tuple[str, str]:
+    """The column and the factor of a factor's part of a score; of any other name, the name and nothing.
+
+    >>> factor_part("rmig.scale", ["mig", "rmig"])
+    ('rmig', 'scale')
+    >>> factor_part("studies.mine:score.scale", ["studies.mine:score"])
+    ('studies.mine:score', 'scale')
+    """
+    column = max((one for one in columns if name.startswith(f"{one}.")), key=len, default=name)
+    return column, name[len(column) + 1 :]
 
 
 def _columns_of(metric: str) -> list[str]:

@@ -20,7 +20,7 @@ from distaff.studies.bootstrap import (
     spearman,
 )
 from distaff.studies.claim_forms import Claim, Comparison, Correlation, Quantity, Range, Trend
-from distaff.studies.claim_names import LOG
+from distaff.studies.claim_names import LOG, factor_part
 from distaff.studies.grid import has_settings
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
@@ -250,7 +250,7 @@ def _number(run: StudyRun, name: str, is_setting: bool) -> float:
     values = run.values
     if name in values:
         return values[name]
-    base, _, factor = name.partition(".")
+    base, factor = factor_part(name, values)
     parts = (run.scores[base].per_factor if base in values else None) or {}
     return float(parts.get(factor, math.nan))
 

@@ -9,6 +9,7 @@ from distaff.analysis.doctor.finding import Finding, note, problem
 from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.errors import DistaffError
 from distaff.objectives.objective import FunctionTerm, Objective, Term
+from distaff.objectives.schedules import Schedule
 
 UNUSED = 0.01
 """Nats below which a latent is not used, as in the FactorVAE score's pruning."""
@@ -27,11 +28,10 @@ def divergence(p: RunEvidence) -> Finding | None:
     if p.divergence is None:
         return None
     kept = f"the checkpoint of step {p.step} is good" if p.step else "there is no good checkpoint"
-    rate = p.config.training.learning_rate
     return problem(
         f"training diverged: {p.divergence} became infinite or not a number; {kept}.",
         "a step was so large that numbers overflowed, or a term took the logarithm or the inverse of 0.",
-        f"a lower learning rate (it is {rate:g}) or smaller weights, in another folder; in your own terms, "
+        f"a lower learning rate (it is {_rate(p)}) or smaller weights, in another folder; in your own terms, "
         "stay in log space and keep variances away from 0.",
     )
 
@@ -118,13 +118,12 @@ def kl_too_small(p: RunEvidence) -> Finding | None:
     if p.sample is None or not _says_too_little(p):
         return None
     what = f"the KL is {p.sample.kl:.2g} nats in all: z says next to nothing about x."
-    rate = p.config.training.learning_rate
     if _reconstruction_gain(p) < 0.05:
         return problem(
             what,
             "the reconstruction error has hardly fallen since the first line of the log either: training has "
             "not begun to learn.",
-            f"more steps than {p.step:,}, another learning rate (it is {rate:g}), or smaller weights.",
+            f"more steps than {p.step:,}, another learning rate (it is {_rate(p)}), or smaller weights.",
         )
     own = (
         " In a recipe of your own, a mean over pixels in place of the sum makes every weight hundreds of "
@@ -228,6 +227,12 @@ def _reconstruction_gain(p: RunEvidence) -> float:
 def _weights(p: RunEvidence) -> dict[str, object]:
     arguments = p.config.recipe.arguments.items()
     return {name: value for name, value in arguments if isinstance(value, int | float | str) and value}
+
+
+def _rate(p: RunEvidence) -> str:
+    """The learning rate, a number or a schedule."""
+    rate = p.config.training.learning_rate
+    return str(rate) if isinstance(rate, Schedule) else f"{rate:g}"
 
 
 def _pull(p: RunEvidence) -> str:
