@@ -58,6 +58,7 @@ bench: .venv/ready
 	$(BIN)/python -m benchmarks.objectives
 	$(BIN)/python -m benchmarks.data
 	$(BIN)/python -m benchmarks.metrics
+	$(BIN)/python -m benchmarks.wide
 	$(BIN)/python -m benchmarks.information --full
 	$(BIN)/python -m benchmarks.studies
 

@@ -32,16 +32,19 @@ def votes_in_a_loop(means, classes, votes=800, size=100):
 
 
 def pairs_in_a_loop(means, classes, points=15_000, size=64):
-    """The points of Z-diff, one at a time."""
+    """The points of Z-diff, one at a time, and the logistic regression that reads them."""
     rng = np.random.default_rng(0)
     order = [np.argsort(y, kind="stable") for y in classes.T]
     starts = [np.searchsorted(np.sort(y), np.arange(y.max() + 2)) for y in classes.T]
-    for _ in range(points):
-        k = rng.integers(classes.shape[1])
+    inputs, fixed = np.empty((points, means.shape[1])), np.empty(points, int)
+    for point in range(points):
+        k = fixed[point] = rng.integers(classes.shape[1])
         first = rng.integers(len(means), size=size)
         low, high = starts[k][classes[first, k]], starts[k][classes[first, k] + 1]
         second = order[k][rng.integers(low, high)]
-        np.abs(means[first] - means[second]).mean(axis=0)
+        inputs[point] = np.abs(means[first] - means[second]).mean(axis=0)
+    train, test = slice(None, 2 * points // 3), slice(2 * points // 3, None)
+    return LogisticRegression(max_iter=1000).fit(inputs[train], fixed[train]).score(inputs[test], fixed[test])
 
 
 def regressions_in_a_loop(means, classes):

@@ -76,3 +76,23 @@ def test_wide_codes_are_solved_by_gradients_to_the_same_optimum(columns, monkeyp
     model = LogisticRegression(C=1.0, tol=1e-8, max_iter=2000).fit(x, classes[:, 1])
     best = losses(np.tile(np.append(model.coef_[0], model.intercept_)[:, None], 5))[4]
     assert found[0][4] == pytest.approx(best, abs=0.01)
+
+
+@pytest.mark.parametrize(("rows", "noise"), [(600, 0.02), (600, 0.3), (60, 0.3)])
+def test_wide_codes_that_tell_the_classes_reach_scikit_learns_optimum(rows, noise):
+    """Where a few directions tell all, weights are large, curvature is small and few rows carry it."""
+    rng = np.random.default_rng(0)
+    classes = np.arange(rows)[:, None] % 10
+    x = (classes - 4.5) * rng.normal(size=80) + noise * rng.normal(size=(rows, 80))
+    x = (x - x.mean(0)) / x.std(0)
+    weights = one_versus_rest(x, classes, (10,))
+
+    def loss(w, member):
+        logits = x @ w[:-1] + w[-1]
+        return (np.logaddexp(0, logits) - member * logits).sum() + 0.5 * (w[:-1] ** 2).sum()
+
+    for c in range(10):
+        member = classes[:, 0] == c
+        model = LogisticRegression(tol=1e-10, max_iter=1000, solver="newton-cholesky").fit(x, member)
+        best = loss(np.append(model.coef_[0], model.intercept_), member)
+        assert loss(weights[:, c], member) == pytest.approx(best, abs=0.002)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from distaff import Codes, DistaffError
-from distaff.metrics import Result, evaluate, evaluate_scores
+from distaff.metrics import Result, evaluate, evaluate_scores, metric
+from distaff.metrics.own_functions import NoSettings
 from tests.metrics.toys import grid, perfect_codes, sharp
 
 CLASSES = grid((3, 4), repeats=10)
@@ -89,3 +90,42 @@ def test_what_is_no_metric_is_named(metric, said, monkeypatch):
     monkeypatch.setitem(sys.modules, "mine", near)
     with pytest.raises(DistaffError, match=said):
         evaluate(CODES, CLASSES, metrics=[metric])
+
+
+def failing(codes, factors):
+    return factors.reshape(7, -1).mean()
+
+
+def test_one_that_fails_is_named_with_its_place_and_reason():
+    line = failing.__code__.co_firstlineno + 1
+    with pytest.raises(
+        DistaffError, match=rf"failing failed at .*{__file__}:{line}: ValueError: cannot resh"
+    ) as caught:
+        evaluate(CODES, CLASSES, metrics=[failing])
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert caught.value.__cause__.__traceback__ is not None
+    assert "\n" not in str(caught.value)
+
+
+def test_the_others_go_on_where_metrics_that_cannot_be_had_are_left_out():
+    found = evaluate_scores(CODES, CLASSES, metrics=["mig", failing], strict=False)
+    assert [score.name for score in found.scores] == ["mig"]
+    assert "ValueError" in found.skipped[f"{__name__}:failing"]
+
+
+def test_a_mistake_in_a_declared_metric_of_ones_own_is_named_too():
+    @metric(paper="mine", protocols={"mine": NoSettings()}, bounds=(0, 1))
+    def declared(codes, factors, settings):
+        raise KeyError("scale")
+
+    with pytest.raises(DistaffError, match=r"declared failed at .*: KeyError: 'scale'"):
+        evaluate(CODES, CLASSES, metrics=[declared])
+
+
+def test_mistakes_of_the_library_keep_their_traceback(monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(sys.modules["distaff.metrics.hoyer"], "slices", broken)
+    with pytest.raises(ZeroDivisionError):
+        evaluate(CODES, metrics=["hoyer"])

@@ -27,6 +27,7 @@ from distaff.metrics.inputs import (
     quantize_factors,
 )
 from distaff.metrics.null import moved, with_null
+from distaff.metrics.own_functions import named_if_it_fails
 from distaff.metrics.score import Null, Score, shown_value
 from distaff.metrics.selection import Chosen, Selection, requested
 
@@ -264,16 +265,18 @@ def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Sc
     card, named = function.card, {} if entry.protocol is None else {"protocol": entry.protocol}
     options: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, **named}
     if card.inputs == "codes":
-        found = function(inputs.codes, **options)
+        given: tuple[Any, ...] = (inputs.codes,)
     elif inputs.factors is None:
         raise DistaffError(
             f"{card.name} needs factors: give the ground truth of each row, in an npz as an array named "
             "factors."
         )
     elif card.by_factor and inputs.factors.missing.any():
-        found = function(inputs.codes, inputs.factors, **options)
+        given = (inputs.codes, inputs.factors)
     else:
-        found = function(*inputs.complete, **options)
+        given = inputs.complete
+    with named_if_it_fails(function):
+        found = function(*given, **options)
     return [found] if isinstance(found, Score) else list(found)
 
 

@@ -6,14 +6,13 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from distaff.codes import Codes
+from distaff.codes import Codes, FloatArray
 from distaff.metrics.active_latents import (
     THRESHOLDS,
     Prune,
     active_latents,
     gini_variance,
     pruning,
-    standardised,
 )
 from distaff.metrics.fixed_factor_sampling import Groups, fixed_factor_rows, group_rows, share_right
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
@@ -21,6 +20,9 @@ from distaff.metrics.metric import metric
 from distaff.metrics.options import Count, NotNegative
 from distaff.metrics.score import Result
 from distaff.metrics.shared import blocks
+
+_LINE, _CACHED = 16, 1 << 16
+"""Latents read together, and numbers worked on together."""
 
 
 @dataclass(frozen=True)
@@ -119,20 +121,49 @@ def relative_variances(
     codes: Codes, groups: list[Groups], fixed: IntArray, size: int, rng: np.random.Generator
 ) -> Float64Array:
     """(M, D + groups) variance of each latent within each draw over its variance in the data."""
-    means = standardised(codes.means)
+    largest, squares = _spreads(codes.means)
     hard = {name: p.argmax(axis=1) for name, p in codes.categories.items()}
     shares = {name: np.bincount(hard[name], minlength=p.shape[1]) for name, p in codes.categories.items()}
     whole = {name: gini_variance(counts / len(codes)) for name, counts in shares.items()}
     parts = []
     for block in blocks(len(fixed), size * len(codes.names)):
         rows = fixed_factor_rows(groups, fixed[block], size, rng)
-        drawn = means.take(rows, axis=0)
-        drawn -= drawn[:, :1].copy()  # what does not move has a variance of 0, not one of rounding
-        drawn -= np.einsum("ijk->ik", drawn)[:, None] / size
-        columns = [np.einsum("ijk,ijk->ik", drawn, drawn) / (size - 1)]
+        columns = [_variances(codes.means, rows, largest) / squares]
         for name, classes in hard.items():
             seen = (classes[rows][:, :, None] == np.arange(len(shares[name]))).mean(axis=1)
             ratio = gini_variance(seen) * size / (size - 1) / np.maximum(whole[name], 1e-30)
             columns.append(ratio[:, None])
         parts.append(np.concatenate(columns, axis=1))
     return np.concatenate(parts)
+
+
+def _spreads(means: FloatArray) -> tuple[Float64Array, Float64Array]:
+    """(D,) each latent's largest size, and the variance over all rows of the latent divided by it.
+
+    A constant latent has no variance: 1 and infinity stand for the two, so that what is relative to it is 0.
+    """
+    largest, squares = np.ones(means.shape[1]), np.full(means.shape[1], np.inf)
+    for start in range(0, means.shape[1], _LINE):  # neighbouring latents lie in the same lines of memory
+        for d, column in enumerate(np.ascontiguousarray(means[:, start : start + _LINE].T), start=start):
+            high, low = float(column.max()), float(column.min())
+            if high > low:
+                largest[d] = max(abs(high), abs(low))
+                part = column / largest[d : d + 1]
+                part -= part.mean()
+                squares[d] = part @ part / len(part)
+    return largest, squares
+
+
+def _variances(means: FloatArray, rows: IntArray, largest: Float64Array) -> Float64Array:
+    """(M, D) variances of latents divided by ``largest`` within each of (M, size) draws."""
+    size = rows.shape[1]
+    found = np.empty((len(rows), means.shape[1]))
+    step = max(1, _CACHED // (size * max(means.shape[1], 1)))
+    for start in range(0, len(rows), step):  # so many draws at a time as a core's cache holds
+        drawn = means.take(rows[start : start + step], axis=0) / largest
+        drawn -= drawn[:, :1].copy()  # what does not move has a variance of 0, not one of rounding
+        sums = np.einsum("ijk->ik", drawn)
+        squares = np.einsum("ijk,ijk->ik", drawn, drawn)
+        # Of distances from one of them the second term is at most 1 − 1/size of the first: digits stay.
+        found[start : start + step] = (squares - sums**2 / size) / (size - 1)
+    return found

@@ -1,6 +1,8 @@
 """Metrics that are not of this library: plain functions of a user's own, by themselves or by their names."""
 
-from collections.abc import Callable, Collection
+import traceback
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -78,9 +80,35 @@ def _made(function: Callable[..., Any]) -> Metric:
 
     formula = unlabelled if len(needed) == 1 else labelled
     formula.__name__ = name
+    vars(formula)["function"] = function
     formula.__doc__ = getdoc(function) or f"The function {place}."
     declare = metric(paper=place, protocols={place: NoSettings()}, bounds=(-np.inf, np.inf))
     return cast(Metric, declare(formula))
+
+
+@contextmanager
+def named_if_it_fails(own: Metric) -> Iterator[None]:
+    """One sentence with place and reason for what a user's own function raises; its cause has the traceback.
+
+    Mistakes in this library's metrics are left as they are.
+    """
+    try:
+        yield
+    except DistaffError:
+        raise
+    except Exception as error:
+        function = vars(own.card.formula).get("function", own.card.formula)
+        module, name = getattr(function, "__module__", ""), getattr(function, "__name__", own.card.name)
+        if f"{module}.".startswith(f"{__name__.partition('.')[0]}."):
+            raise
+        steps = traceback.extract_tb(error.__traceback__)
+        source = getattr(getattr(function, "__code__", None), "co_filename", None)
+        step = next((step for step in reversed(steps) if step.filename == source), steps[-1])
+        said = str(error).strip().partition("\n")[0].rstrip(".")
+        raise DistaffError(
+            f"the metric {module}:{name} failed at {step.filename}:{step.lineno}: "
+            f"{type(error).__name__}{said and f': {said}'}."
+        ) from error
 
 
 def _result(place: str, found: Any) -> Result:
