@@ -214,3 +214,13 @@ def test_values_that_a_model_does_not_know_are_refused_without_flags_that_are_no
 def test_the_likeliest_range_is_proposed_first(low, high, first):
     assert ways(low, high).startswith(first)
     assert find_range(ways(low, high).split()[1].rstrip(","), np.array([low, high]), "scans")
+
+
+def test_deep_files_for_a_model_of_colours_are_told_what_to_be(tmp_path):
+    (tmp_path / "deep").mkdir()
+    Image.fromarray(np.full((16, 16), 4000, np.uint16)).save(tmp_path / "deep" / "a.tif")
+    with pytest.raises(
+        DistaffError, match=r"a\.tif is grey with more than 8 bits .* trained on colours"
+    ) as error:
+        bring_in(tmp_path / "deep", (3, 16, 16), Scaled((3, 16, 16), fit="crop"))
+    assert "skip" not in str(error.value)

@@ -59,3 +59,20 @@ def test_what_is_no_signal_is_one_sentence(waves):
     data = from_signals(np.nan_to_num(waves))
     with pytest.raises(DistaffError, match=r"of shape \(2, 9\), but the model was trained on \(2, 21\)"):
         bring_in(np.nan_to_num(waves)[:, :, :9], data.shape, data.arrangement)
+
+
+def test_an_array_of_other_signals_is_called_the_array(waves):
+    data = from_signals(waves)
+    with pytest.raises(DistaffError, match=r"^the array holds signals of shape \(1, 21\)"):
+        bring_in(waves[:, :1], data.shape, data.arrangement)
+
+
+def test_convolutions_over_time_refuse_columns_of_several_kinds():
+    price = np.where(
+        np.arange(20) == 3, np.nan, np.arange(20.0) ** 2
+    )  # whose mask is an input, not an output
+    table = {"price": price, "kind": ["new", "used"] * 10, "size": np.sin(np.arange(20))}
+    with pytest.raises(
+        DistaffError, match="conv1d networks are for signals, not for columns of several kinds"
+    ):
+        distaff.train("vae", table, network="conv1d", **TINY)

@@ -1,5 +1,6 @@
 """The page in a real browser: headless Chromium against a real server process."""
 
+import io
 import json
 import os
 import re
@@ -19,8 +20,9 @@ from playwright.sync_api import Browser, Page, expect
 from distaff.explore.session import Session
 from distaff.explore.standalone import export_page
 from distaff.runs.folder import RunFolder, save_name
+from distaff.training.train import train
 from tests.browser import chromium, needs_chromium
-from tests.explore.conftest import squares
+from tests.explore.conftest import SETTINGS, squares
 
 pytestmark = needs_chromium
 PICTURE = ".run >> nth={} >> .decoded canvas"
@@ -288,3 +290,27 @@ def test_the_exported_page_works_without_a_network(browser, run, tmp_path):
     page.context.close()
     assert wrong == []
     assert [address for address in asked if not address.startswith(("file:", "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("kind", ["signals", "table"])
+def test_curves_and_bars_follow_the_colour_scheme(browser, kind, tmp_path):
+    rng = np.random.default_rng(0)
+    waves = np.sin(np.linspace(0, 6, 30) * rng.uniform(1, 3, (40, 2, 1)))
+    np.save(tmp_path / "waves.npy", waves if kind == "signals" else waves[:, 0, :5])
+    options = {"data_options": {"signals": True}} if kind == "signals" else {}
+    train("vae", str(tmp_path / "waves.npy"), latents=2, out=tmp_path / "run", **SETTINGS, **options)
+    path = export_page(Session.open([tmp_path / "run"]), tmp_path / "page.html")
+    papers = {}
+    for scheme in ("light", "dark"):
+        page, wrong = watched(browser, color_scheme=scheme)
+        page.goto(path.as_uri())
+        drawn(page)
+        canvases = [
+            page.locator(place).first for place in (".decoded canvas", ".row canvas", "#starts canvas")
+        ]
+        pixels = [np.asarray(Image.open(io.BytesIO(one.screenshot())).convert("L")) for one in canvases]
+        papers[scheme] = [np.median(one) for one in pixels]
+        page.context.close()
+        assert wrong == []
+    assert min(papers["light"]) > 240, "paper is white by day"
+    assert max(papers["dark"]) < 60, "and dark by night"

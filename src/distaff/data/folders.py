@@ -21,6 +21,8 @@ from distaff.foundation.errors import DataNotice, DistaffError, said
 from distaff.foundation.files import cache_folder, read_json, write_json
 from distaff.foundation.progress import progress
 
+WORDS = {"F": " (floats)", "I": " (whole numbers of 32 bits)"}
+"""What Pillow's names of pixels mean."""
 NAMED = 3
 """Files left out that a sentence names."""
 WHITE, DARK = 65535.0, 8
@@ -192,7 +194,11 @@ def scan(
     short = all(kind == "I;16" for kind, _ in kinds.values())
     proportions = any(h * width != w * height for _, (h, w) in kinds.values())
     others = (f"{n} is {w}×{h}" for n, (_, (h, w)) in kinds.items() if (h, w) != (height, width))
-    deep = (f"{n} has pixels of kind {kind}" for n, (kind, _) in kinds.items() if kind in DEEP)
+    deep = (
+        f"{n} has pixels of kind {kind}{WORDS.get(kind, '')}"
+        for n, (kind, _) in kinds.items()
+        if kind in DEEP
+    )
     facts = (short, proportions, next(others, None), next(deep, None))
     found = Scan(list(kinds), mode, (height, width), *facts)
     write_json(memory, list(vars(found).values()))
@@ -216,7 +222,12 @@ def _mode(kinds: dict[str, tuple[str, tuple[int, int]]], colours: Colours, pictu
 
 def _mode_like(kinds: dict[str, tuple[str, tuple[int, int]]], like: Scaled) -> str:
     """As the model's images were decoded; a model of arrays takes files that have its channels."""
-    deep = any(kind in DEEP for kind, _ in kinds.values())
+    deep = [name for name, (kind, _) in kinds.items() if kind in DEEP]
+    if len(deep) == len(kinds) and like.shape[0] != 1:
+        raise DistaffError(
+            f"{deep[0]} is grey with more than 8 bits per pixel, but the model was trained on colours: "
+            "convert such files to 8 bits."
+        )
     return "F" if deep and like.shape[0] == 1 else {1: "L", 3: "RGB", 4: "RGBA"}.get(like.shape[0], like.mode)
 
 

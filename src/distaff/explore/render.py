@@ -16,9 +16,9 @@ PAPER, FAINT, INK = (255, 255, 255), (196, 202, 208), (0, 89, 140)
 CHANNELS = (INK, (196, 90, 0), (0, 120, 90), (150, 60, 130), (120, 120, 0), (90, 90, 90))
 """The inks of a signal's channels, in turn."""
 DOT = 4
+"""Radius of the point that stands for a vector of two numbers."""
 NAMED = 40
 """Columns of a table that are named below its bars."""
-"""Radius of the point that stands for a vector of two numbers."""
 
 
 class Renderer(Protocol):
@@ -27,6 +27,10 @@ class Renderer(Protocol):
     @property
     def shape(self) -> tuple[int, int, int]:
         """(height, width, channels) of a picture; the channels are 1 or 3."""
+
+    @property
+    def drawn(self) -> bool:
+        """Whether pictures are ink on white paper, which a dark page turns into light ink on dark paper."""
 
     @property
     def explains(self) -> str | None:
@@ -54,6 +58,8 @@ def renderer_for(shape: tuple[int, ...], some: FloatArray, names: Sequence[str] 
 class Images:
     """Images (C, H, W) with values in [0, 1]; other numbers of channels than 1 or 3 are averaged."""
 
+    drawn = False
+
     def __init__(self, shape: tuple[int, ...]) -> None:
         channels, height, width = shape
         self.averaged = channels not in (1, 3)
@@ -72,6 +78,7 @@ class Points:
     """Vectors of two numbers: each a point of the plane, over the data in grey."""
 
     shape = (SIDE, SIDE, 3)
+    drawn = True
     explains = "Each observation is a point of the plane, drawn over the data in grey."
 
     def __init__(self, some: FloatArray) -> None:
@@ -101,6 +108,7 @@ class Curves:
     """Signals (C, T): a curve per channel, over time."""
 
     shape = (SIDE, SIDE, 3)
+    drawn = True
 
     def __init__(self, some: FloatArray) -> None:
         self.low, self.high = float(some.min()), float(some.max())
@@ -131,6 +139,7 @@ class Bars:
     """Longer vectors: one bar per number, up or down from zero."""
 
     shape = (SIDE, SIDE, 3)
+    drawn = True
 
     def __init__(self, some: FloatArray, names: Sequence[str] = ()) -> None:
         known = some[np.isfinite(some)]

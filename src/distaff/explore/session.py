@@ -97,6 +97,7 @@ class Session:
             "facts": run.facts,
             "notices": notices,
             "shape": run.render.shape,
+            "drawn": run.render.drawn,
             "observations": len(run.codes),
             "unused": UNUSED,
             "latents": [_latent(run.latents[j], j, names, steps) for j in order],

@@ -95,7 +95,7 @@ def names_code(text: str) -> bool:
 
 
 def name_of(kind: str, given: object) -> str:
-    """The text by which ``find_function`` finds a function again; texts stay as they are.
+    """The text by which ``find_function`` finds a function or an object again; texts stay as they are.
 
     >>> from distaff.foundation.text import split_call
     >>> name_of("network", split_call)
@@ -104,12 +104,24 @@ def name_of(kind: str, given: object) -> str:
     if isinstance(given, str):
         return given
     place, name = getattr(given, "__module__", None), getattr(given, "__qualname__", None)
+    if name is None:  # no function or class: an object has a name where a variable of a module holds it
+        place, name = _variable(given)
     if place is None or name is None or getattr(sys.modules.get(place), name, None) is not given:
         raise DistaffError(
-            f"the {kind} is a text, or a function at the top of a module, which a run can find again; "
-            f"not {shown(given)}."
+            f"the {kind} is a text, or a function, class or variable at the top of a module, which a run can "
+            f"find again; not {' '.join(shown(given).split())}."
         )
     return f"{place}:{name}"
+
+
+def _variable(given: object) -> tuple[str | None, str | None]:
+    """The module and the variable of it that hold an object; what a script imports is its module's."""
+    places = sorted(sys.modules, key="__main__".__eq__)
+    for place in places:
+        for name, value in list(getattr(sys.modules[place], "__dict__", {}).items()):
+            if value is given and names_code(f"{place}:{name}") and name[:1] != "_":
+                return place, name
+    return None, None
 
 
 def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Parts of models by name: what a module defines is found by being there, all else as ``module:name``.
 
-Networks take arguments behind their names: ``kim_mnih``, ``mlp:hidden=512,layers=3``, ``mine:pair:depth=2``.
+Networks take arguments behind their names: ``kim_mnih``, ``mlp:hidden=512,layers=3``, ``mine:pair:depth=2``,
+``timm:resnet18:pretrained=true``.
 """
 
 import inspect
@@ -12,11 +13,14 @@ from functools import partial
 from types import ModuleType
 from typing import Any, TypeVar
 
+from torch import nn
+
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.text import split_call
 from distaff.models import networks
+from distaff.models.encoders import TIMM, completed, timm_encoder
 
 Thing = TypeVar("Thing")
 GIVEN = ("shape", "parameters", "width", "outputs", "norm")
@@ -84,14 +88,34 @@ def find_network(text: str, module: ModuleType = networks) -> Callable[..., Any]
     """The network that a text names, with the arguments behind its name filled in.
 
     Args:
-        text: a name in ``module`` or ``package.module:function``, and ``:argument=value,…`` if wanted.
+        text: a name in ``module``, ``package.module:function`` or ``timm:name``, and ``:argument=value,…`` if
+            wanted.
         module: where names are looked up.
     """
     name, arguments = split_call(text)
-    function = find_function("network", name, module)
-    if not arguments:
-        return function
-    hints = typing.get_type_hints(function)
+    function = _named(name, module)
+    if arguments:
+        function = _with_arguments(function, name, arguments)
+    return completed(function, name) if module is networks and ":" in name else function
+
+
+def _named(name: str, module: ModuleType) -> Callable[..., Any]:
+    if module is networks and name.startswith(TIMM):
+        return timm_encoder(name.removeprefix(TIMM))
+    return find_function("network", name, module)
+
+
+def _with_arguments(
+    function: Callable[..., Any], name: str, arguments: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """What takes the rest, once these are known to be arguments of it and of its types."""
+    if isinstance(function, nn.Module):
+        raise DistaffError(
+            f"the network {name} is made already, and takes no arguments: write its name alone."
+        )
+    hints = typing.get_type_hints(
+        vars(function).get("__init__", function) if isinstance(function, type) else function
+    )
     own = [parameter for parameter in inspect.signature(function).parameters if parameter not in GIVEN]
     for argument, value in arguments.items():
         if argument not in own:
@@ -110,7 +134,7 @@ def told_of(text: str, data: Dataset, module: ModuleType = networks) -> str:
     An answer that is the argument's default stays unwritten.
     """
     name, given = split_call(text)
-    asked = inspect.signature(find_function("network", name, module)).parameters
+    asked = inspect.signature(_named(name, module)).parameters
     if "grey" not in asked or "grey" in given or data.is_grey == asked["grey"].default:
         return text
     answer = f"grey={str(data.is_grey).lower()}"

@@ -279,6 +279,11 @@ def conv1d(
     outputs = outputs or shape
     alone = len(shape) == 1
     parts, length = (1, shape[0]) if alone else shape
+    if alone and outputs[0] % length:
+        raise DistaffError(
+            f"conv1d networks are for signals, not for columns of several kinds ({length} numbers in, "
+            f"{outputs[0]} out): use --network mlp."
+        )
     sizes = halvings((length,))
     widths = [channels * min(2**level, 4) for level in range(len(sizes) - 1)]
     size = widths[-1] * sizes[-1][0]

@@ -20,6 +20,7 @@ from distaff.foundation.binding import CODE, bind, find_function, names_code, pu
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import yaml_text
 from distaff.foundation.text import split_call
+from distaff.models.encoders import TIMM
 from distaff.models.priors.prior import kinds_named
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
@@ -235,7 +236,9 @@ def named_code(
     texts = [("recipe", recipe.name)]
     texts += [("argument of the recipe", found) for text in _texts(recipe.arguments) for found in _in(text)]
     texts += [("kind of latent", found) for found in _in(str(model.latents))]
-    texts.append(("network", split_call(model.network)[0]))
+    network = split_call(model.network)[0]
+    if not network.startswith(TIMM):  # which has networks by name, and is no code of the run's maker
+        texts.append(("network", network))
     if not isinstance(model, GANConfig):
         texts += [("prior", name) for name in kinds_named(model.prior)]
         texts.append(("likelihood", model.likelihood))

@@ -11,6 +11,7 @@ from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import sha256
 from distaff.foundation.trust import trusting
+from distaff.models.encoders import weights_follow
 from distaff.models.ica import Unmixing
 from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
@@ -111,7 +112,8 @@ def _trained_model(
     """
     _refuse_larger(config, weights)
     try:
-        model = config.model.build(config.data.shape, step)
+        with weights_follow():
+            model = config.model.build(config.data.shape, step)
     except DistaffError:
         raise
     except Exception as problem:  # networks of sizes that cannot be raise whatever they happen to meet
@@ -123,7 +125,8 @@ def _trained_model(
 def _refuse_larger(config: RunConfig, weights: Path) -> None:
     """Say before memory is taken that a config asks for more than its weights can be."""
     size = 0
-    with suppress(Exception), torch.device("meta"):  # a network of a user's own may not build without memory
+    # A network of a user's own may not build without memory.
+    with suppress(Exception), torch.device("meta"), weights_follow():
         tensors = config.model.build(config.data.shape).state_dict().values()
         size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
     try:

@@ -77,8 +77,8 @@ class ModelSettings:
         prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes, or
             module:function; in Python also the function itself.
         temperature: of discrete latents, a number or a schedule such as linear:1:0.5:10000.
-        network: a name from distaff.models.networks (for GANs infogan_networks) or module:function; in Python
-            also the function itself.
+        network: a name from distaff.models.networks (for GANs infogan_networks), module:function, or
+            timm:NAME for an encoder of timm; in Python also the function, or an encoder, itself.
         likelihood: bernoulli, gaussian, unit_gaussian, laplace, discretised_logistic, poisson or
             negative_binomial; auto is bernoulli for images, gaussian for vectors, and for a table what suits
             each of its columns.

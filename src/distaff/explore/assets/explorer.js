@@ -179,7 +179,8 @@ class ClassRow extends Row {
 class Panel {
   constructor(run) {
     Object.assign(this, { run, root: stamp("run-panel"), values: [], start: [], moved: null, found: null });
-    this.most = Math.max(...run.latents.map(latent => latent.information), 1e-9);
+    this.root.classList.toggle("drawn", run.drawn);
+    this.most = Math.max(...run.latents.map(latent => latent.information), run.unused);
     const find = selector => this.root.querySelector(selector);
     find("h2").textContent = run.title;
     find(".facts").textContent = Object.entries(run.facts).map(([name, value]) => `${name} ${value}`).join(" · ");
@@ -327,7 +328,7 @@ function listen() {
 }
 
 // A page computed beforehand offers a few observations as pictures.
-function offer(starts, shape) {
+function offer(starts, { shape, drawn }) {
   const choices = starts.map((start, i) => {
     const choice = element("label", undefined, { title: start.label });
     const radio = element("input", undefined, { type: "radio", name: "start", "aria-label": start.label });
@@ -339,6 +340,7 @@ function offer(starts, shape) {
     return choice;
   });
   byId("starts").append(...choices);
+  byId("starts").classList.toggle("drawn", drawn);
   byId("starts").hidden = false;
 }
 
@@ -355,7 +357,7 @@ async function main() {
   if (!source.live) {
     byId("frozen-note").hidden = false;
     document.querySelectorAll(".live").forEach(line => line.remove());
-    offer(source.starts, session.runs[0].shape);
+    offer(source.starts, session.runs[0]);
     return begin(source.start(source.starts[0]));
   }
   byId("start").hidden = false;

@@ -1,0 +1,198 @@
+"""Encoders without a decoder: a user's own ``nn.Module``, or one of timm's by its name.
+
+What a network's name stands for may be a pair of ``Networks`` or an encoder alone. An encoder alone gets a
+decoder of the library that takes any shape, and, where it gives something else than the posterior's
+parameters, a linear layer on top that does.
+"""
+
+import copy
+import inspect
+import statistics
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from distaff.foundation.errors import DistaffError, unknown
+from distaff.models import networks
+from distaff.models.any_side import image_sides
+from distaff.models.layers import Networks, Shape
+
+TIMM = "timm:"
+"""What stands before the name of an encoder of timm."""
+_weights_follow: ContextVar[bool] = ContextVar("weights_follow", default=False)
+
+
+@contextmanager
+def weights_follow() -> Iterator[None]:
+    """Within this, models are built to be given weights at once: none are fetched for them."""
+    token = _weights_follow.set(True)
+    try:
+        yield
+    finally:
+        _weights_follow.reset(token)
+
+
+def completed(make: Callable[..., Any], name: str) -> Callable[..., Networks]:
+    """What makes ``Networks`` of what a network's name stands for.
+
+    Args:
+        make: a function or class that takes (shape, parameters, width, outputs), (shape, parameters) or
+            nothing, and gives ``Networks`` or an encoder; or an encoder, of which copies are trained.
+        name: what errors call it.
+    """
+
+    def pair(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
+        made = (
+            copy.deepcopy(make)
+            if isinstance(make, nn.Module)
+            else _called(make, shape, parameters, width, outputs)
+        )
+        if not isinstance(made, nn.Module):
+            return made  # type: ignore[no-any-return]  # a pair, or whatever the caller says is none
+        encoder = _with_head(made, shape, parameters, name)
+        decode = {1: networks.mlp, 2: networks.conv1d}.get(len(shape), networks.resnet)
+        return Networks(encoder, decode(shape, parameters, width, outputs).decoder)
+
+    return pair
+
+
+def _called(
+    make: Callable[..., Any], shape: Shape, parameters: int, width: int, outputs: Shape | None
+) -> Any:
+    """The call with as much of what there is as a function or a class takes."""
+    whole = partial(make, shape, parameters, width, outputs=outputs)
+    try:
+        takes = inspect.signature(make).bind
+    except (TypeError, ValueError):
+        return whole()
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
+        ((shape, parameters, width), {"outputs": outputs}),
+        ((shape, parameters), {}),
+        ((), {}),
+    ]
+    for given, named in calls:
+        try:
+            takes(*given, **named)
+        except TypeError:
+            continue
+        return make(*given, **named)
+    return whole()
+
+
+def _with_head(encoder: nn.Module, shape: Shape, parameters: int, name: str) -> nn.Module:
+    """The encoder itself if it gives the posterior's parameters, else with a linear layer on top."""
+    kept = encoder.training
+    try:
+        with torch.no_grad():
+            given = encoder.eval()(torch.zeros(2, *shape))
+    except DistaffError:
+        raise
+    except Exception as problem:  # whatever a network of somebody else's happens to meet
+        raise DistaffError(
+            f"the encoder {name} does not take observations of the shape {tuple(shape)} "
+            f"({_first_line(problem)}): another size may do, such as --resize 64, or another --network."
+        ) from problem
+    finally:
+        encoder.train(kept)
+    if not isinstance(given, Tensor) or given.ndim < 2 or len(given) != 2:
+        what = f"a tensor {tuple(given.shape)}" if isinstance(given, Tensor) else f"a {type(given).__name__}"
+        raise DistaffError(f"the encoder {name} gives {what} for two observations, not a tensor (2, …).")
+    if given.shape == (2, parameters):
+        return encoder
+    return nn.Sequential(encoder, nn.Flatten(), nn.Linear(given[0].numel(), parameters))
+
+
+def timm_encoder(name: str) -> Callable[..., nn.Module]:
+    """The encoder of timm that goes by a name, such as ``resnet18`` or ``vit_tiny_patch16_224``."""
+
+    def encoder(shape: Shape, parameters: int, pretrained: bool = False) -> nn.Module:
+        """One of timm's networks, for images of whatever sides it takes.
+
+        Args:
+            shape: of an image.
+            parameters: outputs.
+            pretrained: whether training begins from timm's weights, which are downloaded.
+        """
+        sides = image_sides(shape, TIMM + name)
+        create = _timm(name).create_model
+        fetched = pretrained and not _weights_follow.get()
+        about = {"pretrained": fetched, "in_chans": shape[0], "num_classes": parameters}
+        try:
+            try:  # transformers are made for one size, and refuse all others unless told
+                made = create(name, img_size=sides, **about)
+            except TypeError:
+                made = create(name, **about)
+        except Exception as problem:  # whatever the hub or a network of timm's happens to meet
+            if fetched:
+                raise DistaffError(
+                    f"timm's weights of {name} could not be had ({_first_line(problem)}): leave "
+                    "pretrained=true out to begin without them."
+                ) from problem
+            raise DistaffError(
+                f"timm cannot make {name} for images {tuple(shape)} ({_first_line(problem)}): another size "
+                "may do, such as --resize 64, or another of timm's networks."
+            ) from problem
+        config = made.pretrained_cfg
+        return nn.Sequential(Normalise(shape[0], config.get("mean", ()), config.get("std", ())), made)
+
+    return encoder
+
+
+class Normalise(nn.Module):
+    """(x − mean) / std of each channel, as the pictures had that a network was first trained on.
+
+    Args:
+        channels: of the images.
+        mean: of each channel; their mean where there are other channels than these.
+        std: likewise.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, channels: int, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
+        super().__init__()
+        for name, values in (("mean", mean or (0.5,)), ("std", std or (0.5,))):
+            each = values if len(values) == channels else [statistics.fmean(values)] * channels
+            self.register_buffer(name, torch.tensor(each).reshape(-1, 1, 1), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (B, channels, H, W) in 0–1, the same shape."""
+        return (x - self.mean) / self.std
+
+
+def _timm(name: str) -> Any:
+    """The package, once it is known to have a network of that name."""
+    try:
+        import timm
+    except ModuleNotFoundError as problem:
+        if problem.name != "timm":
+            raise _broken(problem) from problem
+        raise DistaffError(
+            f"--network {TIMM}{name} needs a package that is not installed: pip install 'distaff[timm]'."
+        ) from problem
+    except Exception as problem:  # torchvision built for another torch fails in its own way
+        raise _broken(problem) from problem
+    if not timm.is_model(name.partition(".")[0]):
+        error = unknown("network of timm", name, timm.list_models())
+        near = str(error).partition(" Known:")[0]
+        raise DistaffError(
+            f"{near.rstrip(':')}{'' if near.endswith('?') else '.'} timm.list_models() has them all."
+        )
+    return timm
+
+
+def _broken(problem: Exception) -> DistaffError:
+    return DistaffError(
+        f"timm is installed but cannot be imported ({_first_line(problem)}): install a torchvision that was "
+        "built for this torch."
+    )
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip() or type(problem).__name__).partition("\n")[0].rstrip(".")
