@@ -48,7 +48,7 @@ def report_run(
     scores = evaluate_encoded(encoded, data).scores
     blocks = [
         _summary(trained, scores),
-        *_pictures(folder, trained.model, data, encoded),
+        *_pictures(trained, data, encoded),
         _scores(scores, encoded, config, read_names(folder)),
         Text(str(config.goal()), title="What was minimised"),
         Code(config.to_yaml(), title="Settings (run.yaml)", folded=True),
@@ -68,12 +68,8 @@ def _summary(trained: TrainedRun, scores: Sequence[Score]) -> Facts:
         {
             **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
             **weights,
-<<<<<<< HEAD
-            "steps": f"{trained.step:,} of {config.training.steps:,}",
-=======
             **({} if average is None else {"model": f"moving average of the weights, decay {average:g}"}),
-            "steps": f"{trained_steps(folder):,} of {config.training.steps:,}",
->>>>>>> h16
+            "steps": f"{trained.step:,} of {config.training.steps:,}",
             "training": f"{seconds:.1f} s" if seconds < 60 else f"{seconds / 60:.1f} min",
             "observations": f"{config.data.size:,}",
             "seed": config.training.seed,
@@ -81,7 +77,8 @@ def _summary(trained: TrainedRun, scores: Sequence[Score]) -> Facts:
     )
 
 
-def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
+def _pictures(trained: TrainedRun, data: Dataset, encoded: Encoded) -> list[Block]:
+    folder, model = trained.folder, trained.model
     kl, given = encoded.kl_per_latent, read_names(folder)
     drawings = _images(model, data, encoded, given) if len(data.shape) == 3 else {}
     if kl is not None and np.isfinite(kl).all():  # a deterministic latent's is infinite
@@ -89,7 +86,7 @@ def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: 
         drawings["kl"] = (bars, "KL of each latent: near 0 is unused")
     log = read_log(folder.log)
     if len(log) > 1:
-        drawings["curves"] = _curves(log, folder.read())
+        drawings["curves"] = _curves(log, trained.config)
     for name, (figure, _) in drawings.items():
         figures.save(figure, folder.figures / f"{name}.png")
     return [Picture(figure, alt=caption, title=caption) for figure, caption in drawings.values()]
