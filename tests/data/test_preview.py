@@ -80,3 +80,10 @@ def test_a_notebook_shows_a_table_by_its_own_names_and_units() -> None:
     text = from_frame(frame)._repr_html_()
     assert all(heading in text for heading in ("price", "kind = new", "kind = used"))
     assert all(f">{number}<" in text for number in ("9000", "8800", "9200", "0.75"))
+
+
+@pytest.mark.parametrize("channels", [2, 4, 5])
+def test_images_of_other_channels_than_a_screen_has_are_drawn(channels: int) -> None:
+    images = np.random.default_rng(0).random((12, channels, 8, 8))
+    pictures = [one for row in shown(from_array(images, channels="first")) for one in row]
+    assert {picture.shape for picture in pictures} == {(8, 8, 3) if channels == 4 else (8, 8)}

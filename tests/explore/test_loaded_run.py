@@ -205,3 +205,11 @@ def test_rows_with_values_missing_are_drawn_without_a_warning(size):
         pictures = renderer_for((size,), some)(some)
     assert (pictures[4] != pictures[5]).any()
     assert (pictures[4] == INK).all(-1).any()
+
+
+def test_images_with_alpha_keep_their_colours():
+    images = np.zeros((1, 4, 2, 2), np.float32)
+    images[:, 0], images[:, 3, 0] = 1, 1  # red, and clear in its lower row
+    render = renderer_for((4, 2, 2), images)
+    assert (render.shape, render.explains, render.drawn) == ((2, 2, 3), None, False)
+    assert render(images)[0, :, 0].tolist() == [[255, 0, 0], [255, 255, 255]]

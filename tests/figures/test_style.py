@@ -94,3 +94,13 @@ def test_wrong_arrays_are_refused_in_one_sentence():
         pictures("images", np.full((1, 1, 2, 2), np.nan), "N")
     with pytest.raises(DistaffError, match="1 names for 2 rows"):
         named("labels", ["z0"], 2)
+
+
+def test_images_of_other_channels_are_brought_to_those_of_a_screen():
+    colours = np.random.default_rng(0).random((2, 3, 8, 8))
+    for share in (0.0, 0.25, 1.0):
+        rgba = np.concatenate([colours, np.full((2, 1, 8, 8), share)], axis=1)
+        np.testing.assert_allclose(pictures("images", rgba, "N"), share * colours + (1 - share))
+    two = colours[:, :2]
+    np.testing.assert_allclose(pictures("images", two, "N"), two.mean(1, keepdims=True))
+    assert pictures("images", np.ones((2, 9, 8, 8)), "N").shape == (2, 1, 8, 8)

@@ -9,6 +9,7 @@ from distaff.data.arrangements import Table
 from distaff.data.dataset import SAMPLE, Dataset
 from distaff.data.images import IntArray
 from distaff.data.splits import some_rows
+from distaff.foundation.colours import on_a_screen
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.snippets import Cell, Curve, Strip, snippet
 
@@ -28,7 +29,10 @@ def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
     for line, (label, indices) in zip(axes, rows.items(), strict=True):
         line[0].set_ylabel(label, rotation=0, ha="right", va="center")
         for place, image in zip(line, data.images[indices], strict=False):
-            place.imshow(image.permute(1, 2, 0).squeeze(-1).numpy(), cmap="gray", vmin=0, vmax=1)
+            picture = on_a_screen(image.numpy()).transpose(1, 2, 0)
+            place.imshow(
+                picture.squeeze(-1) if picture.shape[-1] == 1 else picture, cmap="gray", vmin=0, vmax=1
+            )
         for place in line:
             place.set(xticks=[], yticks=[])
             place.set_frame_on(False)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import FloatArray
+from distaff.foundation.colours import on_a_screen
 
 Pixels = NDArray[np.uint8]
 SIDE = 128
@@ -56,21 +57,19 @@ def renderer_for(shape: tuple[int, ...], some: FloatArray, names: Sequence[str] 
 
 
 class Images:
-    """Images (C, H, W) with values in [0, 1]; other numbers of channels than 1 or 3 are averaged."""
+    """Images (C, H, W) with values in [0, 1]; of RGBA what white paper shows, of other channels the mean."""
 
     drawn = False
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         channels, height, width = shape
-        self.averaged = channels not in (1, 3)
-        self.shape = (height, width, 1 if self.averaged else channels)
-        self.explains = f"The mean of {channels} channels is shown." if self.averaged else None
+        averaged = channels not in (1, 3, 4)
+        self.shape = (height, width, 1 if averaged else min(channels, 3))
+        self.explains = f"The mean of {channels} channels is shown." if averaged else None
 
     def __call__(self, observations: FloatArray) -> Pixels:
         """Levels of 0 … 255."""
-        if self.averaged:
-            observations = observations.mean(axis=1, keepdims=True)
-        levels = np.nan_to_num(observations, nan=1.0).clip(0, 1) * 255
+        levels = on_a_screen(np.nan_to_num(observations, nan=1.0).clip(0, 1)) * 255
         return np.ascontiguousarray(levels.round().astype(np.uint8).transpose(0, 2, 3, 1))
 
 

@@ -8,9 +8,12 @@ from numpy.typing import NDArray
 from scipy.stats import t as student_t
 
 from distaff.codes import as_array
+from distaff.foundation.colours import on_a_screen
 from distaff.foundation.errors import DistaffError
 
 Array = NDArray[np.float64]
+MOST_CHANNELS = 4
+"""A last axis this short, behind longer ones, holds channels, not a side."""
 
 
 def numbers(what: str, values: Any, axes: str, *, finite: bool = False) -> Array:
@@ -38,9 +41,9 @@ def seeds(what: str, values: Any, points: int) -> Array:
 
 
 def pictures(what: str, values: Any, axes: str) -> Array:
-    """Images in [0, 1], channels first with 1 or 3 channels: ``axes`` names those before C, H, W."""
+    """Images in [0, 1], channels first, given back with 1 or 3: ``axes`` names those before C, H, W."""
     array = numbers(what, values, f"{axes} C H W")
-    if array.shape[-3] not in (1, 3):
+    if array.shape[-3] not in (1, 3) and array.shape[-1] <= MOST_CHANNELS < array.shape[-3]:
         raise DistaffError(
             f"{what} must have 1 or 3 channels at the third axis from the end, not shape {array.shape}."
         )
@@ -48,7 +51,7 @@ def pictures(what: str, values: Any, axes: str) -> Array:
         raise DistaffError(
             f"{what} must lie in [0, 1], not [{array.min():.3g}, {array.max():.3g}]: scale them first."
         )
-    return array.clip(0, 1)
+    return on_a_screen(array.clip(0, 1))
 
 
 def named(what: str, names: Sequence[str] | None, count: int) -> list[str]:
