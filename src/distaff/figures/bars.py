@@ -73,7 +73,12 @@ def informativeness_bars(
 
 
 def scores_by_factor(
-    scores: Mapping[str, Any], factors: Sequence[str], *, score: str, title: str | None = None
+    scores: Mapping[str, Any],
+    factors: Sequence[str],
+    *,
+    score: str,
+    title: str | None = None,
+    nulls: Mapping[str, float] | None = None,
 ) -> Figure:
     """A score's value for each factor, models side by side: Do & Tran's Fig. 13, Tables 8 and 9.
 
@@ -82,6 +87,7 @@ def scores_by_factor(
         factors: K names.
         score: what is drawn, such as "RMIG (normalised)".
         title: written above.
+        nulls: model → its score, over all factors, where there is nothing to find; a line across its bars.
 
     Returns:
         A figure with K groups of bars, one bar per model.
@@ -102,9 +108,21 @@ def scores_by_factor(
     for i, (model, values) in enumerate(heights.items()):
         offset = (i - (len(heights) - 1) / 2) * width
         one.bar(np.arange(len(factors)) + offset, values, width, color=colours[model], label=model)
+    for i, model in enumerate(heights):
+        if nulls and model in nulls:
+            left = np.arange(len(factors)) + (i - len(heights) / 2) * width
+            first = model == next(name for name in heights if name in nulls)
+            one.hlines(
+                [nulls[model]] * len(factors),
+                left,
+                left + width,
+                color=style.INK,
+                linewidth=1.0,
+                label="shuffled factors" if first else "_further",
+            )
     _name_ticks(one, factors)
     label(one, y=score, title=title)
-    if len(heights) > 1:
+    if len(heights) > 1 or nulls:
         style.legend_beside(figure, one, columns=3)
     return figure
 
