@@ -11,6 +11,9 @@ from distaff.figures import style
 from distaff.figures.checked_arrays import filled, named, numbers, same_length
 from distaff.figures.style import label, panels, small_multiples
 
+LEGEND_LETTERS = 62
+"""How many letters a row of a legend holds beneath a figure of a column's width; a mark takes about six."""
+
 
 def kl_bars(
     kl: Any, names: Sequence[str] | None = None, *, sort: bool = True, title: str | None = None
@@ -123,7 +126,8 @@ def scores_by_factor(
     _name_ticks(one, factors)
     label(one, y=score, title=title)
     if len(heights) > 1 or nulls:
-        style.legend_beside(figure, one, columns=3)
+        fits = figure.get_figwidth() / style.COLUMN * LEGEND_LETTERS
+        style.legend_beside(figure, one, columns=max(1, min(3, int(fits // (max(map(len, heights)) + 6)))))
     return figure
 
 
