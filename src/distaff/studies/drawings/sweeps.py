@@ -155,8 +155,8 @@ def scores_by_factor(
     return {unit: figure, f"{unit}, by factor": table.rename_axis("runs").reset_index()}
 
 
-def chance(run: StudyRun, score: str) -> tuple[float, float] | None:
-    """The lowest and highest score of a run's codes against shuffled factors.
+def chance(run: StudyRun, score: str, observations: int | None = None) -> tuple[float, float] | None:
+    """The lowest and highest score of a run's codes against shuffled factors, of so many rows at most.
 
     None where the score reads no factors, or where the codes are not at hand as they were scored.
     """
@@ -167,6 +167,9 @@ def chance(run: StudyRun, score: str) -> tuple[float, float] | None:
     factors = None if codes is None else varied_factors(run.data)
     if codes is None or factors is None:
         return None
+    if observations is not None and observations < len(codes):
+        rows = np.random.default_rng(0).permutation(len(codes))[:observations]
+        codes, factors = codes[rows], factors.select(rows)
     try:
         found = evaluate_scores(codes, factors, metrics=[own.metric], null=SHUFFLES).scores
     except DistaffError:  # of no metric, as reconstruction
