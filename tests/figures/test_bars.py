@@ -52,3 +52,15 @@ def test_wrong_shapes_are_refused():
         informativeness_bars({})
     with pytest.raises(DistaffError, match="factors 1, a 2"):
         scores_by_factor({"a": [1, 2]}, ["shape"], score="MIG")
+
+
+def test_what_shuffled_factors_score_is_a_line_across_a_models_bars():
+    figure = scores_by_factor({"A": [0.5, 0.7], "B": [0.4, 0.2]}, ["x", "y"], score="MIG", nulls={"B": 0.05})
+    (axes,) = figure.axes
+    (lines,) = axes.collections
+    bars = [bar for bar in axes.patches if bar.get_height() in (0.4, 0.2)]
+    for bar, line in zip(bars, lines.get_segments(), strict=True):
+        np.testing.assert_allclose(
+            line, [[bar.get_x(), 0.05], [bar.get_x() + bar.get_width(), 0.05]], atol=1e-9
+        )
+    assert "shuffled factors" in lines.get_label()

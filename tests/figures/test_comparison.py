@@ -91,3 +91,19 @@ def test_wrong_shapes_are_refused():
         comparison.scores_by_setting({"VAE": {1: np.ones((2, 2))}}, score="MIG")
     with pytest.raises(DistaffError, match="is empty"):
         comparison.agreement({("a", "b"): {}})
+
+
+@pytest.mark.parametrize("draw", ["trade_off", "scores_by_setting"])
+def test_what_shuffled_factors_score_is_a_band_within_the_frame(draw):
+    if draw == "trade_off":
+        (axes,) = comparison.trade_off({"VAE": {1: (ERRORS, SCORES)}}, null=(0.1, 0.2)).axes
+        legend = axes.get_legend()
+    else:
+        figure = comparison.scores_by_setting({"VAE": {1: SCORES}}, score="MIG", null=(0.1, 0.2))
+        (axes,) = figure.axes
+        legend = figure.legends[0] if figure.legends else axes.get_legend()
+    (band,) = axes.patches
+    np.testing.assert_allclose([band.get_y(), band.get_y() + band.get_height()], [0.1, 0.2])
+    low, high = axes.get_ylim()
+    assert low < 0.1 < 0.7 < high
+    assert "shuffled factors" in texts(legend.get_texts())

@@ -91,3 +91,12 @@ def test_wrong_shapes_are_refused():
         curves.curves_by_setting(STEPS, {})
     with pytest.raises(DistaffError, match=r"shape \(S, P\)"):
         curves.curves_by_setting(STEPS, {"nll": {"VAE": {1: np.ones((2, 2, 5))}}})
+
+
+def test_what_shuffled_factors_score_is_a_band_in_the_row_of_its_quantity():
+    grid = {name: {"VAE": {1: np.ones((2, len(STEPS)))}} for name in ("nll", "MIG")}
+    above, below = curves.curves_by_setting(STEPS, grid, nulls={"MIG": (0.1, 0.2)}).axes
+    assert not above.patches
+    (band,) = below.patches
+    np.testing.assert_allclose([band.get_y(), band.get_height()], [0.1, 0.1])
+    assert "shuffled factors" in [text.get_text() for text in below.texts]

@@ -11,6 +11,9 @@ from distaff.figures import style
 from distaff.figures.checked_arrays import filled, named, numbers, same_length
 from distaff.figures.style import label, panels, small_multiples
 
+LEGEND_LETTERS = 62
+"""How many letters a row of a legend holds beneath a figure of a column's width; a mark takes about six."""
+
 
 def kl_bars(
     kl: Any, names: Sequence[str] | None = None, *, sort: bool = True, title: str | None = None
@@ -73,7 +76,12 @@ def informativeness_bars(
 
 
 def scores_by_factor(
-    scores: Mapping[str, Any], factors: Sequence[str], *, score: str, title: str | None = None
+    scores: Mapping[str, Any],
+    factors: Sequence[str],
+    *,
+    score: str,
+    title: str | None = None,
+    nulls: Mapping[str, float] | None = None,
 ) -> Figure:
     """A score's value for each factor, models side by side: Do & Tran's Fig. 13, Tables 8 and 9.
 
@@ -82,6 +90,7 @@ def scores_by_factor(
         factors: K names.
         score: what is drawn, such as "RMIG (normalised)".
         title: written above.
+        nulls: model → its score, over all factors, where there is nothing to find; a line across its bars.
 
     Returns:
         A figure with K groups of bars, one bar per model.
@@ -102,10 +111,23 @@ def scores_by_factor(
     for i, (model, values) in enumerate(heights.items()):
         offset = (i - (len(heights) - 1) / 2) * width
         one.bar(np.arange(len(factors)) + offset, values, width, color=colours[model], label=model)
+    for i, model in enumerate(heights):
+        if nulls and model in nulls:
+            left = np.arange(len(factors)) + (i - len(heights) / 2) * width
+            first = model == next(name for name in heights if name in nulls)
+            one.hlines(
+                [nulls[model]] * len(factors),
+                left,
+                left + width,
+                color=style.INK,
+                linewidth=1.0,
+                label="shuffled factors" if first else "_further",
+            )
     _name_ticks(one, factors)
     label(one, y=score, title=title)
-    if len(heights) > 1:
-        style.legend_beside(figure, one, columns=3)
+    if len(heights) > 1 or nulls:
+        fits = figure.get_figwidth() / style.COLUMN * LEGEND_LETTERS
+        style.legend_beside(figure, one, columns=max(1, min(3, int(fits // (max(map(len, heights)) + 6)))))
     return figure
 
 

@@ -28,6 +28,7 @@ def trade_off(
     x: str = "reconstruction error (nats)",
     y: str = "FactorVAE score",
     title: str | None = None,
+    null: tuple[float, float] | None = None,
 ) -> Figure:
     """Reconstruction error against a score over β or γ: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
 
@@ -40,6 +41,7 @@ def trade_off(
         x: what the errors are, with their unit.
         y: what the scores are.
         title: written above.
+        null: the lowest and highest score where there is nothing to find, as of shuffled factors; a band.
 
     Returns:
         A figure with one line per objective.
@@ -82,6 +84,7 @@ def trade_off(
     across, up = (np.concatenate([pair[axis] for pair in everything]) for axis in (0, 1))
     one.set_xlim(_frame(one.get_xlim(), across))
     one.set_ylim(_frame(one.get_ylim(), up))
+    _draw_null(one, null)
     one.xaxis.set_major_locator(MaxNLocator(nbins=5))  # errors of four digits and more do not touch
     label(one, x=x, y=y, title=title)
     style.legend(one)
@@ -89,7 +92,12 @@ def trade_off(
 
 
 def scores_by_setting(
-    scores: Mapping[str, Mapping[Any, Any]], *, score: str, setting: str = "", title: str | None = None
+    scores: Mapping[str, Mapping[Any, Any]],
+    *,
+    score: str,
+    setting: str = "",
+    title: str | None = None,
+    null: tuple[float, float] | None = None,
 ) -> Figure:
     """Every seed's score for every setting, with mean and 95% interval, objectives side by side.
 
@@ -100,6 +108,7 @@ def scores_by_setting(
         score: what is drawn, with its unit.
         setting: what the settings are, such as "γ (FactorVAE), β (β-VAE)".
         title: written above.
+        null: the lowest and highest score where there is nothing to find, as of shuffled factors; a band.
 
     Returns:
         A figure with one column of points per setting.
@@ -136,10 +145,25 @@ def scores_by_setting(
     if sum(map(len, names)) > LETTERS_PER_COLUMN * figure.get_figwidth() / style.COLUMN:
         one.tick_params("x", rotation=30)
     one.set_ylim(_frame(one.get_ylim(), np.concatenate(everything)))
+    _draw_null(one, null)
     label(one, x=setting, y=score, title=title)
-    if len(scores) > 1:
+    if len(scores) > 1 or null is not None:
         style.legend_beside(figure, one, columns=4)
     return figure
+
+
+def _draw_null(axes: Axes, null: tuple[float, float] | None) -> None:
+    """A band where shuffled factors score, within the frame, which grows to hold it."""
+    if null is None:
+        return
+    low, high = sorted(null)
+    bottom, top = axes.get_ylim()
+    room = 0.03 * (max(top, high) - min(bottom, low))
+    axes.set_ylim(min(bottom, low - room), max(top, high + room))
+    middle, half = (low + high) / 2, max((high - low) / 2, room / 6)
+    axes.axhspan(
+        middle - half, middle + half, color=style.MUTED, alpha=0.35, linewidth=0, label="shuffled factors"
+    )
 
 
 def agreement(

@@ -70,7 +70,11 @@ def training_curves(
 
 
 def curves_by_setting(
-    steps: Any, curves: Mapping[str, Mapping[str, Mapping[Any, Any]]], *, setting: str = "weight"
+    steps: Any,
+    curves: Mapping[str, Mapping[str, Mapping[Any, Any]]],
+    *,
+    setting: str = "weight",
+    nulls: Mapping[str, tuple[float, float]] | None = None,
 ) -> Figure:
     """Quantities (rows) of objectives (columns) through training, a colour per setting.
 
@@ -81,6 +85,8 @@ def curves_by_setting(
         curves: quantity with its unit → objective → value of the setting → (S, T) values, a row per seed;
             mean and 95% interval are drawn.
         setting: what the colours stand for, such as "β or γ".
+        nulls: quantity → the lowest and highest value where there is nothing to find, as of shuffled
+            factors; a grey band.
 
     Returns:
         A figure of quantities × objectives.
@@ -107,6 +113,12 @@ def curves_by_setting(
             for value, runs in settings.items():
                 values = seeds(f"{quantity}, {objective}", runs, len(steps))
                 band(one, steps, values, colours[value], str(value))
+            if nulls and quantity in nulls:
+                low, high = nulls[quantity]
+                one.axhspan(low, high, color=style.MUTED, alpha=0.35, linewidth=0.5)
+                place = one.get_yaxis_transform()
+                words = one.annotate("shuffled factors", (1, high), xycoords=place, ha="right", va="bottom")
+                words.set(fontsize=style.SMALL, color=style.MUTED, path_effects=style.HALO)
             label(
                 one,
                 x="training step" if r == len(curves) - 1 else None,

@@ -6,7 +6,7 @@ from distaff.codes import FloatArray
 from distaff.foundation.parallel import one_thread
 from distaff.metrics.inputs import Float64Array, IntArray
 
-_STEPS, _TOLERANCE, _BLOCK = 60, 1e-3, 10_000
+_STEPS, _TOLERANCE, _BLOCK = 60, 1e-3, 2_000
 _HALVINGS, _PRODUCTS = 20, 300
 _SAMPLE = 8_000
 _WIDE = 64

@@ -155,8 +155,13 @@ class StudyRun:
     @property
     def codes(self) -> Codes:
         """q(z|x) of ``data``, read anew: those of all runs may be more than memory holds."""
-        kept = kept_codes(self.folder, self.steps, self._count)
+        kept = self.kept_codes
         return self.encoded.codes if kept is None else kept
+
+    @property
+    def kept_codes(self) -> Codes | None:
+        """The codes if they are on disk, without encoding anything."""
+        return kept_codes(self.folder, self.steps, self._count)
 
     @property
     def encoded(self) -> Encoded:

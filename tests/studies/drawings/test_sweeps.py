@@ -97,3 +97,14 @@ def test_what_is_not_there_is_said(shapes):
         drawings.trade_off(shapes, where={"gama": 1})
     with pytest.raises(DistaffError, match="no finished run with gamma = 99"):
         drawings.trade_off(shapes, where={"gamma": 99})
+
+
+def test_chance_is_drawn_for_scores_that_read_factors(shapes):
+    """What the codes of a run score against the factors of other rows; reconstruction reads none."""
+    for figure in (drawings.trade_off(shapes, y="mig"), drawings.scores_by_setting(shapes, score="mig")):
+        (band,) = figure.axes[0].patches
+        assert band.get_label() == "shuffled factors"
+        assert 0 <= band.get_y() + band.get_height() / 2 < 0.2
+    assert not drawings.scores_by_setting(shapes, score="reconstruction").axes[0].patches
+    (figure, _) = drawings.scores_by_factor(shapes, score="rmig").values()
+    assert next(lines.get_label() for lines in figure.axes[0].collections) == "shuffled factors"

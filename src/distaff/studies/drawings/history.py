@@ -85,12 +85,17 @@ def snapshot_steps(run: StudyRun) -> list[int]:
     return steps
 
 
-def curves_figure(curves: Mapping[str, Mapping[str, Mapping[Any, Sequence[Curve]]]], setting: str) -> Figure:
+def curves_figure(
+    curves: Mapping[str, Mapping[str, Mapping[Any, Sequence[Curve]]]],
+    setting: str,
+    nulls: Mapping[str, tuple[float, float]] | None = None,
+) -> Figure:
     """Quantities (rows) of objectives (columns) through training, a colour per setting.
 
     Args:
         curves: quantity with its unit → objective → value of the setting → a curve per run.
         setting: what the colours stand for.
+        nulls: quantity → the range of what shuffled factors score.
     """
     each = [along for row in curves.values() for column in row.values() for along in column.values()]
     steps = all_steps(curve for along in each for curve in along)
@@ -101,7 +106,7 @@ def curves_figure(curves: Mapping[str, Mapping[str, Mapping[Any, Sequence[Curve]
         }
         for quantity, row in curves.items()
     }
-    return figures.curves_by_setting(steps, tables, setting=setting)
+    return figures.curves_by_setting(steps, tables, setting=setting, nulls=nulls)
 
 
 def all_steps(curves: Iterable[Curve]) -> list[int]:

@@ -7,8 +7,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from distaff import figures
+from distaff.analysis.evaluate import varied_factors
 from distaff.foundation.errors import DistaffError
-from distaff.metrics import Score
+from distaff.metrics import Score, evaluate_scores
 from distaff.metrics.catalogue import all_metrics
 from distaff.studies.drawings.runs import (
     Settings,
@@ -26,6 +27,9 @@ from distaff.studies.results import Results
 from distaff.studies.selection import METHODS, metric_correlations
 from distaff.studies.study_run import StudyRun
 from distaff.studies.tables import score_columns
+
+SHUFFLES = 5
+"""How often factors are shuffled to see what a figure's score is by chance."""
 
 
 def trade_off(
@@ -49,11 +53,12 @@ def trade_off(
         where: settings that the runs must have.
         title: written above.
     """
+    all_runs = chosen(results, where)
     points = {
         name: {value: (values(runs, x), values(runs, y)) for value, runs in along.items()}
-        for name, along in sweep(chosen(results, where), curve, point).items()
+        for name, along in sweep(all_runs, curve, point).items()
     }
-    return figures.trade_off(points, x=axis(x), y=axis(y), title=title)
+    return figures.trade_off(points, x=axis(x), y=axis(y), title=title, null=chance(all_runs[0], y))
 
 
 def scores_by_setting(
@@ -74,7 +79,9 @@ def scores_by_setting(
     }
     # Where nothing varies along a curve, its ticks are the curves' own names.
     setting = ", ".join(names_in(point or varied_along(runs, curve) or curve))
-    return figures.scores_by_setting(scores, score=axis(score), setting=setting, title=title)
+    return figures.scores_by_setting(
+        scores, score=axis(score), setting=setting, title=title, null=chance(runs[0], score)
+    )
 
 
 def agreement(
@@ -143,13 +150,45 @@ def scores_by_factor(
     table = pd.DataFrame(breakdowns).T
     unit = f"{score.upper()}, normalised" if normalize else axis(score)
     heights = {name: list(found.values()) for name, found in breakdowns.items()}
-    figure = figures.scores_by_factor(heights, list(table.columns), score=unit)
+    nulls = {str(name): _by_chance(runs[0], score, normalize) for name, runs in groups.items()}
+    figure = figures.scores_by_factor(heights, list(table.columns), score=unit, nulls=nulls)
     return {unit: figure, f"{unit}, by factor": table.rename_axis("runs").reset_index()}
+
+
+def chance(run: StudyRun, score: str, observations: int | None = None) -> tuple[float, float] | None:
+    """The lowest and highest score of a run's codes against shuffled factors, of so many rows at most.
+
+    None where the score reads no factors, or where the codes are not at hand as they were scored.
+    """
+    own = run.scores.get(score)
+    if own is None or own.null is not None:
+        return None if own is None or own.null is None else own.null.range
+    codes = None if run.ica else run.kept_codes
+    factors = None if codes is None else varied_factors(run.data)
+    if codes is None or factors is None:
+        return None
+    if observations is not None and observations < len(codes):
+        rows = np.random.default_rng(0).permutation(len(codes))[:observations]
+        codes, factors = codes[rows], factors.select(rows)
+    try:
+        found = evaluate_scores(codes, factors, metrics=[own.metric], null=SHUFFLES).scores
+    except DistaffError:  # of no metric, as reconstruction
+        return None
+    return next((one.null.range for one in found if one.name == own.name and one.null is not None), None)
 
 
 def values(runs: Sequence[StudyRun], score: str) -> np.ndarray:
     """(runs,) a score of each."""
     return np.array([score_of(run, score) for run in runs])
+
+
+def _by_chance(run: StudyRun, score: str, normalize: bool) -> float:
+    """The mean over factors of a run's score against shuffled ones."""
+    factors = factors_of(run)
+    rows = np.random.default_rng(0).permutation(len(factors))
+    options = {"normalize": True} if normalize else {}
+    found: Score = all_metrics()[score](run.codes, factors.select(rows), **options)
+    return float(np.mean(list((found.per_factor or {}).values())))
 
 
 def _by_factor(runs: Sequence[StudyRun], score: str, normalize: bool) -> dict[str, float]:

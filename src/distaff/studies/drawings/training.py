@@ -22,6 +22,7 @@ from distaff.studies.drawings.runs import (
     varied,
     varied_along,
 )
+from distaff.studies.drawings.sweeps import chance
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
 
@@ -58,7 +59,8 @@ def through_training(
         for quantity in quantities
     }
     setting = " or ".join(varied_along(runs, curve)) if point is None else ", ".join(names_in(point))
-    return curves_figure(rows, setting)
+    ranges = {axis(quantity): chance(runs[0], quantity, observations) for quantity in quantities}
+    return curves_figure(rows, setting, {name: found for name, found in ranges.items() if found is not None})
 
 
 def training_curves(
