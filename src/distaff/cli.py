@@ -337,6 +337,7 @@ def preview_data(
     out: str = "preview.png",
     resize: Annotated[int, Ge(1)] | None = None,
     fit: Literal["crop", "pad", "squash"] | None = None,
+    data_options: str | None = None,
     columns: Annotated[int, Ge(1), Le(200)] = 10,
     seed: Annotated[int, Ge(0)] = 0,
 ) -> Path:
@@ -347,13 +348,15 @@ def preview_data(
         out: the picture.
         resize: the side that images are brought to.
         fit: how images that are not square are brought there: crop, pad or squash.
+        data_options: what the data set's load takes beside, such as part=test.
         columns: images per row.
         seed: which observations.
     """
     from distaff.data import open_dataset
     from distaff.data.preview import save_preview
+    from distaff.foundation.text import named_values
 
-    told: dict[str, Any] = {"resize": resize, "fit": fit}
+    told: dict[str, Any] = {"resize": resize, "fit": fit, **named_values(data_options or "")}
     options = {option: value for option, value in told.items() if value is not None}
     return save_preview(open_dataset(name, **options), out, columns, seed)
 

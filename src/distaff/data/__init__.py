@@ -138,7 +138,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     tie = options.pop("correlate", None)
     for option in options:
         if option not in known:
-            raise unknown(f"option of {spec}", option, [name for name in known if name != "like"])
+            what = path.name if path.exists() else spec
+            raise unknown(f"option of {what}", option, [name for name in known if name != "like"])
     hints = get_type_hints(load, include_extras=True)
     options = {
         name: value

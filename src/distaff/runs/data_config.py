@@ -134,7 +134,10 @@ class DataConfig:
     def reopen(self, data: Data | None = None) -> Dataset:
         """The data set again, or ``data`` in its place; its content must be the same as then."""
         if data is None and self.spec is None:
-            raise DistaffError("the run was trained on data given in Python: pass the same data again.")
+            raise DistaffError(
+                "the run was trained on data given in Python, which no file holds: there, pass the same data "
+                "again; at a command line, evaluate and encode take them as a file, with --data."
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataNotice)
             return self._reopened(data)
