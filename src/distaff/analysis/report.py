@@ -22,7 +22,7 @@ from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, read_log, read_names, titled
 from distaff.runs.load import load, open_data
 from distaff.runs.pictures import drawable, random_images, traversals
-from distaff.runs.zoo import run_folder
+from distaff.runs.zoo import run_folder, seeds_of
 from distaff.training.validation import PREFIX
 
 
@@ -69,6 +69,7 @@ def _summary(config: RunConfig, folder: RunFolder, scores: Sequence[Score]) -> F
     return Facts(
         {
             **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
+            **_other_seeds(config),
             **weights,
             **({} if average is None else {"model": f"moving average of the weights, decay {average:g}"}),
             "steps": f"{trained_steps(folder):,} of {config.training.steps:,}",
@@ -77,6 +78,16 @@ def _summary(config: RunConfig, folder: RunFolder, scores: Sequence[Score]) -> F
             "seed": config.training.seed,
         }
     )
+
+
+def _other_seeds(config: RunConfig) -> dict[str, str]:
+    """Between what the score of these settings lay over the seeds that a model of the zoo was chosen from."""
+    origin = seeds_of(config)
+    if origin is None or len(origin.scores) < 2:
+        return {}
+    values = sorted(origin.scores.values())
+    name = f"{origin.by.replace('_', ' ')}, {len(values)} seeds of these settings"
+    return {name: f"{values[0]:.3g} to {values[-1]:.3g}"}
 
 
 def _pictures(folder: RunFolder, model: Representation, data: Dataset, encoded: Encoded) -> list[Block]:
