@@ -62,11 +62,13 @@ bench: .venv/ready
 	$(BIN)/python -m benchmarks.information --full
 	$(BIN)/python -m benchmarks.studies
 
-# The same against pythae, in a virtual environment of its own.
+# The same against pythae, in a virtual environment of its own; then scores by the minute, two hours of one core, which
+# are written as they are found: the same command resumes.
 bench-peers:
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch==2.13.0 -e . pythae==0.1.2
 	.venv-peers/bin/python -m benchmarks.peers
+	.venv-peers/bin/python -m benchmarks.score_by_minute
 
 # A model of the zoo is on the screen while the demo trains one. Ctrl-C keeps the run, and the same command resumes it.
 demo: .venv/demo-ready

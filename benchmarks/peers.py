@@ -1,7 +1,7 @@
 """End-to-end speed against pythae's own trainer with the same networks: ``make bench-peers``.
 
 Each library trains in a process of its own as its user would run it, data and logging included; the
-processes take turns. pythae halves a FactorVAE batch into the two that Algorithm 2 asks for, so it gets 128.
+processes take turns.
 """
 
 import statistics
@@ -29,33 +29,10 @@ def distaff_seconds(recipe: str) -> float:
 
 
 def pythae_seconds(recipe: str) -> float:
-    import torch
-    from pythae.models import BetaVAE, BetaVAEConfig, FactorVAE, FactorVAEConfig
-    from pythae.models.base.base_utils import ModelOutput
-    from pythae.models.nn import BaseDecoder, BaseEncoder
-    from pythae.pipelines import TrainingPipeline
-    from pythae.trainers import AdversarialTrainerConfig, BaseTrainerConfig
     from pythae.trainers.training_callbacks import TrainingCallback
 
-    from benchmarks.handwritten import plain_networks
+    from benchmarks import pythae_peer
     from distaff.data import dsprites
-
-    class Encoder(BaseEncoder):
-        def __init__(self) -> None:
-            super().__init__()
-            self.net = plain_networks().encoder
-
-        def forward(self, x: torch.Tensor) -> ModelOutput:
-            mu, logvar = self.net(x).chunk(2, dim=1)
-            return ModelOutput(embedding=mu, log_covariance=logvar)
-
-    class Decoder(BaseDecoder):
-        def __init__(self) -> None:
-            super().__init__()
-            self.net = plain_networks().decoder
-
-        def forward(self, z: torch.Tensor) -> ModelOutput:
-            return ModelOutput(reconstruction=self.net(z).sigmoid())
 
     class Clock(TrainingCallback):
         def __init__(self) -> None:
@@ -64,21 +41,12 @@ def pythae_seconds(recipe: str) -> float:
         def on_train_step_end(self, *_: object, **__: object) -> None:
             self.times.append(time.perf_counter())
 
-    shape = {"input_dim": (1, 64, 64), "latent_dim": 10, "reconstruction_loss": "bce"}
-    if recipe == "factor_vae":
-        batch, settings = 128, AdversarialTrainerConfig
-        model = FactorVAE(FactorVAEConfig(**shape, gamma=35.0), Encoder(), Decoder())
-    else:
-        batch, settings = 64, BaseTrainerConfig
-        model = BetaVAE(BetaVAEConfig(**shape, beta=4.0), Encoder(), Decoder())
-    data = dsprites.load()
+    data, batch = dsprites.load(), pythae_peer.BATCH[recipe]
     rows = np.random.default_rng(0).choice(len(data), batch * STEPS, replace=False)
-    images = data.images[rows].numpy()
     clock = Clock()
     with tempfile.TemporaryDirectory() as folder:
-        config = settings(output_dir=folder, num_epochs=1, per_device_train_batch_size=batch)
-        pipeline = TrainingPipeline(training_config=config, model=model)
-        pipeline(train_data=images, callbacks=[clock])
+        images = data.images[rows].numpy()
+        pythae_peer.train(pythae_peer.model(recipe), recipe, images, Path(folder), [clock])
     return (clock.times[-1] - clock.times[WARM - 1]) / (len(clock.times) - WARM)
 
 

@@ -2,8 +2,8 @@
 
     python docs/hooks/results.py
 
-writes the parts of ``docs/zoo.md`` and ``docs/reproduction.md`` between ``<!-- written: NAME -->`` and
-``<!-- end -->`` from ``src/distaff/zoo/models``, ``studies`` and ``docs/results``; a test holds them fresh.
+writes the parts of pages between ``<!-- written: NAME -->`` and ``<!-- end -->`` from
+``src/distaff/zoo/models``, ``studies`` and ``docs/results``; a test holds them fresh.
 """
 
 import re
@@ -86,11 +86,49 @@ def small_studies() -> str:
     return "\n\n".join(sections)
 
 
+def scores_by_minute() -> str:
+    """FactorVAE and β-TCVAE of both libraries at the same minutes of one thread."""
+    from benchmarks.score_by_minute import kept, scores
+
+    headers = ("recipe", "library", "minutes", "steps", "FactorVAE score by seed", "mean", "MIG", "nats")
+    rows = scores(kept(RESULTS / "score-by-minute.csv"))
+    return table(headers, rows) if rows else "No runs are kept here yet."
+
+
+def minutes_to_score() -> str:
+    """How much sooner ours reaches a score."""
+    from benchmarks.score_by_minute import kept, ratios
+
+    headers = ("recipe", "mean score", "minutes of distaff", "library", "its minutes", "times as many")
+    rows = ratios(kept(RESULTS / "score-by-minute.csv"))
+    return table(headers, rows) if rows else "Nothing to compare yet: both libraries need runs of one recipe."
+
+
+def all_scores_of_quick_settings() -> str:
+    """Every score of the quick settings with other objectives, mean ± standard deviation over seeds."""
+    (kept,) = (one for one in kept_studies(RESULTS) if one.name == "quick-others")
+    assert kept.table is not None
+    runs = kept.table.assign(minutes=kept.table["seconds"] / 60)
+    names = [*kept.scores, "minutes"]
+    parts = []
+    for start in range(0, len(names), MOST_SCORES):
+        some = names[start : start + MOST_SCORES]
+        groups = runs.groupby("recipe", sort=False)
+        rows = [[f"`{recipe}`", *(_spread(part[name]) for name in some)] for recipe, part in groups]
+        parts.append(table(["recipe", *some], rows))
+    return "\n\n".join(parts)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
-    for function in (zoo_table, claims_table, studies_table, decided, small_studies)
+    for function in (
+        *(zoo_table, claims_table, studies_table, decided, small_studies),
+        *(scores_by_minute, minutes_to_score, all_scores_of_quick_settings),
+    )
 }
-PAGES = (ROOT / "docs" / "zoo.md", ROOT / "docs" / "reproduction.md")
+PAGES = tuple(
+    ROOT / "docs" / f"{name}.md" for name in ("zoo", "reproduction", "benchmarks", "quick-training")
+)
 
 
 def filled(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,18 @@ def test_evaluate_traverse_decompose_report_and_export_take_its_name(own_zoo, ru
     assert Path("t.png").read_bytes().startswith(b"\x89PNG")
     assert {path.name for path in Path("graphs").iterdir()} == {"encoder.pt2", "decoder.pt2"}
     assert not list(own_zoo.rglob("codes*")), "the package is read only"
+
+
+def test_the_report_of_a_run_says_what_other_seeds_of_its_settings_scored(own_zoo, runs, tmp_path):
+    page = distaff.report_run(runs[0], out=tmp_path / "r.html", progress=False).read_text("utf-8")
+    scores = distaff.zoo.models()["factor_vae-squares"].origin.scores.values()
+    assert "mig, 2 seeds of these settings" in page
+    assert f"{min(scores):.3g} to {max(scores):.3g}" in page
+    config = RunFolder(runs[0]).read()
+    other = replace(config, training=replace(config.training, seed=7, log_every=5))
+    assert zoo.seeds_of(other) == zoo.Origin.read(own_zoo / "factor_vae-squares")
+    for name, value in (("steps", 13), ("batch_size", 8), ("learning_rate", 1e-3)):
+        assert zoo.seeds_of(replace(config, training=replace(config.training, **{name: value}))) is None
 
 
 def test_explore_needs_neither_data_nor_argument(own_zoo, runs, capsys, tmp_path):

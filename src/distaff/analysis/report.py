@@ -22,7 +22,7 @@ from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, read_log, read_names, titled
 from distaff.runs.load import TrainedRun
 from distaff.runs.pictures import drawable, random_images, traversals
-from distaff.runs.zoo import run_folder
+from distaff.runs.zoo import run_folder, seeds_of
 from distaff.training.validation import PREFIX
 
 
@@ -67,6 +67,7 @@ def _summary(trained: TrainedRun, scores: Sequence[Score]) -> Facts:
     return Facts(
         {
             **{score.name.replace("_", " "): round(score.value, 3) for score in scores},
+            **_other_seeds(config),
             **weights,
             **({} if average is None else {"model": f"moving average of the weights, decay {average:g}"}),
             "steps": f"{trained.step:,} of {config.training.steps:,}",
@@ -75,6 +76,16 @@ def _summary(trained: TrainedRun, scores: Sequence[Score]) -> Facts:
             "seed": config.training.seed,
         }
     )
+
+
+def _other_seeds(config: RunConfig) -> dict[str, str]:
+    """Between what the score of these settings lay over the seeds that a model of the zoo was chosen from."""
+    origin = seeds_of(config)
+    if origin is None or len(origin.scores) < 2:
+        return {}
+    values = sorted(origin.scores.values())
+    name = f"{origin.by.replace('_', ' ')}, {len(values)} seeds of these settings"
+    return {name: f"{values[0]:.3g} to {values[-1]:.3g}"}
 
 
 def _pictures(trained: TrainedRun, data: Dataset, encoded: Encoded) -> list[Block]:

@@ -22,6 +22,7 @@ from distaff.runs.checkpoints import MANIFEST
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
 from distaff.runs.manifests import write_manifest
+from distaff.runs.settings import TrainingSettings
 
 PREFIX = "zoo:"
 SHELF = Path(__file__).parents[1] / "zoo" / "models"
@@ -96,6 +97,22 @@ def zoo_folder(place: str | Path) -> Path:
     if name not in zoo_names():
         raise unknown("model of the zoo", name, zoo_names())
     return SHELF / name
+
+
+def seeds_of(config: RunConfig) -> Origin | None:
+    """How a model of the zoo was chosen whose run differs from this one in the seed at most; None if none."""
+    for name in zoo_names():
+        if _but_seed(config) == _but_seed(model_config(SHELF / name)[0]):
+            return Origin.read(SHELF / name)
+    return None
+
+
+def _but_seed(config: RunConfig) -> tuple[Any, ...]:
+    """What makes a run, the seed and what is written along the way aside."""
+    unsaid = TrainingSettings()
+    aside = {name: getattr(unsaid, name) for name in ("seed", "log_every", "checkpoint_every", "snapshots")}
+    told = (config.data.spec, dict(config.data.options))
+    return told, config.recipe.with_defaults(), config.model, replace(config.training, **aside)
 
 
 def run_folder(place: str | Path) -> RunFolder:

@@ -1,0 +1,345 @@
+"""Scores after so many minutes of one thread, ours and pythae's: ``make bench-peers``.
+
+``python -m benchmarks.score_by_minute`` trains FactorVAE and β-TCVAE of dSprites with Kim & Mnih's networks
+by both libraries, each run in a process of its own with one thread, and scores them at the same minutes of
+processor time, which other work on the machine prolongs far less than the time that passes. Ours has the
+preset ``quick``; pythae its own models and trainers with the papers' weights, at the learning rate of Kim &
+Mnih (1e-4) and at that of the preset (1e-3). Every run and minute is a row of a csv file that is written as
+it is found, so that the command resumes where it was stopped. All of it takes about two hours of one core;
+``--seeds 0 --minutes 1`` is a short trial, and ``--draw`` only draws.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from safetensors.torch import load_file
+from torch.nn import functional as F
+
+import distaff
+from distaff import Codes
+from distaff.data import dsprites
+from distaff.data.dataset import Dataset
+from distaff.figures import save, style
+from distaff.figures.style import label, panels
+from distaff.runs import checkpoints
+from distaff.runs.folder import RunFolder
+
+MINUTES = (1, 2, 3, 4, 5, 6, 8)
+SCORED, REBUILT, DRAWS = 10_000, 2_000, 3
+SNAPSHOTS, EVERY = 40, 100
+LEVELS = (0.6, 0.7, 0.75, 0.8)
+PAPER = {"factor_vae_score": 0.82, "reconstruction": 45.0}
+TITLES = {"factor_vae_score": "FactorVAE score", "mig": "MIG", "reconstruction": "reconstruction (nats)"}
+NAMES = {"factor_vae": "FactorVAE", "beta_tcvae": "β-TCVAE"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A library, a recipe, a learning rate where it is to be chosen (0 is the preset's), minutes at most."""
+
+    library: str
+    recipe: str
+    rate: float = 0.0
+    until: float = float("inf")
+
+    @property
+    def title(self) -> str:
+        return self.library if not self.rate else f"{self.library}, rate {self.rate:g}"
+
+
+WAYS = (
+    Way("distaff", "factor_vae"),
+    Way("pythae", "factor_vae", 1e-3, 8),
+    Way("distaff", "beta_tcvae"),
+    Way("pythae", "beta_tcvae", 1e-3, 6),
+    Way("pythae", "factor_vae", 1e-4, 5),
+    Way("pythae", "beta_tcvae", 1e-4, 4),
+)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A run after some minutes of processor time.
+
+    Args:
+        library: that trained it.
+        recipe: its name here.
+        rate: the learning rate; 0 is that of the preset.
+        seed: of the run.
+        minute: the mark.
+        cpu_minutes: when it was passed: of ours the last snapshot before it.
+        step: how many by then.
+        factor_vae_score: mean over draws of the votes.
+        mig: the mutual information gap.
+        reconstruction: of images from samples of q(z|x), in nats.
+    """
+
+    library: str
+    recipe: str
+    rate: float
+    seed: int
+    minute: float
+    cpu_minutes: float
+    step: int
+    factor_vae_score: float
+    mig: float
+    reconstruction: float
+
+
+class Judge:
+    """The same measure for all: codes of random images, and some of them rebuilt."""
+
+    def __init__(self, data: Dataset) -> None:
+        rows = np.sort(np.random.default_rng(0).choice(len(data), SCORED, replace=False))
+        self.sample = data.subset(rows)
+        self.images = self.sample.images[:].float()
+        self.some = torch.from_numpy(np.random.default_rng(1).choice(SCORED, REBUILT, replace=False))
+        self.noise = torch.from_numpy(np.random.default_rng(2).normal(size=(REBUILT, 10))).float()
+
+    def scores(
+        self, codes: Codes, decode: Callable[[torch.Tensor], torch.Tensor]
+    ) -> tuple[float, float, float]:
+        factors = self.sample.factors
+        votes = [distaff.metrics.factor_vae_score(codes, factors, seed=seed).value for seed in range(DRAWS)]
+        mig = float(distaff.metrics.mig(codes, factors).value)
+        assert codes.logvars is not None
+        mu, logvar = (torch.from_numpy(part)[self.some] for part in (codes.means, codes.logvars))
+        made = decode(mu + (0.5 * logvar).exp() * self.noise)
+        lost = F.binary_cross_entropy(made, self.images[self.some], reduction="sum") / REBUILT
+        return float(np.mean(votes)), mig, float(lost)
+
+
+def ours(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment], None], out: Path) -> None:
+    """A run of the preset, whose snapshots are scored when it has ended; one that was stopped is resumed."""
+    judge = Judge(dsprites.load())
+    folder, times = RunFolder(out), out.with_suffix(".json")
+    seen = {int(step): at for step, at in json.loads(times.read_text()).items()} if times.exists() else {}
+    last = max((int(one.name.rpartition("-")[2]) for one in out.glob("checkpoint/step-*")), default=0)
+    seen = {step: at for step, at in seen.items() if step <= last}
+    start, over = time.process_time() - 60 * seen.get(last, 0.0), threading.Event()
+
+    def watch() -> None:
+        while True:
+            ended = over.is_set()
+            now = (time.process_time() - start) / 60
+            for step in checkpoints.kept(folder.snapshots):
+                if step > last and step not in seen:
+                    seen[step] = now
+                    times.write_text(json.dumps(seen))
+            if ended:
+                return
+            time.sleep(0.1)
+
+    for file in folder.snapshots.glob("step-*"):  # those after the checkpoint are made again
+        if int(file.stem.rpartition("-")[2]) > last:
+            file.unlink()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    settings = {"preset": "quick", "seed": seed, "snapshots": SNAPSHOTS, "checkpoint_every": EVERY}
+    distaff.train(way.recipe, "dsprites", out=out, progress=False, **settings)
+    over.set()
+    watcher.join()
+    representation = distaff.load(out)
+    end = max(seen.values())
+    for minute in [*(m for m in minutes if m < end), end]:
+        step = max((s for s, at in seen.items() if at <= minute), default=0)
+        if not step:
+            continue
+        representation.model.load_state_dict(load_file(checkpoints.kept(folder.snapshots)[step]))
+        codes = representation.encode(judge.images.numpy())
+        found = judge.scores(codes, lambda z: torch.from_numpy(representation.decode(z.numpy())))
+        keep(Moment(way.library, way.recipe, way.rate, seed, round(minute, 3), seen[step], step, *found))
+
+
+def theirs(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment], None], out: Path) -> None:
+    """A run of pythae's trainer, which stands still while it is scored."""
+    from pythae.trainers.training_callbacks import TrainingCallback
+
+    from benchmarks import pythae_peer
+
+    data = dsprites.load()
+    judge = Judge(data)
+    torch.manual_seed(seed)
+    model = pythae_peer.model(way.recipe)
+
+    class Enough(Exception):
+        """The last minute is over."""
+
+    class Marks(TrainingCallback):
+        def __init__(self) -> None:
+            self.step, self.start, self.left = 0, 0.0, list(minutes)
+
+        def on_train_begin(self, *_: object, **__: object) -> None:
+            self.start = time.process_time()
+
+        def on_train_step_end(self, *_: object, **__: object) -> None:
+            self.step += 1
+            now = time.process_time()
+            if (now - self.start) / 60 < self.left[0]:
+                return
+            with torch.no_grad(), torch.random.fork_rng():
+                made = [model.encoder(block) for block in judge.images.split(500)]
+                mu, logvar = (torch.cat([one[k] for one in made]) for k in ("embedding", "log_covariance"))
+                codes = Codes(mu.numpy(), logvar.numpy())
+                found = judge.scores(codes, lambda z: model.decoder(z)["reconstruction"])
+            at = (now - self.start) / 60
+            keep(Moment(way.library, way.recipe, way.rate, seed, self.left.pop(0), at, self.step, *found))
+            if not self.left:
+                raise Enough
+            self.start += time.process_time() - now
+
+    images, options = pythae_peer.Images(data), {"rate": way.rate, "seed": seed, "epochs": 100}
+    with contextlib.suppress(Enough):
+        pythae_peer.train(model, way.recipe, images, out, [Marks()], **options)
+
+
+def kept(path: Path) -> pd.DataFrame:
+    """What was found so far."""
+    return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=[f.name for f in fields(Moment)])
+
+
+def by_mark(table: pd.DataFrame) -> pd.DataFrame:
+    """The same with the ends of our runs, which differ by seconds from seed to seed, at their mean."""
+    table = table.copy()
+    for way in WAYS:
+        rows = of(table, way)
+        if way.library == "distaff" and len(rows):
+            ends = rows.index[rows["step"] == rows["step"].max()]
+            table.loc[ends, "minute"] = round(float(rows.loc[ends, "minute"].mean()), 1)
+    return table
+
+
+def of(table: pd.DataFrame, way: Way) -> pd.DataFrame:
+    """A way's rows."""
+    same = (table["library"] == way.library) & (table["recipe"] == way.recipe) & (table["rate"] == way.rate)
+    return table[same]
+
+
+def reached(rows: pd.DataFrame, level: float) -> float:
+    """Minutes until the mean score over all seeds is at least this high; infinite if it never is."""
+    means = rows.groupby("minute").agg(score=("factor_vae_score", "mean"), seeds=("seed", "nunique"))
+    means = means[means["seeds"] == rows["seed"].nunique()]
+    found = means.index[means["score"] >= level]
+    return float(found[0]) if len(found) else float("inf")
+
+
+def scores(table: pd.DataFrame) -> list[list[str]]:
+    """A row per way and minute: recipe, way, minutes, steps, the score by seed and its mean, MIG, nats."""
+    found = []
+    for way in sorted(WAYS, key=lambda way: (way.recipe != "factor_vae", way.library)):
+        for minute, part in of(by_mark(table), way).groupby("minute"):
+            part = part.sort_values("seed")
+            each = ", ".join(f"{score:.3f}" for score in part["factor_vae_score"])
+            mean = part[["factor_vae_score", "mig", "reconstruction", "step"]].mean()
+            numbers = [f"{mean.iloc[0]:.3f}", f"{mean.iloc[1]:.3f}", f"{mean.iloc[2]:.1f}"]
+            found.append(
+                [NAMES[way.recipe], way.title, f"{minute:g}", f"{mean.iloc[3]:,.0f}", each, *numbers]
+            )
+    return found
+
+
+def ratios(table: pd.DataFrame) -> list[list[str]]:
+    """A row per recipe, score and way of pythae: minutes of ours, of theirs, and how many times as many."""
+    found, table = [], by_mark(table)
+    for way in (way for way in WAYS if way.library == "pythae"):
+        mine, rows = of(table, Way("distaff", way.recipe)), of(table, way)
+        for level in LEVELS if len(mine) and len(rows) else ():
+            own, other, last = reached(mine, level), reached(rows, level), rows["minute"].max()
+            theirs = f"{other:g}" if np.isfinite(other) else f"not within {last:g}"
+            if not np.isfinite(own):
+                ours, ratio = f"not within {mine['minute'].max():g}", "–"
+            else:
+                ours = f"{own:g}"
+                ratio = f"{other / own:.1f}" if np.isfinite(other) else f"over {last / own:.1f}"
+            found.append([NAMES[way.recipe], f"{level:g}", ours, way.title, theirs, ratio])
+    return found
+
+
+def tell(table: pd.DataFrame) -> None:
+    """Print both."""
+    for rows in (scores(table), ratios(table)):
+        for row in rows:
+            print("  ".join(row))
+
+
+def draw(table: pd.DataFrame, path: Path) -> None:
+    """A row per recipe, three panels over minutes: means as lines, seeds as points."""
+    table = by_mark(table)
+    figure, axes = panels(2, 3, width=style.PAGE, height=2.0, share_x=True)
+    for row, recipe in zip(axes, NAMES, strict=True):
+        for one, (quantity, title) in zip(row, TITLES.items(), strict=True):
+            ways = sorted((way for way in WAYS if way.recipe == recipe), key=lambda way: way.library)
+            for i, way in enumerate(ways):
+                part = of(table, way)
+                means = part.groupby("minute")[quantity].mean()
+                settings = {"color": style.PALETTE[i], "marker": style.MARKERS[i]}
+                one.plot(means.index, means, markersize=3, linewidth=1.4, label=way.title, **settings)
+                one.scatter(part["minute"], part[quantity], s=5, alpha=0.35, linewidths=0, **settings)
+            if quantity in PAPER and recipe == "factor_vae":
+                one.axhline(PAPER[quantity], color=style.MUTED, linestyle=":", linewidth=0.8)
+            label(one, title=f"{NAMES[recipe]}: {title}" if one is row[0] else title)
+    for one in axes[-1]:
+        label(one, x="minutes of one thread")
+    style.legend_beside(figure, axes[0][0], columns=3)
+    save(figure, path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run", nargs="*", help="library, recipe, rate and seed of a single run")
+    parser.add_argument("--minutes", type=float, nargs="+", default=MINUTES)
+    parser.add_argument("--seeds", type=int, nargs="+", default=(0, 1, 2))
+    parser.add_argument("--table", type=Path, default=Path("docs/results/score-by-minute.csv"))
+    parser.add_argument("--figure", type=Path, default=Path("docs/images/score-by-minute.png"))
+    parser.add_argument("--runs", type=Path, default=Path("runs/peers"), help="where runs are kept")
+    parser.add_argument("--draw", action="store_true", help="draw what was found, and train nothing")
+    given = parser.parse_args()
+
+    def keep(moment: Moment) -> None:
+        print(moment, flush=True)
+        rows = pd.concat([kept(given.table), pd.DataFrame([asdict(moment)])])
+        rows.round(4).to_csv(given.table, index=False)
+
+    if given.run:
+        torch.set_num_threads(1)
+        library, recipe, rate, seed = given.run
+        train = {"distaff": ours, "pythae": theirs}[library]
+        out = given.runs / f"{library}-{recipe}-{rate}-{seed}"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        return train(Way(library, recipe, float(rate)), int(seed), given.minutes, keep, out)
+    alone = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    for seed in given.seeds if not given.draw else ():
+        for way in WAYS:
+            minutes = [minute for minute in given.minutes if minute <= way.until]
+            rows = of(kept(given.table), way)
+            rows = rows[rows["seed"] == seed]
+            ended = len(rows) >= len(minutes) or (way.library == "distaff" and len(rows) > 0)
+            if ended:
+                continue
+            table = kept(given.table).drop(index=rows.index)
+            table.to_csv(given.table, index=False)
+            run = [way.library, way.recipe, str(way.rate), str(seed)]
+            limits = ["--minutes", *map(str, minutes), "--table", str(given.table), "--runs", str(given.runs)]
+            subprocess.run(
+                [sys.executable, "-m", "benchmarks.score_by_minute", *run, *limits], env=alone, check=True
+            )
+    table = kept(given.table)
+    tell(table)
+    draw(table, given.figure)
+    return None
+
+
+if __name__ == "__main__":
+    main()
