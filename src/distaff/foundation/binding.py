@@ -108,8 +108,8 @@ def name_of(kind: str, given: object) -> str:
         place, name = _variable(given)
     if place is None or name is None or getattr(sys.modules.get(place), name, None) is not given:
         raise DistaffError(
-            f"the {kind} is a text, or a function, class or variable at the top of a module, which a run can "
-            f"find again; not {' '.join(shown(given).split())}."
+            f"the {kind} is a text, or a function at the top of a module (or a class or a variable there), "
+            f"which a run can find again; not {' '.join(shown(given).split())}."
         )
     return f"{place}:{name}"
 
