@@ -8,6 +8,7 @@ import pytest
 from distaff.foundation.errors import DistaffError
 from distaff.studies import drawings
 from distaff.studies.drawings.runs import label
+from distaff.studies.study_run import StudyRun
 
 
 def means(results, column, by=("recipe", "beta", "gamma")):
@@ -108,3 +109,12 @@ def test_chance_is_drawn_for_scores_that_read_factors(shapes):
     assert not drawings.scores_by_setting(shapes, score="reconstruction").axes[0].patches
     (figure, _) = drawings.scores_by_factor(shapes, score="rmig").values()
     assert next(lines.get_label() for lines in figure.axes[0].collections) == "shuffled factors"
+
+
+def test_scores_are_drawn_without_chance_where_the_data_are_gone(shapes, monkeypatch):
+    def gone(run):
+        raise DistaffError("the file is not here.")
+
+    monkeypatch.setattr(StudyRun, "data", property(gone))
+    figures = (drawings.trade_off(shapes, y="mig"), drawings.scores_by_setting(shapes, score="mig"))
+    assert not any(figure.axes[0].patches for figure in figures)

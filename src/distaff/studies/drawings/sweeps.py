@@ -158,21 +158,23 @@ def scores_by_factor(
 def chance(run: StudyRun, score: str, observations: int | None = None) -> tuple[float, float] | None:
     """The lowest and highest score of a run's codes against shuffled factors, of so many rows at most.
 
-    None where the score reads no factors, or where the codes are not at hand as they were scored.
+    None where the score reads no factors, or where the codes, as they were scored, or the data are not here.
     """
     own = run.scores.get(score)
     if own is None or own.null is not None:
         return None if own is None or own.null is None else own.null.range
     codes = None if run.ica else run.kept_codes
-    factors = None if codes is None else varied_factors(run.data)
-    if codes is None or factors is None:
+    if codes is None:
         return None
-    if observations is not None and observations < len(codes):
-        rows = np.random.default_rng(0).permutation(len(codes))[:observations]
-        codes, factors = codes[rows], factors.select(rows)
     try:
+        factors = varied_factors(run.data)
+        if factors is None:
+            return None
+        if observations is not None and observations < len(codes):
+            rows = np.random.default_rng(0).permutation(len(codes))[:observations]
+            codes, factors = codes[rows], factors.select(rows)
         found = evaluate_scores(codes, factors, metrics=[own.metric], null=SHUFFLES).scores
-    except DistaffError:  # of no metric, as reconstruction
+    except (DistaffError, OSError):  # of no metric, as reconstruction; or the data are no longer here
         return None
     return next((one.null.range for one in found if one.name == own.name and one.null is not None), None)
 
