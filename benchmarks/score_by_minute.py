@@ -124,7 +124,7 @@ class Judge:
 def ours(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment], None], out: Path) -> None:
     """A run of the preset, whose snapshots are scored when it has ended; one that was stopped is resumed."""
     judge = Judge(dsprites.load())
-    folder, times = RunFolder(out), out.with_suffix(".json")
+    folder, times = RunFolder(out), out.with_name(f"{out.name}.json")  # a rate has a dot too
     seen = {int(step): at for step, at in json.loads(times.read_text()).items()} if times.exists() else {}
     last = max((int(one.name.rpartition("-")[2]) for one in out.glob("checkpoint/step-*")), default=0)
     seen = {step: at for step, at in seen.items() if step <= last}
