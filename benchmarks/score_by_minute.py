@@ -283,6 +283,8 @@ def draw(table: pd.DataFrame, path: Path) -> None:
             ways = sorted((way for way in WAYS if way.recipe == recipe), key=lambda way: way.library)
             for i, way in enumerate(ways):
                 part = of(table, way)
+                if part.empty:
+                    continue
                 means = part.groupby("minute")[quantity].mean()
                 settings = {"color": style.PALETTE[i], "marker": style.MARKERS[i]}
                 one.plot(means.index, means, markersize=3, linewidth=1.4, label=way.title, **settings)
