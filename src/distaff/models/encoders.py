@@ -123,7 +123,7 @@ def timm_encoder(name: str) -> Callable[..., nn.Module]:
         fetched = pretrained and not _weights_follow.get()
         about = {"pretrained": fetched, "in_chans": shape[0], "num_classes": parameters}
         try:
-            try:  # transformers are made for one size, and refuse all others unless told
+            try:  # transformers are made for one size, which has to be said
                 made = create(name, img_size=sides, **about)
             except TypeError:
                 made = create(name, **about)
