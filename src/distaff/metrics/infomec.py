@@ -178,8 +178,13 @@ def _information(codes: Codes, classes: IntArray, neighbours: int, rng: np.rando
     z = standardised(codes.means)
     hard = [p.argmax(axis=1) for p in codes.categories.values()]
     found = np.empty((classes.shape[1], len(codes.names)))
-    for i, latent in enumerate(z.T):
-        found[:, i] = neighbour_information(latent, classes, neighbours, rng).mean(axis=0)
+    ties = rng.standard_normal(z.T.shape)
+
+    def of_latent(i: int) -> Float64Array:
+        return np.asarray(neighbour_information(z[:, i], classes, neighbours, ties[i]).mean(axis=0))
+
+    for i, informations in enumerate(side_by_side(of_latent, range(z.shape[1]))):
+        found[:, i] = informations
     for k, labels in enumerate(classes.T):
         for i, kinds in enumerate(hard, start=z.shape[1]):
             joint = np.zeros((kinds.max() + 1, labels.max() + 1))

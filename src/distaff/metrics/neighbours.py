@@ -3,12 +3,11 @@
 import numpy as np
 from scipy.special import digamma
 
-from distaff.foundation.parallel import side_by_side
 from distaff.metrics.inputs import Float64Array, IntArray
 
 
 def neighbour_information(
-    latent: Float64Array, classes: IntArray, neighbours: int, rng: np.random.Generator
+    latent: Float64Array, classes: IntArray, neighbours: int, ties: Float64Array
 ) -> Float64Array:
     """(N, K) terms whose means over rows are estimates of I(z; y_k) in nats by Ross 2014.
 
@@ -21,16 +20,15 @@ def neighbour_information(
         latent: (N,) values of about unit scale.
         classes: (N, K) classes of K factors.
         neighbours: k.
-        rng: breaks ties.
+        ties: (N,) noise of unit scale, which breaks them.
     """
     noise = 1e-10 * max(1.0, float(np.abs(latent).mean()))
-    z = latent + noise * rng.standard_normal(len(latent))
+    z = latent + noise * ties
     order = np.argsort(z)
     psi = np.asarray(digamma(np.arange(len(z) + 1)), dtype=np.float64)
     terms, ordered = np.empty(classes.shape), z[order]
-    found = side_by_side(lambda labels: _terms(ordered, labels[order], neighbours, psi), list(classes.T))
-    for k, of_factor in enumerate(found):
-        terms[order, k] = of_factor
+    for k, labels in enumerate(classes.T):
+        terms[order, k] = _terms(ordered, labels[order], neighbours, psi)
     return terms
 
 

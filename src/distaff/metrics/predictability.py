@@ -4,12 +4,14 @@ Each function gives a table (latents, factors).
 """
 
 import warnings
+from itertools import chain
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from distaff.codes import Codes, FloatArray
+from distaff.foundation.parallel import side_by_side
 from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.support_vectors import machines
@@ -35,19 +37,19 @@ def threshold_accuracies(codes: Codes, classes: IntArray, sizes: list[int]) -> F
     """
     lines = [Line(means) for means in codes.means.T]
     kinds = [p.argmax(axis=1) for p in codes.categories.values()]
-    table = np.empty((len(codes.names), len(sizes)))
-    for k, size in enumerate(sizes):
+
+    def of_factor(k: int) -> list[float]:
         y = np.ascontiguousarray(classes[:, k])
-        total = np.bincount(y, minlength=size)
-        candidates = [line.candidates(y, size) for line in lines]
+        total = np.bincount(y, minlength=sizes[k])
+        candidates = [line.candidates(y, sizes[k]) for line in lines]
         labels = best_labels([found.recall for found in candidates]) if lines else []
-        cuts = zip(candidates, labels, strict=True)
-        guesses = [line.guesses(*cut) for line, cut in zip(lines, cuts, strict=True)]
-        guesses += [_likeliest(kind, y, total) for kind in kinds]
-        for i, guess in enumerate(guesses):
-            hits = np.bincount(y[guess == y], minlength=size)
-            table[i, k] = (hits / np.maximum(total, 1)).mean()
-    return table
+        cuts = zip(lines, candidates, labels, strict=True)
+        by_line = (line.guesses(found, chosen) for line, found, chosen in cuts)
+        by_kind = (_likeliest(kind, y, total) for kind in kinds)
+        hits = [np.bincount(y[guess == y], minlength=sizes[k]) for guess in chain(by_line, by_kind)]
+        return [float((right / np.maximum(total, 1)).mean()) for right in hits]
+
+    return np.array(list(side_by_side(of_factor, range(len(sizes))))).T
 
 
 def svm_accuracies(
