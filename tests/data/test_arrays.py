@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from distaff.data import BitImages, ByteImages, FloatImages, arrays, from_array, open_dataset
+from distaff.data.images import mapped_file
 from distaff.foundation.errors import DistaffError
 
 RNG = np.random.default_rng(0)
@@ -238,3 +239,26 @@ def test_images_are_resized_on_request(tmp_path: Path) -> None:
     np.savez(file, images=np.random.default_rng(0).normal(size=(5, 3)))
     with pytest.raises(DistaffError, match="mine holds rows of 3 numbers, and only images"):
         open_dataset(file, resize=16)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float64])
+@pytest.mark.parametrize("white", [1, 255])
+def test_a_large_mapped_file_stays_on_disk_and_is_read_alike(tmp_path, monkeypatch, dtype, white):
+    pixels = np.random.default_rng(0).integers(0, 2, (6, 16, 16)) * white
+    np.save(tmp_path / "images.npy", pixels.astype(dtype))
+    small = arrays.load(tmp_path / "images.npy")
+    monkeypatch.setattr(arrays, "LARGE", 100)
+    large = arrays.load(tmp_path / "images.npy")
+    assert mapped_file(large.images.rows) is not None
+    assert torch.equal(large.images[:], small.images[:])
+    assert large.arrangement == small.arrangement
+
+
+def test_of_bytes_no_more_is_read_than_tells_their_range(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrays, "BLOCK", 16 * 16)
+    pixels = np.zeros((6, 16, 16), np.uint8)
+    pixels[1, 3, 3] = 7
+    assert arrays._extent(pixels, "pixels") == (0, 7, True)
+    pixels[4, 3, 3] = 200
+    assert arrays._extent(pixels, "pixels") == (0, 7, True)
+    assert arrays._extent(pixels.astype(np.int32), "pixels") == (0, 200, True)

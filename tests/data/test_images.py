@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from distaff.data import BitImages, ByteImages, FloatImages
-from distaff.data.images import Chosen, _mapped_file
+from distaff.data.images import Chosen, mapped_file, read_ahead
 from distaff.foundation.errors import DistaffError
 
 RNG = np.random.default_rng(0)
@@ -67,15 +67,44 @@ def test_rows_that_cannot_hold_the_images_are_refused() -> None:
         ByteImages(np.zeros((2, 1, 4, 4)))
 
 
-def test_a_mapped_file_is_told_whether_rows_are_scattered(tmp_path, monkeypatch):
+def test_amapped_file_is_told_whether_rows_are_scattered(tmp_path, monkeypatch):
     """Reading ahead of each of 64 scattered rows took twenty times as long as reading them."""
     file = tmp_path / "images.npy"
     np.save(file, np.arange(4000, dtype=np.uint8)[:, None, None, None])
     images, advice = ByteImages(np.load(file, mmap_mode="r")), []
-    assert isinstance(_mapped_file(images.rows), mmap.mmap)
-    assert _mapped_file(np.load(file)) is None
+    assert isinstance(mapped_file(images.rows), mmap.mmap)
+    assert mapped_file(np.load(file)) is None
     told = SimpleNamespace(madvise=advice.append)
-    monkeypatch.setattr("distaff.data.images._mapped_file", lambda rows: told)
+    monkeypatch.setattr("distaff.data.images.mapped_file", lambda rows: told)
     for rows in (slice(0, 64), np.array([5, 3999, 70]), [0, 2000], slice(64, 128), 7):
         assert torch.equal(images[rows] * 255, torch.as_tensor(np.load(file)[rows]).float())
     assert advice == [mmap.MADV_RANDOM, mmap.MADV_NORMAL]
+
+
+class Told(mmap.mmap):
+    """A mapped file that remembers which of its bytes are wanted soon."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self.wanted: set[int] = set()
+
+    def madvise(self, option: int, start: int = 0, length: int | None = None) -> None:
+        super().madvise(option, start, length if length is not None else len(self))
+        if option == mmap.MADV_WILLNEED:
+            assert length is not None
+            self.wanted |= set(range(start, start + length))
+
+
+def test_rows_of_a_mapped_file_are_read_ahead_where_they_lie(tmp_path):
+    before, count, side = 128, 50, 40
+    pixels = np.random.default_rng(0).integers(0, 256, (count, 1, side, side), np.uint8)
+    (tmp_path / "images").write_bytes(bytes(before) + pixels.tobytes())
+    with (tmp_path / "images").open("rb") as file:
+        mapped = Told(file.fileno(), 0, access=mmap.ACCESS_READ)
+    images = ByteImages(np.ndarray(pixels.shape, np.uint8, mapped, before))
+    chosen = Chosen(images, np.array([3, 49, 20, 7]))
+    read_ahead(chosen, np.array([1, 3]))
+    size = side * side
+    for row in (49, 7):
+        assert set(range(before + row * size, before + (row + 1) * size)) <= mapped.wanted
+    assert before + 20 * size not in mapped.wanted
+    read_ahead(ByteImages(pixels), np.array([0]))  # in memory there is nothing to read

@@ -11,7 +11,7 @@ from distaff.codes import as_array
 from distaff.data.arrangements import Scaled
 from distaff.data.cache import cached
 from distaff.data.dataset import Dataset, checked_pairs
-from distaff.data.images import BitImages, ByteImages, FloatImages, Images, ScaledImages
+from distaff.data.images import BitImages, ByteImages, FloatImages, Images, ScaledImages, mapped_file
 from distaff.data.labels import labelled
 from distaff.data.pictures import Fit
 from distaff.data.ranges import OutOfRange, find_range, ways
@@ -22,11 +22,16 @@ from distaff.data.tables import Names, from_vectors
 from distaff.foundation.archives import LARGEST, open_npz
 from distaff.foundation.errors import DistaffError, whole
 from distaff.foundation.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hdf5, texts
+from distaff.foundation.progress import progress
 
 Channels = Literal["auto", "first", "last"]
 Column = NDArray[Any] | None
 BLOCK = 1 << 24
 """Values per block in which a large array is checked."""
+MANY = 60
+"""Blocks above which a bar is drawn meanwhile."""
+LARGE = 1 << 30
+"""Bytes above which a mapped file stays on disk; a smaller one is brought to the form quickest to read."""
 
 
 def from_array(
@@ -200,19 +205,33 @@ def _observations(
         return scaled, Scaled(scaled.shape, *bounds, mode=_mode(scaled), told=True)
     low, high, whole = _extent(array, name)
     if whole and 0 <= low <= high <= 255:
-        if high <= 1:
-            bits = BitImages.pack(np.moveaxis(array, 3, 1) if channels_last else array)
-            return bits, Scaled(bits.shape, 0, 1, mode=_mode(bits))
-        images = ByteImages(array.astype(np.uint8, copy=False), channels_last)
-        return images, Scaled(images.shape, mode=_mode(images))
+        white = 1 if high <= 1 else 255
+        images = _whole_numbers(array, white, channels_last)
+        return images, Scaled(images.shape, 0, white, mode=_mode(images))
     if low < 0 or high > 1:
         also = "" if told_channels else "; of signals over time (N, C, T), say --data-options signals=true"
         raise OutOfRange(
             f"images of {name} run from {low:g} to {high:g}: bring them to 0–1, or to whole numbers 0–255, or"
             f" say what is black and white: {ways(low, high)}{also}."
         )
-    floats = FloatImages(array.astype(np.float32, copy=False), channels_last)
+    floats = FloatImages(array if _stays(array) else array.astype(np.float32, copy=False), channels_last)
     return floats, Scaled(floats.shape, 0, 1, mode=_mode(floats))
+
+
+def _whole_numbers(array: NDArray[Any], white: int, channels_last: bool) -> Images:
+    """Images of whole numbers from 0 to ``white``, which is 1 or 255."""
+    if _stays(array):
+        if array.dtype == np.uint8:
+            return ByteImages(array, channels_last, white)
+        return ScaledImages(array, 0, white, channels_last)
+    if white == 1:
+        return BitImages.pack(np.moveaxis(array, 3, 1) if channels_last else array)
+    return ByteImages(array.astype(np.uint8, copy=False), channels_last)
+
+
+def _stays(array: NDArray[Any]) -> bool:
+    """Whether an array is a mapped file too large to be copied into memory."""
+    return array.nbytes > LARGE and mapped_file(array) is not None
 
 
 def _mode(images: Images) -> str:
@@ -232,10 +251,14 @@ def _channels_last(shape: tuple[int, ...], channels: Channels) -> bool:
 
 
 def _extent(array: NDArray[Any], name: str) -> tuple[float, float, bool]:
-    """The smallest and largest value, and whether all are whole numbers; not a number is an error."""
+    """The smallest and largest value, and whether all are whole numbers; not a number is an error.
+
+    Of bytes no more is read once one above 1 is found: what is left to know is whether they are all 0 and 1.
+    """
     low, high, whole = np.inf, -np.inf, True
     rows = max(1, BLOCK * len(array) // array.size)
-    for start in range(0, len(array), rows):
+    starts = range(0, len(array), rows)
+    for start in starts if len(starts) < MANY else progress(starts, f"looking through {name}"):
         block = array[start : start + rows]
         if array.dtype.kind == "f":
             if not np.isfinite(block).all():
@@ -245,4 +268,6 @@ def _extent(array: NDArray[Any], name: str) -> tuple[float, float, bool]:
                 )
             whole = whole and bool((block == np.floor(block)).all())
         low, high = min(low, float(block.min())), max(high, float(block.max()))
+        if array.dtype == np.uint8 and high > 1:
+            break
     return low, high, whole

@@ -97,7 +97,7 @@ class _Stored:
 
     def _expect(self, rows: IntArray) -> None:
         """Tell the system whether rows of a mapped file are scattered: reading ahead is then waste."""
-        file = _mapped_file(self.rows)
+        file = mapped_file(self.rows)
         if file is None or not rows.size:
             return
         scattered = int(rows.max()) - int(rows.min()) > SCATTERED * len(rows)
@@ -105,8 +105,27 @@ class _Stored:
             file.madvise(mmap.MADV_RANDOM if scattered else mmap.MADV_NORMAL)
             self._scattered = scattered
 
+    def read_ahead(self, rows: IntArray) -> None:
+        """Have the system read rows of a mapped file while something else is computed."""
+        file = mapped_file(self.rows)
+        if file is None or not self.rows.flags.c_contiguous:
+            return
+        first = self.rows.ctypes.data - np.frombuffer(file, np.uint8).ctypes.data
+        length, step = self.rows[0].nbytes, self.rows.strides[0]
+        for begin in (first + rows * step).tolist():
+            page = begin - begin % mmap.PAGESIZE
+            file.madvise(mmap.MADV_WILLNEED, page, begin + length - page)
 
-def _mapped_file(array: Any) -> mmap.mmap | None:
+
+def read_ahead(images: Images, rows: IntArray) -> None:
+    """Have the system read rows that will be asked for soon, where they lie in a mapped file."""
+    if isinstance(images, Chosen):
+        read_ahead(images.images, images.chosen[rows])
+    elif isinstance(images, _Stored):
+        images.read_ahead(rows)
+
+
+def mapped_file(array: Any) -> mmap.mmap | None:
     """The file that an array, or what it is a view of, is mapped to, where the system takes advice on it."""
     while isinstance(array, np.ndarray):
         array = array.base

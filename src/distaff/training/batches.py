@@ -9,6 +9,7 @@ from torch import Tensor
 
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
+from distaff.data.images import read_ahead
 from distaff.data.pairs import PairSource, unchanged
 from distaff.foundation.errors import DistaffError, said
 from distaff.models.layers import images_channels_last
@@ -94,8 +95,11 @@ class Batches:
         return self._orders[stream][1][place * self.size : (place + 1) * self.size]
 
     def __call__(self, index: int, stream: int = 0) -> Tensor:
-        """The process's share of batch ``index``, (B, *shape) float32."""
-        return self._images(self.indices(index, stream)[self.share])
+        """The process's share of batch ``index``, (B, *shape) float32; the disk is asked for the next one."""
+        batch = self._images(self.indices(index, stream)[self.share])
+        if (index + 1) % (len(self.data) // self.size):  # the next epoch has an order of its own
+            read_ahead(self.data.images, self.indices(index + 1, stream)[self.share])
+        return batch
 
     def pairs(self, index: int, known: bool = False) -> tuple[Tensor, Tensor | None]:
         """The process's share of the pairs of a step: first members (B, *shape), then as many partners.
