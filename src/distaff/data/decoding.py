@@ -36,7 +36,7 @@ def decoded(
         fit: what to do where the proportions differ.
     """
     how = f"{pictures.state} {mode} {size} {crop} {skip_bad}" + ("" if fit == "squash" else f" {fit}")
-    key = short_hash(how, *names)
+    key = short_hash(how, lines=names)
     memory = cache_folder() / f"pictures-{key}.json"
 
     def build(images: NDArray[Any]) -> None:

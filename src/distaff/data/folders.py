@@ -2,6 +2,7 @@
 
 import csv
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -28,6 +29,8 @@ NAMED = 3
 WHITE, DARK = 65535.0, 8
 """Of images of 16 bits; those whose brightest pixel is below this part of white are dark."""
 Colours = Literal["auto", "grey", "rgb", "rgba"]
+Kind = tuple[str, tuple[int, int]]
+"""What pixels a file has, and its (height, width)."""
 
 
 def load(
@@ -171,20 +174,28 @@ def scan(
     """The files to use, their mode and their size; remembered, because looking into each takes a while."""
     size = like.shape[1:] if like is not None else None
     how = f"{pictures.state} {resize} {skip_bad} {colours} {size} {like and like.mode}"
-    memory = cache_folder() / f"looked-{short_hash(how)}.json"
+    memory = cache_folder() / f"looked-into-{short_hash(how)}.json"
     try:
-        names, mode, (height, width), *facts = read_json(memory)
-        if mode in CHANNELS and type(height) is type(width) is int and set(names) <= set(pictures.names):
-            return Scan(names, mode, (height, width), *facts)
+        bad, mode, (height, width), *facts = read_json(memory)
+        if (
+            mode in CHANNELS
+            and type(height) is type(width) is int
+            and not set(bad).difference(pictures.names)
+        ):
+            return Scan(_without(pictures.names, bad), mode, (height, width), *facts)
     except (OSError, ValueError, TypeError):
         pass
-    kinds = {}
+    kinds: dict[str, Kind] = {}
+    different: dict[Kind, Kind] = {}
+    bad = []
     for name in progress(pictures.names, f"looking into {pictures.place.name}"):
         try:
-            kinds[name] = kind_of(pictures.read(name), f"{pictures.place}/{name}")
+            kind = kind_of(pictures.read(name), f"{pictures.place}/{name}")
+            kinds[name] = different.setdefault(kind, kind)  # millions of files share a few
         except DistaffError as problem:
             if not skip_bad:
                 raise or_skip(problem) from problem
+            bad.append(name)
     if not kinds:
         raise DistaffError(f"{pictures.place} holds no images ({', '.join(sorted(SUFFIXES))}).")
     mode = _mode(kinds, colours, pictures) if like is None else _mode_like(kinds, like)
@@ -200,12 +211,16 @@ def scan(
         if kind in DEEP
     )
     facts = (short, proportions, next(others, None), next(deep, None))
-    found = Scan(list(kinds), mode, (height, width), *facts)
-    write_json(memory, list(vars(found).values()))
-    return found
+    write_json(memory, [bad, mode, (height, width), *facts])
+    return Scan(list(kinds), mode, (height, width), *facts)
 
 
-def _mode(kinds: dict[str, tuple[str, tuple[int, int]]], colours: Colours, pictures: Pictures) -> str:
+def _without(names: Sequence[str], left_out: Sequence[str]) -> list[str]:
+    absent = set(left_out)
+    return [name for name in names if name not in absent]
+
+
+def _mode(kinds: dict[str, Kind], colours: Colours, pictures: Pictures) -> str:
     found = {kind: name for name, (kind, _) in kinds.items()}
     deep, shallow = found.keys() & DEEP, found.keys() - DEEP
     if deep and shallow:
@@ -220,7 +235,7 @@ def _mode(kinds: dict[str, tuple[str, tuple[int, int]]], colours: Colours, pictu
     return "L" if found.keys() == {"L"} else "RGB"
 
 
-def _mode_like(kinds: dict[str, tuple[str, tuple[int, int]]], like: Scaled) -> str:
+def _mode_like(kinds: dict[str, Kind], like: Scaled) -> str:
     """As the model's images were decoded; a model of arrays takes files that have its channels."""
     deep = [name for name, (kind, _) in kinds.items() if kind in DEEP]
     if len(deep) == len(kinds) and like.shape[0] != 1:
@@ -250,7 +265,7 @@ def warn_of_squashing(side: int) -> None:
     warnings.warn(said(text), DataNotice, stacklevel=3)
 
 
-def _common_size(kinds: dict[str, tuple[str, tuple[int, int]]]) -> tuple[int, int]:
+def _common_size(kinds: dict[str, Kind]) -> tuple[int, int]:
     (first, (_, size)), *others = kinds.items()
     for name, (_, other) in others:
         if other != size:

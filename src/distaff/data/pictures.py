@@ -3,7 +3,7 @@
 import io
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -192,55 +192,73 @@ def _opened(data: bytes, label: str) -> Iterator[Image.Image]:
 
 
 def _folder(place: Path) -> Pictures:
-    files = {
-        path.relative_to(place).as_posix(): path.stat()
-        for path in place.rglob("*")
-        if path.suffix.lower() in SUFFIXES and path.is_file()
-    }
-    facts = {name: (stat.st_size, f"{stat.st_size} {stat.st_mtime_ns}") for name, stat in files.items()}
-    return _pictures(place, facts, lambda name: (place / name).read_bytes())
+    found = (path for path in place.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    listed = ((path.relative_to(place).as_posix(), _state_of_file(path)) for path in found)
+    return _pictures(place, listed, lambda name: _read_file(place / name))
 
 
 def _file(place: Path) -> Pictures:
-    stat = place.stat()
-    facts = {place.name: (stat.st_size, f"{stat.st_size} {stat.st_mtime_ns}")}
-    return _pictures(place.parent, facts, lambda name: place.read_bytes())
+    return _pictures(place.parent, [(place.name, _state_of_file(place))], lambda name: _read_file(place))
+
+
+def _state_of_file(path: Path) -> str:
+    stat = path.stat()
+    return f"{stat.st_size} {stat.st_mtime_ns}"
+
+
+def _read_file(path: Path) -> bytes:
+    _check_size(path.stat().st_size)
+    return path.read_bytes()
 
 
 def _zip(place: Path, archive: zipfile.ZipFile) -> Pictures:
     members = {info.filename: info for info in archive.infolist() if _is_picture(place, info.filename)}
     for info in members.values():
         check_packing(place, info)
-    facts = {name: (info.file_size, f"{info.CRC} {info.file_size}") for name, info in members.items()}
-    return _pictures(place, facts, lambda name: archive.read(members[name]))
+
+    def read(name: str) -> bytes:
+        _check_size(members[name].file_size)
+        return archive.read(members[name])
+
+    listed = ((name, f"{info.CRC} {info.file_size}") for name, info in members.items())
+    return _pictures(place, listed, read)
 
 
 def _tar(place: Path, bundle: tarfile.TarFile) -> Pictures:
     members = {info.name: info for info in bundle if info.isfile() and _is_picture(place, info.name)}
-    facts = {name: (info.size, f"{info.size} {info.mtime}") for name, info in members.items()}
 
     def read(name: str) -> bytes:
+        _check_size(members[name].size)
         file = bundle.extractfile(members[name])
         return b"" if file is None else file.read()
 
-    return _pictures(place, facts, read)
+    return _pictures(place, ((name, f"{info.size} {info.mtime}") for name, info in members.items()), read)
 
 
-def _pictures(place: Path, facts: dict[str, tuple[int, str]], read: Callable[[str], bytes]) -> Pictures:
-    """Files by name, each with its size and what changes when it is written again."""
+def _pictures(place: Path, listed: Iterable[tuple[str, str]], read: Callable[[str], bytes]) -> Pictures:
+    """Files by name, each listed with a text that changes when it is written again.
+
+    A text each is all that is held of a file meanwhile: there may be millions.
+    """
+    lines = sorted(f"{name}\0{state}" for name, state in listed)
+    names = tuple(line.partition("\0")[0] for line in lines)
+    facts = (line.replace("\0", " ", 1) for line in lines)
 
     def checked(name: str) -> bytes:
-        if facts[name][0] > LARGEST_FILE:
-            raise DistaffError(f"{name} has {facts[name][0]:,} bytes, too many to accept of one image.")
         try:
             return read(name)
+        except DistaffError as problem:
+            raise DistaffError(f"{name} {problem}") from problem
         except Exception as problem:  # a damaged member fails in zlib, in its checksum or in its header
             raise DistaffError(f"{name} in {place} cannot be read ({problem}).") from problem
 
-    names = sorted(facts)
     # What was decoded before pictures were turned upright is decoded again.
-    state = short_hash("upright", str(place.resolve()), *(f"{name} {facts[name][1]}" for name in names))
-    return Pictures(place, tuple(names), state, checked)
+    return Pictures(place, names, short_hash("upright", str(place.resolve()), lines=facts), checked)
+
+
+def _check_size(size: int) -> None:
+    if size > LARGEST_FILE:
+        raise DistaffError(f"has {size:,} bytes, too many to accept of one image.")
 
 
 def _is_picture(place: Path, name: str) -> bool:

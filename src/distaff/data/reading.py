@@ -44,9 +44,12 @@ def read_pieces(file: ByteFile, size: int) -> bytes:
     return b"".join(pieces)
 
 
-def short_hash(*texts: str) -> str:
-    """Sixteen letters that name a cache by what it is made from."""
-    return hashlib.sha256("\n".join(texts).encode(errors="surrogateescape")).hexdigest()[:16]
+def short_hash(*texts: str, lines: Iterable[str] = ()) -> str:
+    """Sixteen letters that name a cache by what it is made from; ``lines`` may be millions of texts."""
+    digest = hashlib.sha256("\n".join(texts).encode(errors="surrogateescape"))
+    for line in lines:
+        digest.update(f"\n{line}".encode(errors="surrogateescape"))
+    return digest.hexdigest()[:16]
 
 
 def rows_of(source: Any, rows: int = ROWS) -> Iterator[NDArray[Any]]:
