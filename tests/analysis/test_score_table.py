@@ -73,3 +73,14 @@ def test_scores_are_not_written_to_a_file_of_another_kind(tmp_path):
     with pytest.raises(DistaffError, match=r"scores\.pdf: scores are written to \.json, \.csv or \.html"):
         evaluate_run(**files(tmp_path), metrics=QUICK, out=tmp_path / "scores.pdf")
     assert not (tmp_path / "scores.pdf").exists()
+
+
+def test_a_narrow_terminal_breaks_no_word():
+    evaluation = evaluate_scores(MEANS, CLASSES, metrics=[*QUICK, "mcc", "dci"], null=2)
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    print_scores(evaluation, screen)
+    text = screen.file.getvalue()
+    for score in evaluation.scores:
+        (line,) = (line for line in text.splitlines() if line.split()[:1] == [score.name])
+        assert line.split()[-1] == score.protocol
+    assert max(map(len, text.splitlines())) <= 80

@@ -1,10 +1,10 @@
 """Scores for people: a table on the terminal, one on a page, one in a CSV file."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
@@ -41,30 +41,44 @@ def terminal_table(evaluation: Evaluation) -> Group:
     intervals = any(score.interval for score in scores)
     nulls = any(score.null for score in scores)
     baselines = list(dict.fromkeys(name for s in scores if s.null for name in s.null.baselines))
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("score", no_wrap=True)
-    for heading in (
+    headings = [
+        "score",
         "value",
         *["95% interval"] * intervals,
         *["shuffled"] * nulls,
         *baselines,
         *["of the gap"] * nulls,
-    ):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("better")
-    table.add_column("protocol", style="dim", overflow="fold")
-    for words, group in by_topic(scores):
-        table.add_section()
-        table.add_row(Text(words, style="bold"))
-        for score in group:
-            table.add_row(*_cells(score, intervals, nulls, baselines))
+        "better",
+        "protocol",
+    ]
+    topics = {
+        words: [_cells(score, intervals, nulls, baselines) for score in group]
+        for words, group in by_topic(scores)
+    }
+    every = [headings, *chain.from_iterable(topics.values())]
+    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
+    parts: list[Table | Text] = [_columns(headings, widths, [headings])]
+    for words, rows in topics.items():
+        parts += [Text(f"\n{words}", style="bold"), _columns(headings, widths, rows)]
     notes: dict[str, list[str]] = {}
     for score in scores:
         for note in score.notes:
             notes.setdefault(note, []).append(score.name)
     lines = [Text(f"note ({_names(names)}): {note}", style="dim") for note, names in notes.items()]
     lines += [Text(f"{name}: left out, {reason}", style="dim") for name, reason in evaluation.skipped.items()]
-    return Group(table, *lines)
+    return Group(*parts, Text(), *lines)
+
+
+def _columns(headings: Sequence[str], widths: Sequence[int], rows: Sequence[Sequence[str]]) -> Table:
+    """Rows under columns of given widths; the last, whose words may be long, has what is left."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, width in zip(headings[:-1], widths[:-1], strict=True):
+        left = name in ("score", "better")
+        table.add_column(name, justify="left" if left else "right", no_wrap=True, width=width)
+    table.add_column(headings[-1], style="dim", overflow="fold")
+    for row in rows:
+        table.add_row(*row, style="bold" if row is headings else None)
+    return table
 
 
 def write_table(path: Path, evaluation: Evaluation) -> None:

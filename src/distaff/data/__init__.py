@@ -35,7 +35,7 @@ from distaff.data.sizes import check_side, resized
 from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure_strokes
 from distaff.foundation.binding import find_function, names_code, read_value
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
 from distaff.foundation.files import named_path
 
 __all__ = [
@@ -88,6 +88,7 @@ def _absent(spec: str) -> DistaffError:
     return DistaffError(f"there is no file or folder {spec} here, nor a data set of that name: {problem}")
 
 
+@spoken_to_its_caller
 def open_dataset(spec: str | Path, file: str | Path | None = None, **options: Any) -> Dataset:
     """The data set of a known name, of a table, a file of arrays, or a folder or archive of images.
 

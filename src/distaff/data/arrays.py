@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from distaff.codes import as_array
 from distaff.data.arrangements import Scaled
 from distaff.data.cache import cached
-from distaff.data.dataset import Dataset, checked_pairs
+from distaff.data.dataset import Dataset, called, checked_pairs
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images, ScaledImages, mapped_file
 from distaff.data.labels import labelled
 from distaff.data.pictures import Fit
@@ -20,7 +20,7 @@ from distaff.data.signals import from_signals
 from distaff.data.sizes import resized
 from distaff.data.tables import Names, from_vectors
 from distaff.foundation.archives import LARGEST, open_npz
-from distaff.foundation.errors import DistaffError, whole
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller, whole
 from distaff.foundation.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hdf5, texts
 from distaff.foundation.progress import progress
 
@@ -34,6 +34,7 @@ LARGE = 1 << 30
 """Bytes above which a mapped file stays on disk; a smaller one is brought to the form quickest to read."""
 
 
+@spoken_to_its_caller
 def from_array(
     images: Any,
     factors: Any = None,
@@ -62,14 +63,13 @@ def from_array(
     >>> from_array(np.zeros((4, 8, 8)), [7, 9, 7, 9], ["digit"], name="mine")
     mine: 4 × (1, 8, 8), digit 2
     """
-    observations, arrangement = _observations(as_array(images), channels, name, range)
-    rows = (
-        None if pairs is None else checked_pairs(as_array(pairs), len(observations), f"the pairs of {name}")
-    )
+    observations, arrangement = _observations(as_array(images), channels, called(name), range)
+    which = f"the pairs of {called(name)}"
+    rows = None if pairs is None else checked_pairs(as_array(pairs), len(observations), which)
     data = Dataset(observations, name=name, pairs=rows, arrangement=arrangement)
     if factors is None:
         if names is not None and len(names):
-            raise DistaffError(f"{name} names factors but has no factor array.")
+            raise DistaffError(f"{called(name)} names factors but has no factor array.")
         return data
     return labelled(data, factors, names)
 

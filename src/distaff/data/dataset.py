@@ -21,6 +21,11 @@ SAMPLE = 256
 """How many observations, spread over the set, stand for all of them."""
 
 
+def called(name: str) -> str:
+    """What a message calls data of a name; those without one are "the array"."""
+    return f"the {name}" if name == "array" else name
+
+
 def grid(sizes: Sequence[int]) -> IntArray:
     """(N, K) every combination of classes once, the last factor changing fastest."""
     return np.indices(tuple(sizes)).reshape(len(sizes), -1).T

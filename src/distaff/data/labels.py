@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import as_array
-from distaff.data.dataset import Dataset
+from distaff.data.dataset import Dataset, called
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.known_labels import known_labels
 
@@ -17,13 +17,13 @@ def labelled(data: Dataset, factors: Any, names: Sequence[str] | None = None) ->
     """``data`` with factors from an array (N, K) or (N,)."""
     table = as_array(factors)
     if table.ndim not in (1, 2):
-        raise DistaffError(f"factors of {data.name} must be of shape (N, K), not {table.shape}.")
+        raise DistaffError(f"factors of {called(data.name)} must be of shape (N, K), not {table.shape}.")
     return with_factors(data, [table] if table.ndim == 1 else list(table.T), names)
 
 
 def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | None = None) -> Dataset:
     """``data`` with factors from K columns (N,): classes are numbered in order, real numbers stay."""
-    numbered = [_classes(as_array(column), data.name, k) for k, column in enumerate(columns)]
+    numbered = [_classes(as_array(column), called(data.name), k) for k, column in enumerate(columns)]
     lengths = sorted({len(classes) for classes, _, _ in numbered})
     if lengths != [len(data)]:
         raise DistaffError(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import FloatArray
-from distaff.data.dataset import Dataset
+from distaff.data.dataset import Dataset, called
 from distaff.data.images import FloatImages
 from distaff.foundation.errors import DistaffError
 
@@ -46,9 +46,8 @@ class Signals:
         own = self.shape[1:] if self.flat else self.shape
         values = _with_channels(signals[None] if signals.shape == own else signals)
         if values.shape[1:] != self.shape:
-            what = "the array" if name == "array" else name
             raise DistaffError(
-                f"{what} holds signals of shape {values.shape[1:]}, but the model was trained on "
+                f"{called(name)} holds signals of shape {values.shape[1:]}, but the model was trained on "
                 f"{self.shape}."
             )
         mean, scale = (np.array(numbers)[:, None] for numbers in (self.mean, self.scale))
