@@ -63,7 +63,7 @@ def test_each_kind_of_number_has_its_store() -> None:
 @pytest.mark.parametrize(
     ("images", "message"),
     [
-        (np.full((4, 8, 8), np.nan), "observation 0 of array holds a value that is not finite"),
+        (np.full((4, 8, 8), np.nan), "observation 0 of the array holds a value that is not finite"),
         (np.where(np.arange(4)[:, None] == 2, np.inf, np.zeros((4, 3))), "observation 2"),
         (np.full((4, 8, 8), -0.1), "run from -0.1 to -0.1"),
         (np.full((4, 8, 8), 1.5), "run from 1.5"),
@@ -110,7 +110,7 @@ def test_classes_are_numbered_and_real_factors_stay_real() -> None:
         (np.zeros((4, 2)), ["a"], "2 factors but 1 names"),
         (np.zeros((4, 2)), ["a", "a"], "must differ"),
         (np.zeros((4, 2, 2)), None, r"not \(4, 2, 2\)"),
-        (np.full((4, 1), np.nan), None, "factor 0 of array holds a value that is not finite"),
+        (np.full((4, 1), np.nan), None, "factor 0 of the array holds a value that is not finite"),
         (np.full((4, 1), None), None, "not object"),
         (None, ["a"], "no factor array"),
     ],
@@ -207,7 +207,7 @@ def test_hdf5_is_read_by_key(tmp_path: Path, storage: dict[str, object]) -> None
     while mapping.base is not None and not isinstance(mapping, np.memmap):
         mapping = mapping.base
     assert isinstance(mapping, np.memmap)
-    with pytest.raises(DistaffError, match="has no array 'images': say with --key"):
+    with pytest.raises(DistaffError, match="has no array 'images': say which to read"):
         open_dataset(path)
 
 

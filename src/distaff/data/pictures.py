@@ -1,6 +1,7 @@
 """Image files in a folder, a zip or a tar: listed, read without unpacking the archive, and decoded."""
 
 import io
+import os
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -192,17 +193,27 @@ def _opened(data: bytes, label: str) -> Iterator[Image.Image]:
 
 
 def _folder(place: Path) -> Pictures:
-    found = (path for path in place.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-    listed = ((path.relative_to(place).as_posix(), _state_of_file(path)) for path in found)
-    return _pictures(place, listed, lambda name: _read_file(place / name))
+    return _pictures(place, _files_below(str(place), ""), lambda name: _read_file(place / name))
+
+
+def _files_below(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
+    """The image files of a folder and its sub-folders, each with its state.
+
+    Without ``pathlib``, which takes three times as long: there may be millions.
+    """
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files_below(entry.path, f"{prefix}{entry.name}/")
+            elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and entry.is_file():
+                yield prefix + entry.name, _state(entry.stat())
 
 
 def _file(place: Path) -> Pictures:
-    return _pictures(place.parent, [(place.name, _state_of_file(place))], lambda name: _read_file(place))
+    return _pictures(place.parent, [(place.name, _state(place.stat()))], lambda name: _read_file(place))
 
 
-def _state_of_file(path: Path) -> str:
-    stat = path.stat()
+def _state(stat: os.stat_result) -> str:
     return f"{stat.st_size} {stat.st_mtime_ns}"
 
 

@@ -123,7 +123,9 @@ def member(file: Hdf5File, key: str) -> Member:
     facts = file.facts(key)
     if facts["kind"] == "nothing":
         # The names that are there are not listed: in a damaged file that list may have no end.
-        raise DistaffError(f"{file.path} has no array {key!r}: say with --key which array to read.")
+        raise DistaffError(
+            f"{file.path} has no array {key!r}: say which to read with --data-options key=NAME."
+        )
     if facts["kind"] == "too large":
         raise DistaffError(
             f"{key!r} in {file.path} claims the shape {tuple(facts['shape'])}, more than its bytes can hold."
