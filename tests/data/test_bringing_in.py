@@ -137,7 +137,7 @@ def test_deep_images_are_scaled_by_their_range(tmp_path):
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 4096, (3, 8, 6)).astype(np.uint16)
     np.save(tmp_path / "scans.npy", pixels)
-    with pytest.raises(DistaffError, match="--range min-max"):
+    with pytest.raises(DistaffError, match="range='min-max'"):
         open_dataset(tmp_path / "scans.npy")
     data = open_dataset(tmp_path / "scans.npy", range="0:4095")
     np.testing.assert_allclose(data.images[:][:, 0], pixels / 4095, rtol=1e-6)

@@ -52,7 +52,7 @@ def test_grey_images_stay_grey_and_one_colour_image_makes_all_rgb(tmp_path: Path
 
 def test_sizes_must_agree_or_be_adapted(folder: Path) -> None:
     Image.fromarray(PIXELS[0, :5]).save(folder / "small.png")
-    with pytest.raises(DistaffError, match=r"small\.png is 12×5 but a/0\.PNG is 12×10: .*--resize"):
+    with pytest.raises(DistaffError, match=r"small\.png is 12×5 but a/0\.PNG is 12×10: .*resize=64"):
         open_dataset(folder)
     assert folders.load(folder, resize=16).shape == (3, 16, 16)
 
