@@ -9,7 +9,7 @@ from rich.console import Console
 from distaff import DistaffError
 from distaff.analysis import evaluate_run
 from distaff.analysis.score_table import print_scores
-from distaff.metrics import evaluate_scores
+from distaff.metrics import Evaluation, evaluate_scores
 from tests.metrics.toys import grid, perfect_codes
 
 CLASSES = grid((3, 4), repeats=10)
@@ -73,6 +73,20 @@ def test_scores_are_not_written_to_a_file_of_another_kind(tmp_path):
     with pytest.raises(DistaffError, match=r"scores\.pdf: scores are written to \.json, \.csv or \.html"):
         evaluate_run(**files(tmp_path), metrics=QUICK, out=tmp_path / "scores.pdf")
     assert not (tmp_path / "scores.pdf").exists()
+
+
+def test_one_metric_by_two_protocols_has_two_rows():
+    evaluation = evaluate_scores(MEANS, CLASSES, metrics=["sap", "sap:locatello19"])
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    print_scores(evaluation, screen)
+    rows = [line.split() for line in screen.file.getvalue().splitlines() if line.split()[:1] == ["sap"]]
+    assert [row[-1] for row in rows] == ["kumar18", "locatello19"]
+
+
+def test_where_every_metric_was_left_out_the_reasons_are_printed():
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80, color_system=None)
+    print_scores(Evaluation((), {"mig": "it needs factors"}), screen)
+    assert "mig: left out, it needs factors" in screen.file.getvalue()
 
 
 def test_a_narrow_terminal_breaks_no_word():

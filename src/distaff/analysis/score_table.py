@@ -1,7 +1,6 @@
 """Scores for people: a table on the terminal, one on a page, one in a CSV file."""
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from rich.text import Text
 from distaff.foundation.files import write_text
 from distaff.metrics import Evaluation, Score
 from distaff.metrics.card import TOPICS
+from distaff.metrics.score_columns import score_columns
 from distaff.metrics.selection import topic_of
 
 
@@ -38,28 +38,19 @@ def print_scores(evaluation: Evaluation, console: Console | None = None) -> None
 def terminal_table(evaluation: Evaluation) -> Group:
     """The scores as a table, then notes, then what was left out and why."""
     scores = evaluation.scores
-    intervals = any(score.interval for score in scores)
-    nulls = any(score.null for score in scores)
-    baselines = list(dict.fromkeys(name for s in scores if s.null for name in s.null.baselines))
-    headings = [
-        "score",
-        "value",
-        *["95% interval"] * intervals,
-        *["shuffled"] * nulls,
-        *baselines,
-        *["of the gap"] * nulls,
-        "better",
-        "protocol",
-    ]
-    topics = {
-        words: [_cells(score, intervals, nulls, baselines) for score in group]
-        for words, group in by_topic(scores)
+    columns = score_columns(scores)
+    headings = list(columns)
+    rows = {
+        id(score): [f"  {score.name}", *(cell or "" for cell in cells)]
+        for score, (_, *cells) in zip(scores, zip(*columns.values(), strict=True), strict=True)
     }
-    every = [headings, *chain.from_iterable(topics.values())]
-    widths = [max(map(len, column)) for column in zip(*every, strict=True)]
-    parts: list[Table | Text] = [_columns(headings, widths, [headings])]
-    for words, rows in topics.items():
-        parts += [Text(f"\n{words}", style="bold"), _columns(headings, widths, rows)]
+    widths = [max(map(len, column)) for column in zip(headings, *rows.values(), strict=True)]
+    parts: list[Table | Text] = [_columns(headings, widths, [headings])] if scores else []
+    for words, group in by_topic(scores):
+        parts += [
+            Text(f"\n{words}", style="bold"),
+            _columns(headings, widths, [rows[id(score)] for score in group]),
+        ]
     notes: dict[str, list[str]] = {}
     for score in scores:
         for note in score.notes:
@@ -97,22 +88,6 @@ def write_table(path: Path, evaluation: Evaluation) -> None:
         ]
     lines = [rows[0].to_csv(index=False), *(row.to_csv(index=False, header=False) for row in rows[1:])]
     write_text(path, "".join(lines))
-
-
-def _cells(score: Score, intervals: bool, nulls: bool, baselines: Sequence[str]) -> list[str]:
-    error = f" ± {score.details['standard_error']:.2g}" if "standard_error" in score.details else ""
-    cells = [f"  {score.name}", f"{score.value:.3f}{error}"]
-    if intervals:
-        cells.append("" if score.interval is None else f"{score.interval[0]:.3f} to {score.interval[1]:.3f}")
-    if nulls:
-        mean = None if score.null is None else score.null.mean
-        cells.append("" if mean is None else f"{mean:.3f}")
-    for name in baselines:
-        value = None if score.null is None else score.null.baselines.get(name)
-        cells.append("" if value is None else f"{value:.3f}")
-    if nulls:
-        cells.append("" if score.gap is None else f"{score.gap:.0%}")
-    return [*cells, score.direction, score.protocol]
 
 
 def _names(names: Sequence[str]) -> str:

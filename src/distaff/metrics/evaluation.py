@@ -29,6 +29,7 @@ from distaff.metrics.inputs import (
 from distaff.metrics.null import moved, with_null
 from distaff.metrics.own_functions import named_if_it_fails
 from distaff.metrics.score import Null, Score, shown_value
+from distaff.metrics.score_columns import score_columns
 from distaff.metrics.selection import Chosen, Selection, requested
 
 
@@ -46,19 +47,10 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: every score as a bar, and what was left out."""
-        rows = [
-            (
-                score.name,
-                shown_value(score),
-                None if score.interval is None else "{:.3f} to {:.3f}".format(*score.interval),
-                score.direction,
-                score.protocol,
-            )
-            for score in self.scores
-        ]
+        columns = {**score_columns(self.scores), "value": [shown_value(score) for score in self.scores]}
+        rows = list(zip(*columns.values(), strict=True))
         left_out = [f"{name}: left out, {reason}" for name, reason in self.skipped.items()]
-        headers = ["score", "value", "95% interval", "better", "protocol"]
-        return snippet("Evaluation", f"{len(rows)} scores", headers=headers, rows=rows, notes=left_out)
+        return snippet("Evaluation", f"{len(rows)} scores", headers=list(columns), rows=rows, notes=left_out)
 
     def table(self) -> pd.DataFrame:
         """One row per score: metric, value, protocol, interval, direction, notes.
