@@ -291,7 +291,11 @@ def _differences(prefix: str, held: Any, asked: Any) -> list[str]:
     if isinstance(held, dict) and isinstance(asked, dict):
         keys = [*held, *(key for key in asked if key not in held)]
         return [d for key in keys for d in _differences(str(key), held.get(key), asked.get(key))]
-    return [] if held == asked else [f"{prefix} is {held} there, not {asked}"]
+    if held == asked:
+        return []
+    if held is None:
+        return [f"{prefix} is not set there, but {asked} here"]
+    return [f"{prefix} is {held} there, " + ("but not set here" if asked is None else f"not {asked}")]
 
 
 def _commit() -> str | None:
