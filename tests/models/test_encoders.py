@@ -97,7 +97,7 @@ def test_encoders_that_cannot_be_get_a_sentence(network, message):
 
 
 def test_a_module_that_no_run_could_find_again_is_refused_in_one_line():
-    with pytest.raises(DistaffError, match="a class or a variable there") as error:
+    with pytest.raises(DistaffError, match="network=mine; not a nameless Sequential") as error:
         distaff.train("vae", IMAGES, network=nn.Sequential(nn.Flatten(), nn.Linear(3, 4)), **QUICK)
     assert "\n" not in str(error.value)
 

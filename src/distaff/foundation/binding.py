@@ -107,9 +107,11 @@ def name_of(kind: str, given: object) -> str:
     if name is None:  # no function or class: an object has a name where a variable of a module holds it
         place, name = _variable(given)
     if place is None or name is None or getattr(sys.modules.get(place), name, None) is not given:
+        function = hasattr(given, "__qualname__") or not callable(given)
+        what = " ".join(shown(given).split()) if function else f"a nameless {type(given).__name__}"
         raise DistaffError(
-            f"the {kind} is a text, or a function at the top of a module (or a class or a variable there), "
-            f"which a run can find again; not {' '.join(shown(given).split())}."
+            f"a run has to find its {kind} again: give a text, or a function, class or variable at the top "
+            f"of a module, as in mine = ..., {kind}=mine; not {what}."
         )
     return f"{place}:{name}"
 
