@@ -95,6 +95,12 @@ def test_kim_and_mnihs_networks_can_have_fewer_channels():
     assert layers(thin.decoder) == [*each("fc128 fc512 up32 up16 up16", "ReLU"), "up1"]
 
 
+def test_esmaeilis_dense_networks_can_have_fewer_units():
+    thin = find_network("hfvae_dsprites:units=600")((1, 64, 64), 23, 13)
+    assert layers(thin.encoder) == [*each("fc600 fc600 fc400", "ReLU"), "fc23"]
+    assert layers(thin.decoder) == [*each("fc200 fc600 fc600", "Tanh"), "fc4096"]
+
+
 def test_logits_of_classes_can_come_from_the_first_layer():
     pair = find_network("hfvae_mlp:classes=7")((1, 28, 28), 27, 17)
     assert layers(pair.decoder) == [*each("fc200 fc400", "ReLU"), "fc784"]
