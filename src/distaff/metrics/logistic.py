@@ -1,9 +1,11 @@
 """Logistic regressions of every class of every factor against the rest, all solved at once."""
 
+from functools import partial
+
 import numpy as np
 
 from distaff.codes import FloatArray
-from distaff.foundation.parallel import one_thread
+from distaff.foundation.parallel import one_thread, side_by_side
 from distaff.metrics.inputs import Float64Array, IntArray
 
 _STEPS, _TOLERANCE, _BLOCK = 60, 1e-3, 2_000
@@ -36,7 +38,8 @@ def one_versus_rest(
         rows = np.random.default_rng(0).permutation(len(x))[:_SAMPLE]
         weights = one_versus_rest(x[rows], classes[rows], sizes, penalty * _SAMPLE / len(x))
     if x.shape[1] > _WIDE:
-        return _by_products(inputs, targets, weights, ridge.diagonal()[:, None])
+        with one_thread("blas"):  # rows are shared instead: threads of one product wait for each other
+            return _by_products(inputs, targets, weights, ridge.diagonal()[:, None])
     step, scale = np.zeros_like(weights), np.ones(sum(sizes))
     value = np.full(sum(sizes), np.inf)
     for _ in range(_STEPS):
@@ -122,10 +125,9 @@ def _newton_step(
         if not left.any():
             break
         p, bend = ahead[:, left], curvature[left]
-        single, product = p.T.astype(np.float32), ridge * p
-        for start in range(0, len(inputs), _BLOCK):
-            x = inputs[start : start + _BLOCK]
-            product += (((single @ x.T) * bend[:, start : start + _BLOCK]) @ x).T
+        product = ridge * p
+        for bent in side_by_side(partial(_bent, inputs, p.T.astype(np.float32), bend), _blocks(inputs)):
+            product += bent.T
         length = size[left] / (p * product).sum(axis=0)
         step[:, left] += length * p
         rest[:, left] -= length * product
@@ -134,6 +136,12 @@ def _newton_step(
         ahead[:, left] = turned + now / size[left] * p
         size[left] = now
     return step
+
+
+def _bent(inputs: FloatArray, vectors: FloatArray, curvature: FloatArray, rows: slice) -> FloatArray:
+    """(C, F) products of Xᵀ diag(p(1 − p)) X, of some rows, with the vectors (C, F)."""
+    x = inputs[rows]
+    return ((vectors @ x.T) * curvature[:, rows]) @ x
 
 
 def _slopes(
@@ -145,14 +153,23 @@ def _slopes(
     gradient = ridge * weights
     single = weights.astype(np.float32)
     curvature = np.empty((count, len(inputs)), np.float32)
-    for start in range(0, len(inputs), _BLOCK):
-        x, y = inputs[start : start + _BLOCK], targets[start : start + _BLOCK]
+
+    def of_rows(rows: slice) -> tuple[Float64Array, FloatArray]:
+        x, y = inputs[rows], targets[rows]
         p, losses = _probabilities(x @ single, y, count)
-        value += losses
-        gradient += x.T @ p
+        slope = x.T @ p
         p[np.arange(len(x))[:, None], y] += 1
-        curvature[:, start : start + _BLOCK] = (p * (1 - p)).T
+        curvature[:, rows] = (p * (1 - p)).T
+        return losses, slope
+
+    for losses, slope in side_by_side(of_rows, _blocks(inputs)):
+        value += losses
+        gradient += slope
     return value, gradient, curvature
+
+
+def _blocks(inputs: FloatArray) -> list[slice]:
+    return [slice(start, start + _BLOCK) for start in range(0, len(inputs), _BLOCK)]
 
 
 def _probabilities(logits: FloatArray, y: IntArray, count: int) -> tuple[FloatArray, Float64Array]:
