@@ -108,6 +108,12 @@ def test_h5ad_files_have_codes_in_obsm_and_labels_in_obs(tmp_path):
     assert np.array_equal(read_source(two, None, "X_sae")[0].means, CLASSES)
     with pytest.raises(DistaffError, match="unknown column in obs"):
         read_source(two, "knid", "X_pca")
+    bare = h5ad(tmp_path / "bare.h5ad", {})
+    with pytest.raises(DistaffError, match="no codes: neither X nor an array in obsm"):
+        read_source(bare)
+    with h5py.File(bare, "a") as file:  # as distaff encode writes it
+        file.create_dataset("X", data=MEANS)
+    assert np.array_equal(read_source(bare)[0].means, MEANS)
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,15 @@ def read_h5ad(
 
     Args:
         path: the file.
-        latents: an array of ``obsm``, or ``X``; may be left out where ``obsm`` has a single one.
+        latents: an array of ``obsm``, or ``X``; by default the only one of ``obsm``, or ``X`` if it has none.
         columns: of ``obs``; by default all that are not real-valued.
     """
-    with _opened(path, "obs", "obsm", *(["X"] if latents == "X" else [])) as file:
-        frame = _frame(file, path, columns)
-        return _matrix(_chosen(file, path, latents), len(frame)), frame
+    with _opened(path, "obs", "obsm") as file:
+        frame, place = _frame(file, path, columns), _place(file, path, latents)
+        if place != "X":
+            return _matrix(file[place], len(frame)), frame
+    with _opened(path, "X") as file:
+        return _matrix(file["X"], len(frame)), frame
 
 
 def read_annotated(
@@ -85,18 +88,20 @@ def _opened(path: Path, *names: str) -> Iterator[Any]:
             yield file
 
 
-def _chosen(file: Any, path: Path, latents: str | None) -> Any:
+def _place(file: Any, path: Path, latents: str | None) -> str:
+    """Where the codes are."""
     arrays = list(file["obsm"]) if "obsm" in file else []
-    if latents == "X" and "X" in file:
-        return file["X"]
+    if "X" in file and (latents == "X" or (latents is None and not arrays)):
+        return "X"
     if latents is None:
         if len(arrays) == 1:
-            return file["obsm"][arrays[0]]
+            return f"obsm/{arrays[0]}"
         listed = ", ".join([*arrays, *(["X"] if "X" in file else [])])
-        raise DistaffError(f"{path} holds several arrays, say which are the codes with --latents: {listed}.")
+        many = f"several arrays, say which are the codes with --latents: {listed}"
+        raise DistaffError(f"{path} holds {many if listed else 'no codes: neither X nor an array in obsm'}.")
     if latents not in arrays:
         raise unknown(f"array in obsm of {path.name}", latents, [*arrays, "X"])
-    return file["obsm"][latents]
+    return f"obsm/{latents}"
 
 
 def _matrix(stored: Any, rows: int) -> NDArray[Any]:
