@@ -112,8 +112,9 @@ def evaluate_run(
         )
     if factors is not None or latents is not None:
         raise DistaffError(
-            f"{run} is a run, which has latents and factors of its own: --factors and --latents "
-            "are for files of codes."
+            f"{run} is a run, which has latents and factors of its own: --factors and --latents are for "
+            f"files of codes. For labels that lie elsewhere, encode first: distaff encode {run} --data ... "
+            "--out codes.npz, then distaff evaluate codes.npz --factors labels.csv."
         )
     if ica and (held_out or data is not None):
         raise DistaffError("ICA is fitted to what a run was trained on: --ica goes with no other data.")
