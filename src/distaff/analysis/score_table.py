@@ -11,8 +11,8 @@ from rich.text import Text
 from distaff.foundation.files import write_text
 from distaff.metrics import Evaluation, Score
 from distaff.metrics.card import TOPICS
-from distaff.metrics.score_columns import score_columns
 from distaff.metrics.selection import topic_of
+from distaff.metrics.text_columns import text_columns
 
 
 def by_topic(scores: Sequence[Score]) -> Iterator[tuple[str, list[Score]]]:
@@ -38,7 +38,7 @@ def print_scores(evaluation: Evaluation, console: Console | None = None) -> None
 def terminal_table(evaluation: Evaluation) -> Group:
     """The scores as a table, then notes, then what was left out and why."""
     scores = evaluation.scores
-    columns = score_columns(scores)
+    columns = text_columns(scores)
     headings = list(columns)
     rows = {
         id(score): [f"  {score.name}", *(cell or "" for cell in cells)]

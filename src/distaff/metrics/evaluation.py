@@ -29,8 +29,8 @@ from distaff.metrics.inputs import (
 from distaff.metrics.null import moved, with_null
 from distaff.metrics.own_functions import named_if_it_fails
 from distaff.metrics.score import Null, Score, shown_value
-from distaff.metrics.score_columns import score_columns
 from distaff.metrics.selection import Chosen, Selection, requested
+from distaff.metrics.text_columns import text_columns
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: every score as a bar, and what was left out."""
-        columns = {**score_columns(self.scores), "value": [shown_value(score) for score in self.scores]}
+        columns = {**text_columns(self.scores), "value": [shown_value(score) for score in self.scores]}
         rows = list(zip(*columns.values(), strict=True))
         left_out = [f"{name}: left out, {reason}" for name, reason in self.skipped.items()]
         return snippet("Evaluation", f"{len(rows)} scores", headers=list(columns), rows=rows, notes=left_out)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +69,11 @@ def _claims(results: Results) -> list[Block]:
         for one in verdicts
     ]
     headers = ("claim", "verdict", "published", "ours", "effect", "P(as claimed)", "seeds", "note")
+    told = [any(cell != "" for cell in column) for column in zip(*rows, strict=True)]
     few = min(one.seeds for one in verdicts) < FEWEST_SEEDS
     caption = f"{counts(verdicts)}. Effects with their 95% bootstrap interval over seeds{TOO_FEW * few}."
-    return [Table(headers, rows, title="Claims", caption=caption)]
+    columns = tuple(compress(headers, told))
+    return [Table(columns, [list(compress(row, told)) for row in rows], title="Claims", caption=caption)]
 
 
 def _summary(results: Results) -> list[Block]:

@@ -7,12 +7,12 @@ from distaff.metrics.score import Null, Score
 Cell = str | None
 
 
-def score_columns(scores: Sequence[Score]) -> dict[str, list[Cell]]:
+def text_columns(scores: Sequence[Score]) -> dict[str, list[Cell]]:
     """Heading → one text per score, None where it has none; columns that no score has are left out.
 
     >>> from distaff.metrics import mig
     >>> factors = [[0, 0], [0, 1], [1, 0], [1, 1]] * 10
-    >>> score_columns([mig(factors, factors)])
+    >>> text_columns([mig(factors, factors)])
     {'score': ['mig'], 'value': ['1.000'], 'better': ['higher'], 'protocol': ['locatello19']}
     """
     nulls = [score.null or Null() for score in scores]
