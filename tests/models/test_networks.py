@@ -96,7 +96,7 @@ def test_kim_and_mnihs_networks_can_have_fewer_channels():
 
 
 def test_esmaeilis_dense_networks_can_have_fewer_units():
-    thin = find_network("hfvae_dsprites:units=600")((1, 64, 64), 23, 13)
+    thin = find_network("hfvae_dsprites:units=200")((1, 64, 64), 23, 13)
     assert layers(thin.encoder) == [*each("fc600 fc600 fc400", "ReLU"), "fc23"]
     assert layers(thin.decoder) == [*each("fc200 fc600 fc600", "Tanh"), "fc4096"]
 
