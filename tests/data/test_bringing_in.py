@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import distaff
-from distaff.data import folders, from_array, open_dataset
+from distaff.data import folder_scan, folders, from_array, open_dataset
 from distaff.data.arrangements import Scaled, read_arrangement
 from distaff.data.bringing_in import bring_in
 from distaff.data.pictures import fitted
@@ -166,9 +166,9 @@ def test_transparency_is_kept_on_request(tmp_path):
 
 
 def test_the_shape_is_known_before_anything_is_decoded(photos):
-    assert folders.shape_of(photos, resize=16) == (3, 16, 16)
+    assert folder_scan.shape_of(photos, resize=16) == (3, 16, 16)
     with pytest.raises(DistaffError, match="--resize 64"):
-        folders.shape_of(photos)
+        folder_scan.shape_of(photos)
 
 
 def test_labels_that_only_name_their_rows_are_left_out(photos, tmp_path):

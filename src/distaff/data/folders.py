@@ -2,35 +2,26 @@
 
 import csv
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distaff.data.arrangements import Scaled
 from distaff.data.dataset import Dataset
-from distaff.data.decoding import decoded, or_skip
+from distaff.data.decoding import decoded
+from distaff.data.folder_scan import Colours, Scan, scan
 from distaff.data.images import ByteImages, Images, ScaledImages
 from distaff.data.labels import with_factors
-from distaff.data.pictures import CHANNELS, DEEP, SUFFIXES, Fit, Pictures, kind_of, open_pictures
+from distaff.data.pictures import CHANNELS, Fit, open_pictures
 from distaff.data.ranges import extremes, find_range
-from distaff.data.reading import short_hash
 from distaff.foundation.errors import DataNotice, DistaffError, said
-from distaff.foundation.files import cache_folder, read_json, write_json
-from distaff.foundation.progress import progress
 
-WORDS = {"F": " (floats)", "I": " (whole numbers of 32 bits)"}
-"""What Pillow's names of pixels mean."""
 NAMED = 3
 """Files left out that a sentence names."""
 WHITE, DARK = 65535.0, 8
 """Of images of 16 bits; those whose brightest pixel is below this part of white are dark."""
-Colours = Literal["auto", "grey", "rgb", "rgba"]
-Kind = tuple[str, tuple[int, int]]
-"""What pixels a file has, and its (height, width)."""
 
 
 def load(
@@ -88,7 +79,7 @@ def load(
 
 
 def _stored(
-    images: NDArray[Any], found: "Scan", text: str | None, fit: Fit | None, like: Scaled | None, name: str
+    images: NDArray[Any], found: Scan, text: str | None, fit: Fit | None, like: Scaled | None, name: str
 ) -> tuple[Images, Scaled]:
     """Decoded images as the model sees them, and what was done to them."""
     shape = (CHANNELS[found.mode], *found.size)
@@ -105,7 +96,7 @@ def _stored(
     return ScaledImages(images, low, high, channels_last=True), how
 
 
-def _range(images: NDArray[Any], found: "Scan", text: str | None, name: str) -> tuple[float, float]:
+def _range(images: NDArray[Any], found: Scan, text: str | None, name: str) -> tuple[float, float]:
     if text is not None:
         return find_range(text, images, name)
     if found.mode != "F":
@@ -128,124 +119,6 @@ def _range(images: NDArray[Any], found: "Scan", text: str | None, name: str) -> 
     return 0.0, 1.0
 
 
-@dataclass(frozen=True)
-class Scan:
-    """What the headers of images say.
-
-    Args:
-        names: the files to use.
-        mode: what they are decoded to.
-        size: their (height, width).
-        short: whether all have 16 bits.
-        proportions: whether some are not of the proportions that they are scaled to.
-        other: what the first file of another size is, in words.
-        deep: what the first file of more than 8 bits is, in words.
-    """
-
-    names: list[str]
-    mode: str
-    size: tuple[int, int]
-    short: bool = False
-    proportions: bool = False
-    other: str | None = None
-    deep: str | None = None
-
-
-def shape_of(
-    folder: str | Path,
-    resize: int | None = None,
-    skip_bad: bool = False,
-    colours: Colours = "auto",
-    **_: Any,
-) -> tuple[int, int, int]:
-    """The (C, H, W) that ``load`` with the same arguments gives images, before any of them is decoded."""
-    with open_pictures(Path(folder)) as pictures:
-        found = scan(pictures, resize, skip_bad, colours)
-    return (CHANNELS[found.mode], *found.size)
-
-
-def scan(
-    pictures: Pictures,
-    resize: int | None,
-    skip_bad: bool,
-    colours: Colours = "auto",
-    like: Scaled | None = None,
-) -> Scan:
-    """The files to use, their mode and their size; remembered, because looking into each takes a while."""
-    size = like.shape[1:] if like is not None else None
-    how = f"{pictures.state} {resize} {skip_bad} {colours} {size} {like and like.mode}"
-    memory = cache_folder() / f"looked-into-{short_hash(how)}.json"
-    try:
-        bad, mode, (height, width), *facts = read_json(memory)
-        if (
-            mode in CHANNELS
-            and type(height) is type(width) is int
-            and not set(bad).difference(pictures.names)
-        ):
-            return Scan(_without(pictures.names, bad), mode, (height, width), *facts)
-    except (OSError, ValueError, TypeError):
-        pass
-    kinds: dict[str, Kind] = {}
-    different: dict[Kind, Kind] = {}
-    bad = []
-    for name in progress(pictures.names, f"looking into {pictures.place.name}"):
-        try:
-            kind = kind_of(pictures.read(name), f"{pictures.place}/{name}")
-            kinds[name] = different.setdefault(kind, kind)  # millions of files share a few
-        except DistaffError as problem:
-            if not skip_bad:
-                raise or_skip(problem) from problem
-            bad.append(name)
-    if not kinds:
-        raise DistaffError(f"{pictures.place} holds no images ({', '.join(sorted(SUFFIXES))}).")
-    mode = _mode(kinds, colours, pictures) if like is None else _mode_like(kinds, like)
-    if size is None:
-        size = _common_size(kinds) if resize is None else (resize, resize)
-    height, width = size
-    short = all(kind == "I;16" for kind, _ in kinds.values())
-    proportions = any(h * width != w * height for _, (h, w) in kinds.values())
-    others = (f"{n} is {w}×{h}" for n, (_, (h, w)) in kinds.items() if (h, w) != (height, width))
-    deep = (
-        f"{n} has pixels of kind {kind}{WORDS.get(kind, '')}"
-        for n, (kind, _) in kinds.items()
-        if kind in DEEP
-    )
-    facts = (short, proportions, next(others, None), next(deep, None))
-    write_json(memory, [bad, mode, (height, width), *facts])
-    return Scan(list(kinds), mode, (height, width), *facts)
-
-
-def _without(names: Sequence[str], left_out: Sequence[str]) -> list[str]:
-    absent = set(left_out)
-    return [name for name in names if name not in absent]
-
-
-def _mode(kinds: dict[str, Kind], colours: Colours, pictures: Pictures) -> str:
-    found = {kind: name for name, (kind, _) in kinds.items()}
-    deep, shallow = found.keys() & DEEP, found.keys() - DEEP
-    if deep and shallow:
-        raise DistaffError(
-            f"{pictures.place} mixes pixels of 8 bits ({found[min(shallow)]}) and of more "
-            f"({found[min(deep)]}): convert them to one kind."
-        )
-    if deep:
-        return "F"
-    if colours != "auto":
-        return {"grey": "L", "rgb": "RGB", "rgba": "RGBA"}[colours]
-    return "L" if found.keys() == {"L"} else "RGB"
-
-
-def _mode_like(kinds: dict[str, Kind], like: Scaled) -> str:
-    """As the model's images were decoded; a model of arrays takes files that have its channels."""
-    deep = [name for name, (kind, _) in kinds.items() if kind in DEEP]
-    if len(deep) == len(kinds) and like.shape[0] != 1:
-        raise DistaffError(
-            f"{deep[0]} is grey with more than 8 bits per pixel, but the model was trained on colours: "
-            "convert such files to 8 bits."
-        )
-    return "F" if deep and like.shape[0] == 1 else {1: "L", 3: "RGB", 4: "RGBA"}.get(like.shape[0], like.mode)
-
-
 def _warn_of_bad(place: Path, bad: list[str], count: int) -> None:
     if bad:
         named = ", ".join(bad[:NAMED]) + (", …" if len(bad) > NAMED else "")
@@ -263,17 +136,6 @@ def warn_of_squashing(side: int) -> None:
         "--fit pad keeps all of them, --fit squash silences this."
     )
     warnings.warn(said(text), DataNotice, stacklevel=3)
-
-
-def _common_size(kinds: dict[str, Kind]) -> tuple[int, int]:
-    (first, (_, size)), *others = kinds.items()
-    for name, (_, other) in others:
-        if other != size:
-            raise DistaffError(
-                f"{name} is {other[1]}×{other[0]} but {first} is {size[1]}×{size[0]}:"
-                " scale them to one size with --resize 64."
-            )
-    return size
 
 
 def _sub_folder(name: str) -> str:

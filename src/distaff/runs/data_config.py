@@ -14,7 +14,7 @@ from distaff.data import names, open_dataset, tables
 from distaff.data.arrangements import Arrangement, Table, read_arrangement
 from distaff.data.bringing_in import bring_in
 from distaff.data.dataset import Dataset
-from distaff.data.folders import shape_of
+from distaff.data.folder_scan import shape_of
 from distaff.data.frameworks import from_object
 from distaff.data.signals import Signals
 from distaff.data.sizes import resized
