@@ -70,9 +70,9 @@ def folder_of_files(folder: Path, count: int) -> Path:
 
 
 def own_memory(process: int | str = "self") -> float:
-    """GB that a process holds beside the page cache."""
+    """GB that a process holds beside the page cache; none once it has ended."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) / 1e6
+    return int(next((line for line in lines if line.startswith("RssAnon")), "RssAnon: 0").split()[1]) / 1e6
 
 
 def against_memory(what: str, data: Dataset) -> None:
