@@ -16,9 +16,10 @@ from functools import partial
 import numpy as np
 from scipy.stats import entropy
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
-from sklearn.metrics import mutual_info_score
+from sklearn.metrics import balanced_accuracy_score, mutual_info_score
 from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 import distaff.metrics as ours
 from benchmarks.information import compare, pair_loop, trained
@@ -51,6 +52,15 @@ def robustness(means, classes):
             np.mean([np.percentile(np.abs(z - z.mean(axis=0)), 99, axis=0) for z in groups], axis=0)
         )
     return (1 - np.array(strays) / largest).max(axis=0)
+
+
+def thresholds_of_trees(means, classes):
+    """SAP as Kumar et al. have it, thresholds on all rows: a tree of one leaf per class for every pair."""
+    for z in means.T:
+        for y in classes.T:
+            leaves = max(2, len(np.unique(y)))
+            tree = DecisionTreeClassifier(max_leaf_nodes=leaves, class_weight="balanced").fit(z[:, None], y)
+            balanced_accuracy_score(y, tree.predict(z[:, None]))
 
 
 def support_vectors(means, classes, train=10_000):
@@ -97,10 +107,11 @@ PEERS = {
     "med": disentangled,
     "modularity": gaps,
     "pairwise_information": pairs_of_latents,
-    "sap": support_vectors,
+    "sap": thresholds_of_trees,
     "sap:locatello19": support_vectors,
     "irs": robustness,
     "factor_vae_score": votes_in_a_loop,
+    "factor_vae_score:locatello19": partial(votes_in_a_loop, votes=15_000, size=64),
     "z_diff": pairs_in_a_loop,
     "z_max_variance": changed_alone,
     "explicitness": regressions_in_a_loop,

@@ -150,7 +150,8 @@ def _spreads(means: FloatArray) -> tuple[Float64Array, Float64Array]:
                 largest[d] = max(abs(high), abs(low))
                 part = column / largest[d : d + 1]
                 part -= part.mean()
-                squares[d] = part @ part / len(part)
+                # A product of the matrix library would wait for its other threads, long where cores are busy.
+                squares[d] = np.einsum("i,i->", part, part) / len(part)
     return largest, squares
 
 
