@@ -6,6 +6,7 @@ writes the parts of pages between ``<!-- written: NAME -->`` and ``<!-- end -->`
 ``src/distaff/zoo/models``, ``studies`` and ``docs/results``; a test holds them fresh.
 """
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -119,11 +120,40 @@ def all_scores_of_quick_settings() -> str:
     return "\n\n".join(parts)
 
 
+def bounds_table() -> str:
+    """The ELBO's parts and the IWAE bound of models of the zoo, as ``distaff decompose`` found them."""
+    headers = (
+        "model",
+        "chosen",
+        "reconstruction",
+        "KL",
+        "total correlation",
+        "log p(x) ≥, IWAE",
+        "particles",
+    )
+    rows = []
+    for file in sorted((RESULTS / "decompositions").glob("*.json")):
+        found = json.loads(file.read_text())
+        error = found["standard_errors"]
+        rows.append(
+            [
+                f"`zoo:{file.stem}`",
+                models()[file.stem].origin.rule,
+                f"{found['nll']:.1f} ± {error['nll']:.1f}",
+                f"{found['kl']:.1f}",
+                f"{found['exact']['total_correlation']:.2f}",
+                f"{found['log_px']:.1f} ± {error['log_px']:.1f}",
+                f"{found['particles']:,}",
+            ]
+        )
+    return table(headers, rows)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
         *(zoo_table, claims_table, studies_table, decided, small_studies),
-        *(scores_by_minute, minutes_to_score, all_scores_of_quick_settings),
+        *(scores_by_minute, minutes_to_score, all_scores_of_quick_settings, bounds_table),
     )
 }
 PAGES = tuple(
