@@ -17,6 +17,7 @@ import pandas as pd
 
 from distaff.studies import Study
 from distaff.studies.kept import KeptStudy, claims_by_paper, kept_studies
+from distaff.studies.own_metrics import heading
 from distaff.studies.verdicts import OUTCOMES
 from distaff.zoo import ZooModel, models
 
@@ -232,7 +233,7 @@ def _scores(kept: KeptStudy, runs: pd.DataFrame, scores: Sequence[str]) -> str:
     for values, part in finished.groupby(settings, dropna=False, sort=False):
         cells = [_spread(part[name].dropna()) for name in scores]
         rows.append([*map(_setting, values), len(part), *cells])
-    return table([*settings, "runs", *scores], rows)
+    return table([*settings, "runs", *map(heading, scores)], rows)
 
 
 def _spread(values: "pd.Series[float]") -> str:

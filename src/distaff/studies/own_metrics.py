@@ -13,6 +13,15 @@ def is_own(metric: str) -> bool:
     return bool(colon) and name not in all_metrics()
 
 
+def heading(column: str) -> str:
+    """What readers are shown of a score's column: of a function of one's own, its name without its module.
+
+    >>> heading("studies.kim18.steadiness:higgins_range"), heading("mig:chen18")
+    ('higgins_range', 'mig:chen18')
+    """
+    return column.partition(":")[2] if is_own(column) else column
+
+
 def column_of(metric: str, name: str) -> str:
     """A score's column in the table: its name, with the protocol where that is not the metric's first.
 

@@ -13,6 +13,7 @@ from distaff.figures.html import Block, Cell, Code, Facts, Link, Picture, Table,
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
 from distaff.studies.display import duration
+from distaff.studies.own_metrics import heading
 from distaff.studies.results import Results
 from distaff.studies.selection import FEWEST, METHODS, metric_correlations, udr_agreement, udr_scores
 from distaff.studies.study import Drawing, Drawn
@@ -248,4 +249,4 @@ def _cell(value: Any) -> Cell:
 
 
 def _title(name: str) -> str:
-    return name.replace("_", " ")
+    return heading(name).replace("_", " ")

@@ -10,6 +10,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics import Factors
 from distaff.metrics.catalogue import all_metrics
 from distaff.models.vae import VAE
+from distaff.studies.own_metrics import heading
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
 
@@ -40,7 +41,7 @@ LABELS = {
 
 def axis(name: str) -> str:
     """What a figure calls a quantity: ``mig:chen18`` is MIG (chen18)."""
-    base, _, protocol = name.partition(":")
+    base, _, protocol = heading(name).partition(":")
     text = LABELS.get(base, base.replace("_", " ").replace("dci", "DCI"))
     return f"{text}, {protocol}" if protocol else text
 
