@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from distaff import Codes, DistaffError
-from distaff.metrics import evaluate, sap
+from distaff.metrics import Evaluator, evaluate, mig, sap, udr
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.inputs import as_codes, as_factors, labelled, quantize_factors
 from distaff.metrics.metric import card_of
@@ -225,6 +225,24 @@ def test_frames_in_different_orders_are_not_paired():
         call(codes, factors.set_index(np.arange(40) + 100))
         with pytest.raises(DistaffError, match="same index in another order"):
             call(codes, factors.sample(frac=1, random_state=0))
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda z, y: mig(z, {"y": y}), "codes and factors"),
+        (lambda z, y: evaluate(MEANS, {"x": z[0], "y": y}), "codes and factors"),
+        (lambda z, y: Evaluator().update(z, {"y": y}), "codes and factors"),
+        (lambda z, y: evaluate(z, logvar=z.loc[y.index] - 4), "codes and log-variances"),
+        (lambda z, y: evaluate(z, baselines={"b": z.loc[y.index]}), "codes and the baseline 'b'"),
+        (lambda z, y: udr([z, z.loc[y.index]]), "the models"),
+    ],
+)
+def test_no_rows_are_paired_with_those_of_a_frame_in_another_order(call, what):
+    codes = pd.DataFrame(MEANS)
+    y = pd.Series(np.arange(40) % 4).sample(frac=1, random_state=0)
+    with pytest.raises(DistaffError, match=f"frames of {what} have the same index in another order"):
+        call(codes, y)
 
 
 @pytest.mark.parametrize(

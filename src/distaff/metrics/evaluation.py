@@ -145,7 +145,7 @@ def evaluate_scores(
     chosen = requested(metrics, factor_bins, bootstrap, seed, null)
     check_index(codes, factors)
     inputs = Inputs.read(as_codes(codes, logvar), factors, factor_bins)
-    others = read_baselines(baselines, len(inputs.codes))
+    others = read_baselines(codes, len(inputs.codes), baselines)
     compared = {name: replace(inputs, codes=other) for name, other in others.items()}
     strict = metrics not in ("default", "all") if strict is None else strict
     scores: list[Score] = []

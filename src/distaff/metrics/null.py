@@ -14,7 +14,7 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.inputs import CodesLike, Factors, IntArray, as_codes
+from distaff.metrics.inputs import CodesLike, Factors, IntArray, as_codes, check_index
 from distaff.metrics.score import Null, Score
 
 Scores = Sequence[Score]
@@ -29,20 +29,24 @@ TAKEN = frozenset(
 """The columns of tables of scores, beside which each baseline has one under its own name."""
 
 
-def read_baselines(baselines: Mapping[str, CodesLike] | None, rows: int) -> dict[str, Codes]:
+def read_baselines(
+    codes: CodesLike, rows: int, baselines: Mapping[str, CodesLike] | None
+) -> dict[str, Codes]:
     """Other codes of the same ``rows`` by name; an error for what cannot stand beside the scores."""
     if not isinstance(baselines, Mapping | None):
         raise DistaffError(
             f"baselines are codes by name, not a {type(baselines).__name__}: give a dict such as "
             '{"untrained": codes}.'
         )
-    read = {str(name): as_codes(codes) for name, codes in (baselines or {}).items()}
-    for name, codes in read.items():
-        if name in TAKEN:
+    read = {}
+    for name, other in (baselines or {}).items():
+        if str(name) in TAKEN:
             raise DistaffError(f"{name!r} is a column of the table of scores: call the baseline otherwise.")
-        if len(codes) != rows:
+        check_index(codes, other, f"codes and the baseline {name!r}")
+        read[str(name)] = as_codes(other)
+        if len(read[str(name)]) != rows:
             raise DistaffError(
-                f"the baseline {name!r} has {len(codes)} rows and the codes {rows}: "
+                f"the baseline {name!r} has {len(read[str(name)])} rows and the codes {rows}: "
                 "both must describe the same rows."
             )
     return read
