@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from distaff import Codes, DistaffError
-from distaff.metrics import Evaluator, evaluate, mig, sap, udr
+from distaff.metrics import Evaluator, evaluate, mig, rmig, sap, udr
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.inputs import as_codes, as_factors, labelled, quantize_factors
 from distaff.metrics.metric import card_of
@@ -243,6 +243,22 @@ def test_no_rows_are_paired_with_those_of_a_frame_in_another_order(call, what):
     y = pd.Series(np.arange(40) % 4).sample(frac=1, random_state=0)
     with pytest.raises(DistaffError, match=f"frames of {what} have the same index in another order"):
         call(codes, y)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: Codes(MEANS, categories={"z0": p}), "two latents are called 'z0'"),
+        (lambda p: Codes(MEANS[:, :2], latents=("hue", "hue")), "two latents are called 'hue'"),
+        (lambda p: Codes(MEANS, categories=p), "categories are class probabilities by name, not a ndarray"),
+        (lambda p: Codes({"a": MEANS[:, 0]}), r"means must be a matrix \(N, D\), not a dict"),
+        (lambda p: rmig(MEANS, probabilities=p), "by the factors' names, not a ndarray"),
+        (lambda p: rmig(MEANS, probabilities=[p]), "by the factors' names, not a list"),
+    ],
+)
+def test_what_has_no_name_of_its_own_is_one_sentence(make, message):
+    with pytest.raises(DistaffError, match=message):
+        make(np.eye(4)[np.arange(40) % 4])
 
 
 @pytest.mark.parametrize(
