@@ -257,7 +257,7 @@ def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Sc
             f"{card.name} needs factors: give the ground truth of each row, in an npz as an array named "
             "factors."
         )
-    elif card.by_factor and inputs.factors.missing.any():
+    elif inputs.factors.missing.any():
         given = (inputs.codes, inputs.factors)
     else:
         given = inputs.complete

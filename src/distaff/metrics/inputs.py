@@ -166,6 +166,7 @@ def as_factors(
     else:
         columns, given = split_columns(values)
     known = _checked_names(given if names is None else names, len(columns))
+    real = [real] if isinstance(real, str) else real
     if not isinstance(real, bool | None):
         for name in real:
             if name not in known:
@@ -183,8 +184,8 @@ def quantize_factors(
     factors = as_factors(factors)
     columns: list[Column] = []
     for value, index, size in zip(factors.values.T, factors.indices.T, factors.sizes, strict=True):
-        if size == 0:
-            present = value[~np.isnan(value)]
+        present = value[~np.isnan(value)]
+        if size == 0 and len(present):
             levels = np.linspace(0, 1, bins + 1)[1:-1]
             low, high = present.min(), present.max()
             edges = np.quantile(present, levels) if method == "quantile" else low + levels * (high - low)

@@ -174,7 +174,9 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
     try:
         found = results(whole, given["seed"])
     except RealValued:
-        whole = {**whole, "factors": whole["factors"].without_real()}
+        _, factors = aligned(given["codes"], given["factors"])
+        codes, factors = _paired(card, given["codes"], factors.without_real())
+        whole = {**whole, "codes": codes, "factors": factors}
         found = results(whole, given["seed"])
     if draws:
         found = with_intervals(
