@@ -324,3 +324,8 @@ def test_means_are_read_up_to_what_single_precision_holds(name):
     metric(Codes(z, np.zeros(z.shape)), *labels)
     with pytest.raises(DistaffError, match="single precision: rescale"):
         metric(Codes(z * 1e3, np.zeros(z.shape)), *labels)
+
+
+def test_one_real_valued_factor_is_named_as_it_stands():
+    factors = as_factors({"angle": np.arange(40), "a": np.arange(40) % 4}, real="angle")
+    assert factors.sizes == (0, 4)
