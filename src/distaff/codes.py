@@ -62,12 +62,20 @@ class Codes:
                     f"log-variances have shape {logvars.shape} but means {means.shape}: they must agree."
                 )
             object.__setattr__(self, "logvars", logvars)
+        if not isinstance(self.categories, Mapping):
+            raise DistaffError(
+                f"categories are class probabilities by name, not a {type(self.categories).__name__}: give a "
+                'dict such as {"shape": probabilities}.'
+            )
         groups = {name: _probabilities(name, p, len(means)) for name, p in self.categories.items()}
         object.__setattr__(self, "categories", groups)
-        if self.latents and (len(self.latents) != means.shape[1] or len(set(self.names)) < len(self.names)):
+        if self.latents and len(self.latents) != means.shape[1]:
             raise DistaffError(
                 f"{len(self.latents)} names for {means.shape[1]} latents: give each one name of its own."
             )
+        if (self.latents or groups) and len(set(names := self.names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DistaffError(f"two latents are called {twice!r}: give each one name of its own.")
 
     def __len__(self) -> int:
         return len(self.means)
@@ -117,7 +125,8 @@ def _is_number(value: Any) -> bool:
 def _matrix(what: str, values: Any, minus_infinity: bool = False, names: Sequence[str] = ()) -> FloatArray:
     array = as_array(values)
     if array.ndim != 2:
-        raise DistaffError(f"{what} must be a matrix (N, D), not an array of shape {array.shape}.")
+        given = f"an array of shape {array.shape}" if array.ndim else f"a {type(values).__name__}"
+        raise DistaffError(f"{what} must be a matrix (N, D), not {given}.")
     if array.dtype == object:  # as frames of mixed or nullable columns have it
         try:
             array = array.astype(np.float64)

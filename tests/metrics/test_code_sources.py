@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from distaff import Codes, DistaffError
+from distaff import Codes, DistaffError, evaluate_run
 from distaff.metrics import as_factors, evaluate, mig, write_codes
-from distaff.metrics.code_sources import read_source
+from distaff.metrics.code_sources import read_baseline, read_source
 
 RNG = np.random.default_rng(0)
 CLASSES = RNG.integers(0, 3, (90, 2))
@@ -55,6 +55,26 @@ def test_columns_of_one_table_are_labels_and_latents(tmp_path):
         assert read_source(both, "size")[0].names == ("wide", "tall")
     with pytest.raises(DistaffError, match="did you mean 'size'"):
         read_source(both, "sise")
+
+
+def test_columns_that_are_named_twice_are_one_sentence(tmp_path):
+    both = written(CODES[["wide", "tall"]].assign(size=CLASSES[:, 1]), tmp_path / "both.csv")
+    with pytest.raises(DistaffError, match="--latents names column 'wide' twice"):
+        read_source(both, "size", "wide,wide")
+    with pytest.raises(DistaffError, match="'size' is named by --factors and by --latents"):
+        read_source(both, "size", "wide, size")
+
+
+def test_labels_and_latents_of_a_baseline_are_those_of_the_codes_own_table(tmp_path):
+    table = CODES[["wide", "tall"]].assign(size=CLASSES[:, 1])
+    both, other = written(table, tmp_path / "both.csv"), written(table * 2, tmp_path / "other.csv")
+    assert read_baseline(other, "size").names == ("wide", "tall")
+    assert read_baseline(other, "size", "tall").names == ("tall",)
+    assert read_baseline(other, "size", "deep").names == ("wide", "tall")
+    (score,) = evaluate_run(both, factors="size", metrics=["mig"], baseline=str(other)).scores
+    assert score.null.baselines == {"other": score.value}
+    np.save(tmp_path / "other.npy", MEANS)
+    assert read_baseline(tmp_path / "other.npy", "size", "tall").names == ("z0", "z1")
 
 
 def test_labels_may_stand_beside_arrays(tmp_path):

@@ -29,6 +29,20 @@ def test_lasso_is_scikit_learns():
     assert (weights == 0).any()
 
 
+def test_lasso_of_correlated_latents_reaches_its_minimum():
+    """At the minimum, |covariance of the residual| is the penalty for what has weight, else at most that."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 256)) @ rng.normal(size=(256, 256)) * 0.2 + 3 * rng.normal(size=(200, 1))
+    x = (x - x.mean(axis=0)) / x.std(axis=0)
+    y = x[:, :2] + rng.normal(size=(200, 2))
+    weights = lasso_weights(x, y, 0.002)
+    slopes = x.T @ (y - y.mean(axis=0) - x @ weights) / len(x)
+    np.testing.assert_allclose(slopes[weights != 0], 0.002 * np.sign(weights[weights != 0]), atol=2e-6)
+    assert np.abs(slopes).max() < 0.002 + 2e-6
+    least_squares = lasso_weights(x[:, :5], y, 0.0)
+    np.testing.assert_allclose(x[:, :5].T @ (y - y.mean(axis=0) - x[:, :5] @ least_squares), 0, atol=1e-9)
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_perfect_codes_score_one_in_all_three(protocol):
     scores = dci(perfect_codes(SMALL, 5), SMALL, protocol=protocol)

@@ -70,6 +70,12 @@ def test_a_metric_that_was_named_raises_instead():
         evaluate(CODES, CLASSES[:-1])
 
 
+@pytest.mark.parametrize("metrics", ["default,mig", ["all"], ["mig", "default"]])
+def test_what_stands_for_many_metrics_stands_by_itself(metrics):
+    with pytest.raises(DistaffError, match="stands by itself"):
+        evaluate(CODES, CLASSES, metrics=metrics)
+
+
 def test_dropped_rows_are_noted():
     values = CLASSES.astype(float)
     values[3, 1] = np.nan

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from distaff import Codes, DistaffError
-from distaff.metrics import factor_vae_score
+from distaff.metrics import factor_vae_score, z_max_variance
 from distaff.metrics.active_latents import active_latents, gini_variance, kl_to_prior
 from distaff.metrics.factor_vae import relative_variances
 from distaff.metrics.fixed_factor_sampling import fixed_factor_rows, group_rows
@@ -231,3 +231,17 @@ def test_a_latent_that_does_not_move_while_a_factor_is_fixed_has_no_variance_of_
     rows = fixed_factor_rows(groups, fixed, 7, np.random.default_rng(0))
     expected = codes.means[rows].var(axis=1, ddof=1) / codes.means.var(axis=0)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_z_max_variance_votes_only_where_the_factor_changes():
+    """Rows that are there twice agree in all factors but one as well, and in that one too."""
+    rng = np.random.default_rng(0)
+    changing = grid((3, 4), repeats=5)
+    still = np.stack([np.arange(900) % 300 + 10, np.arange(900) % 300 + 10], axis=1)
+    classes = np.concatenate([changing, still])
+    codes = classes + 0.3 * rng.normal(size=classes.shape)
+    codes[len(changing) :] += rng.normal(size=still.shape)
+    score = z_max_variance(codes, classes)
+    assert score.value == 1.0
+    with pytest.raises(DistaffError, match="no two rows differ in 'factor0' alone"):
+        z_max_variance(codes[len(changing) :], still)

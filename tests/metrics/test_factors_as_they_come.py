@@ -15,6 +15,7 @@ from distaff.metrics import (
     evaluate_scores,
     explicitness,
     factor_vae_score,
+    fairness,
     infomec,
     irs,
     jemmig,
@@ -145,6 +146,28 @@ def test_a_factor_with_hardly_any_label_stops_only_what_needs_all():
     for metric in (mig, modularity):
         with pytest.raises(DistaffError, match="factor 'hue' has 1 labels"):
             metric(CODES, gaps)
+
+
+def listed(found):
+    return [found] if isinstance(found, Score) else list(found)
+
+
+@pytest.mark.parametrize("metric", [fairness, z_max_variance])
+def test_a_label_of_a_factor_that_is_left_out_costs_no_row(metric):
+    gaps = FRAME.assign(depth=np.where(np.arange(len(FRAME)) % 4, np.nan, np.linspace(0, 1.5, len(FRAME))))
+    one, plain = metric(CODES, gaps), metric(CODES, FRAME)
+    table = evaluate(CODES, gaps, metrics=[metric.__name__])
+    for score, expected, value in zip(listed(one), listed(plain), table["value"], strict=True):
+        assert score.value == expected.value == value
+        assert not any("dropped" in note for note in score.notes)
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+def test_a_factor_without_any_label_is_named(missing):
+    gaps = FRAME.assign(hue=missing)
+    for bins in (None, 5):
+        with pytest.raises(DistaffError, match="factor 'hue' has 0 labels"):
+            evaluate(CODES, gaps, metrics=["mig"], factor_bins=bins)
 
 
 # What each metric knows of every factor by itself: the entry of its details, and the axis of factors.

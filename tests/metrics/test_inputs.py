@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from distaff import Codes, DistaffError
-from distaff.metrics import evaluate, sap
+from distaff.metrics import Evaluator, evaluate, mig, rmig, sap, udr
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.inputs import as_codes, as_factors, labelled, quantize_factors
 from distaff.metrics.metric import card_of
@@ -228,6 +228,40 @@ def test_frames_in_different_orders_are_not_paired():
 
 
 @pytest.mark.parametrize(
+    ("call", "what"),
+    [
+        (lambda z, y: mig(z, {"y": y}), "codes and factors"),
+        (lambda z, y: evaluate(MEANS, {"x": z[0], "y": y}), "codes and factors"),
+        (lambda z, y: Evaluator().update(z, {"y": y}), "codes and factors"),
+        (lambda z, y: evaluate(z, logvar=z.loc[y.index] - 4), "codes and log-variances"),
+        (lambda z, y: evaluate(z, baselines={"b": z.loc[y.index]}), "codes and the baseline 'b'"),
+        (lambda z, y: udr([z, z.loc[y.index]]), "the models"),
+    ],
+)
+def test_no_rows_are_paired_with_those_of_a_frame_in_another_order(call, what):
+    codes = pd.DataFrame(MEANS)
+    y = pd.Series(np.arange(40) % 4).sample(frac=1, random_state=0)
+    with pytest.raises(DistaffError, match=f"frames of {what} have the same index in another order"):
+        call(codes, y)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: Codes(MEANS, categories={"z0": p}), "two latents are called 'z0'"),
+        (lambda p: Codes(MEANS[:, :2], latents=("hue", "hue")), "two latents are called 'hue'"),
+        (lambda p: Codes(MEANS, categories=p), "categories are class probabilities by name, not a ndarray"),
+        (lambda p: Codes({"a": MEANS[:, 0]}), r"means must be a matrix \(N, D\), not a dict"),
+        (lambda p: rmig(MEANS, probabilities=p), "by the factors' names, not a ndarray"),
+        (lambda p: rmig(MEANS, probabilities=[p]), "by the factors' names, not a list"),
+    ],
+)
+def test_what_has_no_name_of_its_own_is_one_sentence(make, message):
+    with pytest.raises(DistaffError, match=message):
+        make(np.eye(4)[np.arange(40) % 4])
+
+
+@pytest.mark.parametrize(
     ("codes", "factors", "message"),
     [
         (np.zeros((4, 2)), np.arange(5), "4 rows of codes but 5"),
@@ -290,3 +324,8 @@ def test_means_are_read_up_to_what_single_precision_holds(name):
     metric(Codes(z, np.zeros(z.shape)), *labels)
     with pytest.raises(DistaffError, match="single precision: rescale"):
         metric(Codes(z * 1e3, np.zeros(z.shape)), *labels)
+
+
+def test_one_real_valued_factor_is_named_as_it_stands():
+    factors = as_factors({"angle": np.arange(40), "a": np.arange(40) % 4}, real="angle")
+    assert factors.sizes == (0, 4)

@@ -11,10 +11,12 @@ from distaff.metrics import (
     dci,
     explicitness,
     factor_vae_score,
+    gaussian_total_correlation,
     hoyer,
     mig,
     pairwise_information,
     rmig,
+    udr,
     z_diff,
 )
 from distaff.metrics.intervals import checked_draws, errors, interval
@@ -170,6 +172,18 @@ def test_halves_that_cannot_be_scored_leave_no_interval_but_a_note():
     few = dci(noise_codes(always, 2), {"y": always % 2}, bootstrap=10).completeness
     assert few.interval is None
     assert "no interval: halves of the rows give no score (11 rows are too few" in few.notes[-1]
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_has_no_error_has_no_interval_but_a_note():
+    z = np.random.default_rng(0).normal(size=(60, 40))
+    for codes in (z, np.hstack([z[:, :3], z[:, :3]])):  # 40 latents of 30 rows depend on each other
+        score = gaussian_total_correlation(codes, bootstrap=10)
+        assert score.interval is None
+        assert "no interval: halves of the rows score infinitely much" in score.notes
+    for score in udr([z[:, :3], z[:, 3:6]], bootstrap=10).values():
+        assert score.interval is None
+        assert score.notes == ("no interval: one other model does not tell how models differ",)
 
 
 def test_a_metric_from_outside_gets_intervals_for_nothing():

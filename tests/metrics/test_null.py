@@ -1,11 +1,14 @@
 """A null beside every score: shuffled factors, other codes, and the share of the gap."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from distaff import DistaffError
+from distaff.analysis.score_table import write_table
 from distaff.metrics import Evaluation, evaluate, evaluate_scores, mig
 from distaff.metrics.scores_file import Scores
+from distaff.metrics.text_columns import text_columns
 from tests.metrics.toys import grid, perfect_codes, sharp
 
 CLASSES = grid((3, 4), repeats=20)
@@ -87,3 +90,19 @@ def test_what_cannot_be_is_refused():
         evaluate(CODES, CLASSES, null=-1)
     with pytest.raises(DistaffError, match="baseline 'short' has 10 rows"):
         evaluate(CODES, CLASSES, baselines={"short": CODES.means[:10]})
+    with pytest.raises(DistaffError, match="baselines are codes by name, not a list"):
+        evaluate(CODES, CLASSES, baselines=[CODES.means])
+    with pytest.raises(DistaffError, match="baselines are codes by name, not a ndarray"):
+        evaluate(CODES, CLASSES, baselines=CODES.means)
+
+
+def test_no_baseline_takes_the_place_of_a_column(tmp_path):
+    evaluation = evaluate_scores(
+        CODES, CLASSES, metrics=["mig"], bootstrap=10, null=2, baselines={"other": CODES.means}
+    )
+    write_table(tmp_path / "s.csv", evaluation)
+    columns = {*evaluation.table(), *pd.read_csv(tmp_path / "s.csv"), *text_columns(evaluation.scores)}
+    assert "other" in columns
+    for name in columns - {"other"}:
+        with pytest.raises(DistaffError, match=f"{name!r} is a column of the table"):
+            evaluate(CODES, CLASSES, metrics=["mig"], baselines={name: CODES.means})

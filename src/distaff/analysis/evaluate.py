@@ -18,7 +18,7 @@ from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller
 from distaff.foundation.text import named_values
 from distaff.metrics import Factors, Score, as_factors
-from distaff.metrics.code_sources import ENDINGS, read_source
+from distaff.metrics.code_sources import ENDINGS, read_baseline, read_source
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.metrics.options import BinCount, Seed
 from distaff.metrics.scores_file import ELBO, Scores, Setup
@@ -94,7 +94,7 @@ def evaluate_run(
     requested(named, factor_bins, bootstrap, seed, null)
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
     if baseline is not None:
-        how["baselines"] = {Path(baseline).stem: read_source(baseline)[0]}
+        how["baselines"] = {Path(baseline).stem: read_baseline(baseline, factors, latents)}
     setup = Setup(seed=seed, factor_bins=factor_bins)
     if not place.is_dir() and place.suffix.lower() in ENDINGS:
         if ica or held_out or data is not None:

@@ -56,12 +56,32 @@ def read_source(
         for column in columns:
             if column not in rows:
                 raise unknown(f"column of {path.name}", column, rows.columns)
+            if latents is not None and column in map(str.strip, latents.split(",")):
+                raise DistaffError(
+                    f"column {column!r} is named by --factors and by --latents: it is one of them."
+                )
         codes, frame = _numbers(path, rows.drop(columns=columns), latents), rows[columns]
     else:
         raise DistaffError(f"{path} is no file of codes: those end in {', '.join(ENDINGS)}.")
     if beside is not None:
         return codes, as_factors(_paired(path, rows, beside))
     return codes, as_factors(frame.reset_index(drop=True)) if frame.shape[1] else None
+
+
+def read_baseline(path: Path | str, factors: str | Path | None = None, latents: str | None = None) -> Codes:
+    """Other codes of the same rows; ``factors`` and ``latents`` are what was said of the codes' own file.
+
+    Of a table, columns that hold labels there are no latents here either, and latents that were named there
+    are taken here if all of them are there.
+    """
+    if Path(path).suffix.lower() not in TABLES:
+        return read_source(path)[0]
+    there = set(read_table(Path(path)).columns)
+    named = [] if factors is None or _is_file(factors) else [c.strip() for c in str(factors).split(",")]
+    chosen = [] if latents is None else [c.strip() for c in latents.split(",")]
+    labels = [column for column in named if column in there]
+    same = latents if chosen and there.issuperset(chosen) else None
+    return read_source(path, ",".join(labels) or None, same)[0]
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -108,6 +128,8 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
     if latents is not None:
         wanted = [column.strip() for column in latents.split(",")]
         for column in wanted:
+            if wanted.count(column) > 1:
+                raise DistaffError(f"--latents names column {column!r} twice: a latent is one column.")
             if column not in table:
                 raise unknown(f"column of {path.name}", column, table.columns)
         table = table[wanted]

@@ -26,7 +26,7 @@ from distaff.metrics.inputs import (
     labelled,
     quantize_factors,
 )
-from distaff.metrics.null import moved, with_null
+from distaff.metrics.null import moved, read_baselines, with_null
 from distaff.metrics.own_functions import named_if_it_fails
 from distaff.metrics.score import Null, Score, shown_value
 from distaff.metrics.selection import Chosen, Selection, requested
@@ -145,13 +145,7 @@ def evaluate_scores(
     chosen = requested(metrics, factor_bins, bootstrap, seed, null)
     check_index(codes, factors)
     inputs = Inputs.read(as_codes(codes, logvar), factors, factor_bins)
-    others = {name: as_codes(other) for name, other in (baselines or {}).items()}
-    for baseline, other in others.items():
-        if len(other) != len(inputs.codes):
-            raise DistaffError(
-                f"the baseline {baseline!r} has {len(other)} rows and the codes {len(inputs.codes)}: "
-                "both must describe the same rows."
-            )
+    others = read_baselines(codes, len(inputs.codes), baselines)
     compared = {name: replace(inputs, codes=other) for name, other in others.items()}
     strict = metrics not in ("default", "all") if strict is None else strict
     scores: list[Score] = []
@@ -263,7 +257,7 @@ def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Sc
             f"{card.name} needs factors: give the ground truth of each row, in an npz as an array named "
             "factors."
         )
-    elif card.by_factor and inputs.factors.missing.any():
+    elif inputs.factors.missing.any():
         given = (inputs.codes, inputs.factors)
     else:
         given = inputs.complete

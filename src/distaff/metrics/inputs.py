@@ -120,6 +120,7 @@ def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
         columns = codes.columns if isinstance(codes, pd.DataFrame) else pd.RangeIndex(0)
         named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)
         names = tuple(map(str, columns)) if named else ()
+        check_index(codes, logvar, "codes and log-variances")
         return Codes(as_array(codes), None if logvar is None else as_array(logvar), latents=names)
     return codes if logvar is None else replace(codes, logvars=as_array(logvar))
 
@@ -165,6 +166,7 @@ def as_factors(
     else:
         columns, given = split_columns(values)
     known = _checked_names(given if names is None else names, len(columns))
+    real = [real] if isinstance(real, str) else real
     if not isinstance(real, bool | None):
         for name in real:
             if name not in known:
@@ -182,8 +184,8 @@ def quantize_factors(
     factors = as_factors(factors)
     columns: list[Column] = []
     for value, index, size in zip(factors.values.T, factors.indices.T, factors.sizes, strict=True):
-        if size == 0:
-            present = value[~np.isnan(value)]
+        present = value[~np.isnan(value)]
+        if size == 0 and len(present):
             levels = np.linspace(0, 1, bins + 1)[1:-1]
             low, high = present.min(), present.max()
             edges = np.quantile(present, levels) if method == "quantile" else low + levels * (high - low)
@@ -284,15 +286,18 @@ def _is(value: Any, kind: type) -> bool:
     return kind is float and isinstance(value, Real) and math.isfinite(value)
 
 
-def check_index(codes: Any, factors: Any) -> None:
+def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None:
     """Frames are paired row by row; an index that puts the same rows in another order is an error."""
-    indices = [given.index for given in (codes, factors) if isinstance(given, pd.DataFrame | pd.Series)]
-    if len(indices) == 2 and not indices[0].equals(indices[1]):
-        one, other = indices
-        if len(one) == len(other) and one.is_unique and one.isin(other).all():
+    given = [codes, *(other.values() if isinstance(other, Mapping) else [other])]
+    indices = [one.index for one in given if isinstance(one, pd.DataFrame | pd.Series)]
+    for index in indices[1:]:
+        first = indices[0]
+        if index.equals(first) or len(index) != len(first):
+            continue
+        if index.is_unique and index.isin(first).all():
             raise DistaffError(
-                "the frames of codes and factors have the same index in another order: sort both by it, or "
-                "drop it (reset_index(drop=True)) if their rows agree as they stand."
+                f"the frames of {what} have the same index in another order: sort them by it, or drop it "
+                "(reset_index(drop=True)) if their rows agree as they stand."
             )
 
 

@@ -59,10 +59,15 @@ def with_intervals(
     except DistaffError as failure:
         note = f"no interval: halves of the rows give no score ({failure})"
         return {name: replace(result, notes=(*result.notes, note)) for name, result in results.items()}
-    return {
-        name: replace(result, interval=interval(result, error, card.bounds, count))
-        for (name, result), error in zip(results.items(), found, strict=True)
-    }
+    told = {}
+    for (name, result), error in zip(results.items(), found, strict=True):
+        bounds = interval(result, error, card.bounds, count)
+        why = "halves of the rows score infinitely much"
+        if result.error is not None and not np.isfinite(result.error.variance):
+            why = "one other model does not tell how models differ"
+        notes = (*result.notes, *(() if bounds else (f"no interval: {why}",)))
+        told[name] = replace(result, interval=bounds, notes=notes)
+    return told
 
 
 def checked_draws(bootstrap: int) -> int:
@@ -93,7 +98,8 @@ def errors(
     for share in shares:
         values, rows = _scored_parts(again, count, share, draws, rng)
         scale = (1 / read) / (1 / rows - 1 / count) if len(shares) == 1 else 1 / (1 - share)
-        variances.append(values.var(axis=0, ddof=1) * scale)
+        with np.errstate(invalid="ignore"):  # of infinite values
+            variances.append(values.var(axis=0, ddof=1) * scale)
     if len(shares) == 1:
         return [Error(float(variance), draws - 1) for variance in variances[0]]
     weights = _extrapolation(np.log(shares))

@@ -111,11 +111,16 @@ def read_labels(
     if factors is not None:
         codes, read = labelled(codes, factors)
         return codes, hard_labels(read)
+    if not isinstance(probabilities, Mapping):
+        raise DistaffError(
+            f"probabilities are p(y|x) by the factors' names, not a {type(probabilities).__name__}: give a "
+            "dict of name → (N, classes) arrays."
+        )
     codes = as_codes(codes)
-    soft = tuple(_soft(name, values, len(codes)) for name, values in (probabilities or {}).items())
+    soft = tuple(_soft(name, values, len(codes)) for name, values in probabilities.items())
     if not soft:
         raise DistaffError("probabilities holds no factor: give a dict of name → (N, classes) arrays.")
-    return codes, Labels(tuple(probabilities or {}), tuple(p.shape[1] for p in soft), soft=soft)
+    return codes, Labels(tuple(probabilities), tuple(p.shape[1] for p in soft), soft=soft)
 
 
 def hard_labels(factors: Factors) -> Labels:

@@ -1,10 +1,14 @@
 """Lasso for many targets at once, from second moments alone."""
 
+import warnings
+
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso
 
 from distaff.metrics.inputs import Float64Array
 
-_SWEEPS, _TOLERANCE = 10_000, 1e-9
+_SWEEPS, _TOLERANCE = 100_000, 1e-12
 
 
 def lasso_weights(x: Float64Array, y: Float64Array, alpha: float) -> Float64Array:
@@ -15,22 +19,11 @@ def lasso_weights(x: Float64Array, y: Float64Array, alpha: float) -> Float64Arra
         y: (N, K) targets; intercepts are free.
         alpha: the penalty, as in scikit-learn's ``Lasso``.
     """
-    centred = x - x.mean(axis=0)
-    gram, cross = centred.T @ centred / len(x), centred.T @ (y - y.mean(axis=0)) / len(x)
-    return coordinate_descent(gram, cross, alpha)
-
-
-def coordinate_descent(gram: Float64Array, cross: Float64Array, alpha: float) -> Float64Array:
-    """(F, K) lasso weights for covariances of inputs (F, F), and of inputs with targets (F, K)."""
-    weights = np.zeros_like(cross)
-    scale = np.diagonal(gram)
-    for _ in range(_SWEEPS):
-        change = 0.0
-        for f in np.flatnonzero(scale > 1e-12):
-            rest = cross[f] - gram[f] @ weights + scale[f] * weights[f]
-            new = np.sign(rest) * np.maximum(np.abs(rest) - alpha, 0) / scale[f]
-            change = max(change, float(np.abs(new - weights[f]).max()))
-            weights[f] = new
-        if change < _TOLERANCE:
-            break
-    return weights
+    centred, targets = x - x.mean(axis=0), y - y.mean(axis=0)
+    if alpha == 0:
+        weights, *_ = np.linalg.lstsq(centred, targets, rcond=1e-10)
+        return np.asarray(weights)
+    model = Lasso(alpha=alpha, fit_intercept=False, precompute=True, max_iter=_SWEEPS, tol=_TOLERANCE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return np.asarray(model.fit(centred, targets).coef_.reshape(y.shape[1], x.shape[1]).T)

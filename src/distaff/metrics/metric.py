@@ -32,7 +32,16 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.card import UNLIMITED, Posterior, Topic, Width
 from distaff.metrics.card import Card as Card
 from distaff.metrics.card import card_of as card_of
-from distaff.metrics.inputs import Factors, IntArray, RealValued, aligned, all_labelled, as_codes, check
+from distaff.metrics.inputs import (
+    Factors,
+    IntArray,
+    RealValued,
+    aligned,
+    all_labelled,
+    as_codes,
+    check,
+    check_index,
+)
 from distaff.metrics.intervals import HALF, checked_draws, with_intervals
 from distaff.metrics.labels import hard_labels, read_labels
 from distaff.metrics.missing_labels import joined, one_by_one, parts
@@ -165,7 +174,9 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
     try:
         found = results(whole, given["seed"])
     except RealValued:
-        whole = {**whole, "factors": whole["factors"].without_real()}
+        _, factors = aligned(given["codes"], given["factors"])
+        codes, factors = _paired(card, given["codes"], factors.without_real())
+        whole = {**whole, "codes": codes, "factors": factors}
         found = results(whole, given["seed"])
     if draws:
         found = with_intervals(
@@ -215,6 +226,7 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
     models = given["models"]
     named = models if isinstance(models, Mapping) else {f"model{i}": codes for i, codes in enumerate(models)}
     read = {name: as_codes(codes) for name, codes in named.items()}
+    check_index(None, named, "the models")
     if len(read) < 2:
         raise DistaffError(f"{card.name} compares models: give the codes of at least two.")
     if len({len(codes) for codes in read.values()}) > 1:

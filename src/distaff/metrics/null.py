@@ -12,11 +12,44 @@ from dataclasses import replace
 
 import numpy as np
 
+from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.inputs import Factors, IntArray
+from distaff.metrics.inputs import CodesLike, Factors, IntArray, as_codes, check_index
 from distaff.metrics.score import Null, Score
 
 Scores = Sequence[Score]
+
+TAKEN = frozenset(
+    [
+        *("metric", "part", "value", "protocol", "interval", "interval_low", "interval_high", "direction"),
+        *("notes", "null", "null_range", "gap"),
+        *("score", "95% interval", "shuffled", "of the gap", "better"),
+    ]
+)
+"""The columns of tables of scores, beside which each baseline has one under its own name."""
+
+
+def read_baselines(
+    codes: CodesLike, rows: int, baselines: Mapping[str, CodesLike] | None
+) -> dict[str, Codes]:
+    """Other codes of the same ``rows`` by name; an error for what cannot stand beside the scores."""
+    if not isinstance(baselines, Mapping | None):
+        raise DistaffError(
+            f"baselines are codes by name, not a {type(baselines).__name__}: give a dict such as "
+            '{"untrained": codes}.'
+        )
+    read = {}
+    for name, other in (baselines or {}).items():
+        if str(name) in TAKEN:
+            raise DistaffError(f"{name!r} is a column of the table of scores: call the baseline otherwise.")
+        check_index(codes, other, f"codes and the baseline {name!r}")
+        read[str(name)] = as_codes(other)
+        if len(read[str(name)]) != rows:
+            raise DistaffError(
+                f"the baseline {name!r} has {len(read[str(name)])} rows and the codes {rows}: "
+                "both must describe the same rows."
+            )
+    return read
 
 
 def with_null(

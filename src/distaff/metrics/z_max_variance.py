@@ -24,11 +24,12 @@ from distaff.metrics.score import Result
 def z_max_variance(codes: Codes, factors: Factors, settings: Voting, seed: int) -> Result:
     """Accuracy of guessing the only factor that changes from the latent that varies most.
 
-    A vote draws a random factor k and a random row, and ``size`` observations that agree with the row in all
-    other factors; each latent's variance is divided by its variance over all data, and the argmax j votes for
-    k. The majority C(j) = argmax_k V_jk guesses k on fresh votes. Chance is 1/K; ubisoft's ``z_max_var.py``,
-    whose numbers of votes these are, moves it to 0. Rows must share combinations of factors, as on a grid.
-    Without any active latent the score is 0.
+    A vote draws a random factor k, a random row of those that differ from another in k alone, and ``size``
+    observations that agree with the row in all other factors; each latent's variance is divided by its
+    variance over all data, and the argmax j votes for k. The majority C(j) = argmax_k V_jk guesses k on fresh
+    votes. Chance is 1/K; ubisoft's ``z_max_var.py``, whose numbers of votes these are, moves it to 0, and
+    takes votes of rows in which k does not change as well. Rows must share combinations of factors, as on a
+    grid. Without any active latent the score is 0.
 
     Args:
         codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to N(0, 1) do not vote. Other
@@ -74,7 +75,7 @@ def z_max_variance(codes: Codes, factors: Factors, settings: Voting, seed: int) 
 
 
 def _others(factors: Factors, k: int) -> Groups:
-    """The rows grouped by all factors but one."""
+    """The rows grouped by all factors but one; those of a group in which it never changes are in none."""
     combination, several = np.zeros(len(factors), np.int64), 1
     for j, size in enumerate(factors.sizes):
         if j != k:
@@ -84,10 +85,14 @@ def _others(factors: Factors, k: int) -> Groups:
                 _, combination = np.unique(combination, return_inverse=True)
                 several = int(combination.max()) + 1
     occurring, combination = np.unique(combination, return_inverse=True)
-    groups = Groups(combination, len(occurring))
-    if groups.counts.max() < 2:
+    own, several = factors.classes[:, k], len(occurring)
+    lowest, highest = np.full(several, factors.sizes[k]), np.full(several, -1)
+    np.minimum.at(lowest, combination, own)
+    np.maximum.at(highest, combination, own)
+    changes = lowest < highest
+    if not changes.any():
         raise DistaffError(
-            f"no two rows agree in all factors but {factors.names[k]!r}, so it can never change alone: give "
-            "fewer factors, or more rows."
+            f"no two rows differ in {factors.names[k]!r} alone, so it can never change alone: give fewer "
+            "factors, or more rows."
         )
-    return groups
+    return Groups(np.where(changes[combination], combination, -1), several)
