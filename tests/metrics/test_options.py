@@ -11,9 +11,8 @@ from annotated_types import Ge, Gt, Le
 from distaff import DistaffError
 from distaff.metrics import Evaluator, evaluate, mig, quantize_factors
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.inputs import check
 from distaff.metrics.metric import card_of
-from distaff.metrics.options import declared
+from distaff.metrics.options import check, declared
 from tests.metrics.toys import grid, perfect_codes, sharp
 
 CLASSES = grid((3, 4), repeats=4)

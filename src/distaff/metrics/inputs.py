@@ -1,23 +1,18 @@
-"""From what users give to what metrics read: arrays, tensors and frames, and the values of options."""
+"""From what users give to what metrics read: arrays, tensors and frames."""
 
-import math
-import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
-from numbers import Integral, Real
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from annotated_types import Ge, Gt, Le
 from numpy.typing import ArrayLike, NDArray
 
 from distaff.codes import Codes, as_array
-from distaff.foundation.binding import UNIONS
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.factor_columns import Column, numbered, parse_column, split_columns
-from distaff.metrics.options import BinCount
+from distaff.metrics.options import BinCount, check
 
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
@@ -255,35 +250,6 @@ def refuse_constant(names: Sequence[str], sizes: Sequence[int]) -> None:
     constant = [name for name, size in zip(names, sizes, strict=True) if size == 1]
     if constant:
         raise DistaffError(f"{_listed(constant)} has one value only: leave it out, it cannot be scored.")
-
-
-def check(name: str, value: Any, allowed: Any) -> None:
-    """A ``DistaffError`` that names the option if its value is not what the annotation ``allowed`` allows."""
-    if get_origin(allowed) in UNIONS:
-        (allowed,) = (option for option in get_args(allowed) if option is not type(None))
-        if value is None:
-            return
-    if get_origin(allowed) is Literal:
-        if not isinstance(value, str) or value not in get_args(allowed):
-            raise unknown(name, str(value), get_args(allowed))
-        return
-    kind, *limits = get_args(allowed) or (allowed,)
-    bounds = [(*_LIMITS[type(limit)], *astuple(limit)) for limit in limits]
-    if not _is(value, kind) or not all(keeps(value, bound) for _, keeps, bound in bounds):
-        words = " and ".join(f"{word} {bound:,g}" for word, _, bound in bounds)
-        raise DistaffError(f"{name}={value!r}: it must be {_KINDS[kind]}{words and f' {words}'}.")
-
-
-_LIMITS = {Ge: ("of at least", operator.ge), Gt: ("above", operator.gt), Le: ("of at most", operator.le)}
-_KINDS = {int: "a whole number", float: "a finite number", bool: "True or False"}
-
-
-def _is(value: Any, kind: type) -> bool:
-    if isinstance(value, bool | np.bool_):
-        return kind is bool
-    if kind is int:
-        return isinstance(value, Integral)
-    return kind is float and isinstance(value, Real) and math.isfinite(value)
 
 
 def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None:

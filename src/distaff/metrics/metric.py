@@ -39,13 +39,12 @@ from distaff.metrics.inputs import (
     aligned,
     all_labelled,
     as_codes,
-    check,
     check_index,
 )
 from distaff.metrics.intervals import HALF, checked_draws, with_intervals
 from distaff.metrics.labels import hard_labels, read_labels
 from distaff.metrics.missing_labels import joined, one_by_one, parts
-from distaff.metrics.options import declared
+from distaff.metrics.options import check, declared
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Breakdown, Result, Score
 from distaff.metrics.signatures import public_docstring, public_signature

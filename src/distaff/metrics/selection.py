@@ -6,9 +6,8 @@ from typing import Any, Literal, NamedTuple
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.card import Metric, Topic
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.inputs import check
 from distaff.metrics.intervals import checked_draws
-from distaff.metrics.options import DRAWING, BinCount
+from distaff.metrics.options import DRAWING, BinCount, check
 from distaff.metrics.own_functions import as_metric, imported_metric
 from distaff.metrics.score import Score
 
