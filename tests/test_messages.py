@@ -129,3 +129,10 @@ def test_the_same_in_python():
             distaff.train("vae", np.zeros((20, 4)), **TINY, **settings)
     with pytest.raises(DistaffError, match=r"signals over time .* data_options=.?signals=true"):
         distaff.train("vae", 5 + np.random.default_rng(0).random((20, 3, 40)), **TINY)
+
+
+def test_arguments_of_one_name_are_not_both_taken():
+    with pytest.raises(DistaffError, match="arguments have the name 'hidden' twice: keep one of them"):
+        distaff.train("vae", np.zeros((20, 4)), **{**TINY, "network": "mlp:hidden=8,layers=1,hidden=4"})
+    with pytest.raises(DistaffError, match="arguments have the name 'count' twice"):
+        distaff.train("vae", "pinwheel", data_options="count=80,count=90", **TINY)

@@ -54,6 +54,8 @@ def named_values(text: str) -> dict[str, Any]:
     values = {}
     for part in filter(None, text.split(",")):
         name, equals, value = part.partition("=")
+        if name.strip() in values:
+            raise DistaffError(f"arguments have the name {name.strip()!r} twice: keep one of them.")
         try:
             values[name.strip()] = parse_yaml(value)
         except DistaffError:

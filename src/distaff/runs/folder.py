@@ -136,9 +136,10 @@ class RunFolder:
             raise DistaffError(f"{self.path} is not a run folder: it has no run.yaml.")
         try:
             text = read_text(self.config)
-            content = parse_yaml(text)
-        except DistaffError as error:
-            raise DistaffError(f"{self.config} is not readable YAML: restore it or train again.") from error
+            content = parse_yaml(text, str(self.config))
+        except DistaffError as problem:
+            words = str(problem).removesuffix(".")
+            raise DistaffError(f"{words}: restore it or train again.") from problem
         try:
             with trust.words_of(self.path):
                 config = RunConfig.from_plain(content)
