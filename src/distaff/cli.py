@@ -352,13 +352,12 @@ def preview_data(
         columns: images per row.
         seed: which observations.
     """
-    from distaff.data import open_dataset
+    from distaff.data import open_told
     from distaff.data.preview import save_preview
-    from distaff.foundation.text import named_values
+    from distaff.foundation.text import told_options
 
-    told: dict[str, Any] = {"resize": resize, "fit": fit, **named_values(data_options or "")}
-    options = {option: value for option, value in told.items() if value is not None}
-    return save_preview(open_dataset(name, **options), out, columns, seed)
+    data = open_told(name, None, told_options(data_options, resize=resize, fit=fit))
+    return save_preview(data, out, columns, seed)
 
 
 def _list_recipes() -> None:

@@ -109,12 +109,15 @@ def load(
     name = Path(file).stem
     if signals:
         data = from_signals(images, name, standardise)
-        return data if factors is None else labelled(data, factors, names)
-    if images.ndim == 2 and (standardise or counts):
+    elif images.ndim == 2 and (standardise or counts):
         data = from_vectors(images, name, counts, standardise)
-        return data if factors is None else labelled(data, factors, names)
-    data = from_array(images, factors, names, channels, name, pairs, range)
-    return data if resize is None else resized(data, resize, fit, levels=range is None)
+    else:
+        data = from_array(images, factors, names, channels, name, pairs, range)
+        return data if resize is None else resized(data, resize, fit, levels=range is None)
+    if range is not None:
+        raise DistaffError(f"{name} holds no images, and only these have black and white: no --range.")
+    data = data if factors is None else labelled(data, factors, names)
+    return data if resize is None else resized(data, resize, fit)
 
 
 def read_arrays(
