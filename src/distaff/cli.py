@@ -42,6 +42,10 @@ def train(arguments: Sequence[str]) -> None:
     if name in ("-h", "--help"):
         print("Usage: distaff train RECIPE [flags]. Recipes, each with flags of its own (add --help):\n")
         return _list_recipes()
+    if name.startswith("-"):
+        raise DistaffError(
+            f"name a recipe before {name}: distaff train RECIPE {name} …; distaff recipes lists them."
+        )
     recipe = find_function("recipe", name, recipes)
     defaults = _of_preset(name, arguments[1:])
     model = [field.name for field in dataclasses.fields(ModelSettings)]

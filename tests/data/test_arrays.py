@@ -273,6 +273,8 @@ def test_what_only_images_have_is_refused_of_vectors_and_signals(tmp_path):
             open_dataset(tmp_path / "rows.npy", range="min-max", **told)
     with pytest.raises(DistaffError, match=r"unknown channels of rows\.npy 'middle': Known: auto, first"):
         open_dataset(tmp_path / "rows.npy", channels="middle")
+    with pytest.raises(DistaffError, match="unknown place of channels 'middle': Known: auto, first, last"):
+        from_array(np.zeros((3, 8, 8, 3)), channels="middle")
 
 
 def test_a_file_that_is_no_hdf5_says_so(tmp_path):

@@ -171,8 +171,14 @@ class RunFolder:
                     "or use `distaff resume` to resume that one."
                 )
             return
+        self.refuse_file()
         if self.path.exists() and not all(file.name.startswith(".") for file in self.path.iterdir()):
             raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
+
+    def refuse_file(self) -> None:
+        """Raise where a file lies in the folder's place."""
+        if self.path.exists() and not self.path.is_dir():
+            raise DistaffError(f"{self.path} is a file, and a run is a folder: choose another name.")
 
     def claim(self, config: RunConfig, held: RunConfig | None = None) -> None:
         """Make the folder this run's own; one of the same run is kept, one of another run is refused.
