@@ -182,6 +182,7 @@ def test_data_frames_in_and_out():
         ({"recipe": "factorvae"}, "did you mean 'factor_vae'"),
         ({"recipe": "beta_vae", "options": {"bta": 3}}, "did you mean 'beta'"),
         ({"recipe": "beta_vae", "options": {"steps": 3}}, "unknown argument of beta_vae 'steps'"),
+        ({"recipe": "beta_vae", "options": "beta=3"}, "options are the recipe's arguments by name, as in"),
         ({"likelihood": "bernoulli"}, r"outside \[0, 1\]"),
     ],
 )

@@ -129,3 +129,38 @@ def test_the_same_in_python():
             distaff.train("vae", np.zeros((20, 4)), **TINY, **settings)
     with pytest.raises(DistaffError, match=r"signals over time .* data_options=.?signals=true"):
         distaff.train("vae", 5 + np.random.default_rng(0).random((20, 3, 40)), **TINY)
+
+
+def test_arguments_of_one_name_are_not_both_taken():
+    with pytest.raises(DistaffError, match="arguments have the name 'hidden' twice: keep one of them"):
+        distaff.train("vae", np.zeros((20, 4)), **{**TINY, "network": "mlp:hidden=8,layers=1,hidden=4"})
+    with pytest.raises(DistaffError, match="arguments have the name 'count' twice"):
+        distaff.train("vae", "pinwheel", data_options="count=80,count=90", **TINY)
+
+
+def test_a_bound_that_is_crossed_is_named_where_words_would_do_too():
+    with pytest.raises(DistaffError, match="labels must be at least 1, not 0"):
+        distaff.train("vae", np.zeros((20, 4)), labels=0, **TINY)
+
+
+def test_a_recipe_comes_first_and_a_file_is_no_run_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("kept")
+    for line, message in (
+        ("train --data pinwheel", "name a recipe before --data: distaff train RECIPE --data"),
+        ("train vae --data pinwheel --out notes.txt", "notes.txt is a file, and a run is a folder: choose"),
+    ):
+        with pytest.raises(SystemExit) as end:
+            main(line.split())
+        assert end.value.code == 2
+        printed = capsys.readouterr().err
+        assert message in printed
+        assert "Errno" not in printed
+    assert (tmp_path / "notes.txt").read_text() == "kept"
+
+
+def test_a_batch_too_small_for_densities_is_raised_by_its_flag():
+    with pytest.raises(DistaffError, match="raise batch_size"):
+        distaff.train("beta_tcvae", np.eye(20), batch_size=1, **TINY)
+    with errors.speaking_in_flags(), pytest.raises(DistaffError, match="raise --batch-size"):
+        distaff.train("beta_tcvae", np.eye(20), batch_size=1, **TINY)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from distaff import DistaffError
 from distaff.foundation.binding import bind
+from distaff.foundation.files import parse_yaml, read_text
 from distaff.metrics.scores_file import Entry, Scores
 from distaff.runs import RunFolder
 
@@ -58,7 +57,7 @@ class Ranked:
 
 def read_rules(file: Path = FILE) -> list[Rule]:
     """The rules of a file."""
-    return [Rule(**bind(Rule, entry)) for entry in yaml.safe_load(file.read_text(encoding="utf-8"))]
+    return [Rule(**bind(Rule, entry)) for entry in parse_yaml(read_text(file), str(file))]
 
 
 def rank(folders: Sequence[RunFolder], by: str) -> list[Ranked]:

@@ -42,6 +42,10 @@ def train(arguments: Sequence[str]) -> None:
     if name in ("-h", "--help"):
         print("Usage: distaff train RECIPE [flags]. Recipes, each with flags of its own (add --help):\n")
         return _list_recipes()
+    if name.startswith("-"):
+        raise DistaffError(
+            f"name a recipe before {name}: distaff train RECIPE {name} …; distaff recipes lists them."
+        )
     recipe = find_function("recipe", name, recipes)
     defaults = _of_preset(name, arguments[1:])
     model = [field.name for field in dataclasses.fields(ModelSettings)]
@@ -352,13 +356,12 @@ def preview_data(
         columns: images per row.
         seed: which observations.
     """
-    from distaff.data import open_dataset
+    from distaff.data import open_told
     from distaff.data.preview import save_preview
-    from distaff.foundation.text import named_values
+    from distaff.foundation.text import told_options
 
-    told: dict[str, Any] = {"resize": resize, "fit": fit, **named_values(data_options or "")}
-    options = {option: value for option, value in told.items() if value is not None}
-    return save_preview(open_dataset(name, **options), out, columns, seed)
+    data = open_told(name, None, told_options(data_options, resize=resize, fit=fit))
+    return save_preview(data, out, columns, seed)
 
 
 def _list_recipes() -> None:

@@ -215,6 +215,10 @@ def _likelihood(shape: tuple[int, ...]) -> str:
 def _arguments(recipe: str | Callable[..., Objective], options: Mapping[str, Any] | None) -> dict[str, Any]:
     """A recipe's arguments, checked; one that takes a critic gets a small one by default."""
     function = find_function("recipe", recipe, recipes) if isinstance(recipe, str) else recipe
+    if not isinstance(options, Mapping | None):
+        raise DistaffError(
+            f"options are the recipe's arguments by name, as in {{'beta': 4}}, not {options!r}."
+        )
     arguments = dict(options or {})
     if "critic" in inspect.signature(function).parameters:
         arguments.setdefault("critic", SMALL_CRITIC)

@@ -262,3 +262,22 @@ def test_of_bytes_no_more_is_read_than_tells_their_range(tmp_path, monkeypatch):
     pixels[4, 3, 3] = 200
     assert arrays._extent(pixels, "pixels") == (0, 7, True)
     assert arrays._extent(pixels.astype(np.int32), "pixels") == (0, 200, True)
+
+
+def test_what_only_images_have_is_refused_of_vectors_and_signals(tmp_path):
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(20, 8)))
+    for told in ({"standardise": True}, {"signals": True}):
+        with pytest.raises(DistaffError, match="only images are brought to a size: no resize"):
+            open_dataset(tmp_path / "rows.npy", resize=16, **told)
+        with pytest.raises(DistaffError, match="only these have black and white: no range"):
+            open_dataset(tmp_path / "rows.npy", range="min-max", **told)
+    with pytest.raises(DistaffError, match=r"unknown channels of rows\.npy 'middle': Known: auto, first"):
+        open_dataset(tmp_path / "rows.npy", channels="middle")
+    with pytest.raises(DistaffError, match="unknown place of channels 'middle': Known: auto, first, last"):
+        from_array(np.zeros((3, 8, 8, 3)), channels="middle")
+
+
+def test_a_file_that_is_no_hdf5_says_so(tmp_path):
+    (tmp_path / "liar.h5").write_text("not what it says")
+    with pytest.raises(DistaffError, match=r"liar\.h5 is not a whole HDF5 file \(.*signature not found"):
+        open_dataset(tmp_path / "liar.h5")

@@ -224,3 +224,26 @@ def test_deep_files_for_a_model_of_colours_are_told_what_to_be(tmp_path):
     ) as error:
         bring_in(tmp_path / "deep", (3, 16, 16), Scaled((3, 16, 16), fit="crop"))
     assert "skip" not in str(error.value)
+
+
+def test_new_data_are_told_no_more_than_may_differ_from_training(photos, tmp_path):
+    like = Scaled((3, 16, 16), fit="crop")
+    found = bring_in(photos, (3, 16, 16), like, {"resize": 16, "colours": "rgb"}, resize=16, fit="pad")
+    assert found.shape == (3, 16, 16), "what was told in training may be told again"
+    for name in ("resize", "colours", "folder", "data", "shape", "like", "told"):
+        with pytest.raises(DistaffError, match=rf"cannot be told {name}=8, only labels or skip_bad or fit"):
+            bring_in(photos, (3, 16, 16), like, {"resize": 16}, **{name: 8})
+    for option, said in [
+        ({"fit": "cut"}, "fit must be squash or crop"),
+        ({"labels": True}, "labels must be"),
+    ]:
+        with pytest.raises(DistaffError, match=said):
+            bring_in(photos, (3, 16, 16), like, **option)
+    frame = pd.DataFrame({"x": [1.0, 2.0, 4.0], "y": [1.0, 0.0, 4.0]})
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    data = open_dataset(tmp_path / "mine.csv")
+    with pytest.raises(DistaffError, match=r"mine\.csv cannot be told columns=x, only factors or matrix"):
+        bring_in(tmp_path / "mine.csv", data.shape, data.arrangement, columns="x")
+    np.save(tmp_path / "mine.npy", np.zeros((3, 16, 16, 3), np.uint8))
+    with pytest.raises(DistaffError, match=r"mine\.npy cannot be told range=signed, only key or channels"):
+        bring_in(tmp_path / "mine.npy", (3, 16, 16), like, range="signed")

@@ -74,3 +74,40 @@ def test_functions_of_ones_own_are_data_sets(
         main(["evaluate", "elsewhere", "--no-progress"])
     assert "names the data set 'own_discs:labelled'" in capsys.readouterr().err
     main(["evaluate", "elsewhere", "--trust", "own_discs", "--no-progress"])
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ("resize=big", "resize must be a whole number"),
+        ("resize=16,colours=blue", "unknown colours of photos 'blue': Known: auto, grey, rgb, rgba"),
+        ("colours=blue", "unknown colours of photos 'blue'"),
+        ("resize=16,folder=elsewhere", "unknown option of photos 'folder': Known: colours, fit, labels"),
+        ("resize=16,spec=elsewhere", "unknown option of photos 'spec'"),
+        ("resize=16,file=elsewhere", "unknown option of photos 'file'"),
+        ("resize=16,like=1", "unknown option of photos 'like'"),
+    ],
+)
+def test_options_of_a_folder_are_checked_before_it_is_looked_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], told: str, said: str
+) -> None:
+    (tmp_path / "photos").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        main(["train", "vae", "--data", "photos", "--data-options", told, "--out", "run"])
+    assert end.value.code == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_flag_wins_over_an_option_of_the_same_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in (["train", "vae", "--data", "photos"], ["data", "preview", "photos"]):
+        with pytest.raises(SystemExit):
+            main([*command, "--resize", "32", "--data-options", "resize=16"])
+        assert "--resize is given, and resize among --data-options: keep one" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["train", "vae", "--data", "pinwheel", "--fit", "crop"])
+    assert "--fit says how images are brought to a size: give --resize 64" in capsys.readouterr().err

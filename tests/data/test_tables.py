@@ -305,3 +305,10 @@ def test_rows_may_be_named_by_several_columns():
     rows = pd.MultiIndex.from_product([["left", "right"], range(4)])
     data = tables.from_frame(pd.DataFrame({"a": np.arange(8.0), "b": np.arange(8.0) % 3}, index=rows))
     assert data.row_names[0] == "('left', 0)"
+
+
+def test_a_column_is_not_read_in_two_ways():
+    with pytest.raises(DistaffError, match=r"column 'visits' of .* is named among categorical and counts"):
+        from_frame(FRAME, categorical="visits", counts="visits")
+    with pytest.raises(DistaffError, match=r"column 'kind' of .* is named among columns and factors"):
+        from_frame(FRAME, columns="kind", factors="kind")

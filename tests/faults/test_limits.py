@@ -186,6 +186,9 @@ def test_uploads_are_measured_before_they_are_decoded():
         ("a: !!timestamp x", "not readable YAML"),
         ("a: !!binary aGk=", "holds a bytes"),
         ("1: 2", "keys must be texts"),
+        ("claims: [1]\nruns: []\nclaims: [2]", "it has the key 'claims' twice, in lines 1 and 3: keep one"),
+        ("a:\n  - {b: 1, c: 2, b: 1}", "it has the key 'b' twice, in line 2"),
+        ("a: &x {b: 1}\nc: {<<: *x, b: 2, 'b': 3}", "it has the key 'b' twice, in line 2"),
         ("a: !!python/object/apply:os.system [true]", "not readable YAML"),
     ],
 )
@@ -201,6 +204,12 @@ def test_yaml_keeps_what_people_write():
         "day": "2020-13-45",
         "c": {"d": 1, "e": 2},
     }
+    assert parse_yaml("a: &a {k: 1, l: 1}\nb: &b {<<: *a, k: 2}\nc: {<<: *b, k: 3}\nd: *b") == {
+        "a": {"k": 1, "l": 1},
+        "b": {"k": 2, "l": 1},
+        "c": {"k": 3, "l": 1},
+        "d": {"k": 2, "l": 1},
+    }, "a key beside a merged mapping wins over its own there"
 
 
 @pytest.mark.parametrize(

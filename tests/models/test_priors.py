@@ -273,6 +273,11 @@ def narrow(group: Gaussian, variance: float = 0.25) -> GaussianMixture:
     return GaussianMixture(torch.zeros(1, group.dims), variance)
 
 
+def no_module(group: Gaussian):
+    """What is no prior."""
+    return 0.5
+
+
 def of_nothing(group):
     """A prior that does not say what it fits."""
     return narrow(group)
@@ -288,6 +293,8 @@ def test_a_prior_from_elsewhere_is_module_and_function_with_its_numbers():
         parse_prior(f"{__name__}:absent:0.5", space)
     with pytest.raises(DistaffError, match="annotate its first argument"):
         parse_prior(f"{__name__}:of_nothing", space)
+    with pytest.raises(DistaffError, match=r"the prior 'no_module' returns float, not an nn\.Module"):
+        parse_prior(f"{__name__}:no_module", space)
 
 
 def test_the_standard_priors_go_with_any_latents():

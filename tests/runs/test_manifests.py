@@ -94,8 +94,12 @@ def test_every_byte_of_run_yaml_counts(run):
     run.config.write_text(text.replace("steps: 4", "steps: 8"))
     with pytest.raises(DistaffError, match="not as it was written: restore it, or remove its last line"):
         run.read()
-    run.config.write_text("\n".join(text.replace("steps: 4", "steps: 8").splitlines()[:-1]))
+    lines = text.replace("steps: 4", "steps: 8").splitlines()[:-1]
+    run.config.write_text("\n".join(lines))
     assert run.read().training.steps == 8
+    run.config.write_text("\n".join([*lines, "data: 1"]))
+    with pytest.raises(DistaffError, match=r"run.yaml has the key 'data' twice, in lines \d+ and \d+: keep"):
+        run.read()
 
 
 def is_noticed(run: RunFolder) -> bool:

@@ -131,3 +131,12 @@ def test_quick_ends_at_the_papers_objective():
     assert weight_at(bottleneck, last) == 1
     assert weight_at(early, last) == 0
     assert weight_at(gamma, last) == weight_at(gamma, last - 1) > 0
+
+
+def test_a_key_that_stands_twice_in_a_preset_is_refused(monkeypatch, tmp_path):
+    folder = tmp_path / "presets"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text("about: Mine.\nsettings:\n  - {steps: 1, beta: 2, steps: 3}\n")
+    monkeypatch.setattr("distaff.runs.presets.files", lambda package: tmp_path)
+    with pytest.raises(DistaffError, match=r"mine.yaml has the key 'steps' twice, in line 3: keep one"):
+        presets.__wrapped__()

@@ -193,7 +193,7 @@ def test_a_study_without_data_says_so():
 
 @pytest.mark.parametrize("text", ["- a", "a", "", "runs: [", "a: b: c", "\t- x"])
 def test_what_is_not_a_study_says_so(text):
-    with pytest.raises(DistaffError, match=r"a study must be a mapping|it is not YAML"):
+    with pytest.raises(DistaffError, match=r"a study must be a mapping|it is not readable YAML"):
         Study.parse(text)
 
 
@@ -206,3 +206,6 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
     (tmp_path / "y.yaml").write_text("rums: []")
     with pytest.raises(DistaffError, match=r"y.yaml: unknown key of a study 'rums': did you mean 'runs'"):
         Study.read(tmp_path / "y.yaml")
+    (tmp_path / "z.yaml").write_text("claims: []\nruns: [vae]\nclaims: []")
+    with pytest.raises(DistaffError, match=r"z.yaml: it has the key 'claims' twice, in lines 1 and 3: keep"):
+        Study.read(tmp_path / "z.yaml")

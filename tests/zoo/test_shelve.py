@@ -107,10 +107,13 @@ def test_scores_over_the_most_observations_are_kept(runs, tmp_path):
     assert (new.metric, new.setup.observations) == ("sap", 50)
 
 
-def test_the_rules_are_read_and_name_each_model_once():
+def test_the_rules_are_read_and_name_each_model_once(tmp_path):
     names = [rule.name for rule in read_rules()]
     assert len(set(names)) == len(names) >= 10
     assert names[0] == "factor_vae-dsprites"
+    (tmp_path / "rules.yaml").write_text("- {name: a, by: mig, take: [best], by: dci}\n")
+    with pytest.raises(DistaffError, match=r"rules.yaml has the key 'by' twice, in line 1: keep one"):
+        read_rules(tmp_path / "rules.yaml")
 
 
 def test_the_command_takes_runs_on_data_that_others_have_too(runs, tmp_path):

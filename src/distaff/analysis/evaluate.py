@@ -16,7 +16,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller
-from distaff.foundation.text import named_values
+from distaff.foundation.text import told_options
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.code_sources import ENDINGS, read_baseline, read_source
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
@@ -166,8 +166,7 @@ def _scored_data(
     if data is None and (fit is not None or data_options is not None):
         raise DistaffError("--fit and --data-options are for other data: name those with --data.")
     if data is not None:
-        told = {} if fit is None else {"fit": fit}
-        return config.data.bring_in(data, **named_values(data_options or ""), **told)
+        return config.data.bring_in(data, **told_options(data_options, fit=fit))
     if not held_out:
         return config.data.reopen()
     if "leave_out" in config.data.options:

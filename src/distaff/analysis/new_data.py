@@ -15,7 +15,7 @@ from distaff.data.pictures import Fit
 from distaff.foundation.errors import DistaffError, spoken_to_its_caller
 from distaff.foundation.files import atomic_file
 from distaff.foundation.progress import Progress
-from distaff.foundation.text import named_values
+from distaff.foundation.text import told_options
 from distaff.metrics.code_sources import ROWS
 from distaff.metrics.codes_file import write_codes
 from distaff.runs.folder import RunFolder
@@ -102,10 +102,7 @@ def new_data(
                 "--fit, --skip-bad and --data-options are for new data: name those with --data."
             )
         return open_data(folder)
-    options: dict[str, Any] = named_values(data_options or "")
-    options |= {} if fit is None else {"fit": fit}
-    options |= {"skip_bad": True} if skip_bad else {}
-    return folder.read().data.bring_in(data, **options)
+    return folder.read().data.bring_in(data, **told_options(data_options, fit=fit, skip_bad=skip_bad))
 
 
 def codes_table(codes: Codes, data: Dataset, titles: list[str] | None = None) -> pd.DataFrame:

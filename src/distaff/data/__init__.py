@@ -15,26 +15,26 @@ there, and the arguments of ``load`` are its options.
 pinwheel: 80 × (2,), arm 4
 """
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any, Literal, get_origin, get_type_hints
+from typing import Any
 
-from distaff.data import arrays, correlated_factors, folders, left_out, tables
+from distaff.data import arrays, folders, tables
 from distaff.data.about import About
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_hugging_face, from_object, from_torch
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
-from distaff.data.pictures import Fit
-from distaff.data.sizes import check_side, resized
+from distaff.data.options import Beside, checked
 from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure_strokes
-from distaff.foundation.binding import find_function, names_code, read_value
+from distaff.foundation.binding import find_function, names_code
 from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
 from distaff.foundation.files import named_path
 
@@ -75,7 +75,7 @@ def names() -> tuple[str, ...]:
     return tuple(name for name in modules if hasattr(import_module(f"{__name__}.{name}"), "ABOUT"))
 
 
-def _absent(spec: str) -> DistaffError:
+def absent(spec: str) -> DistaffError:
     """The error for data that are not here and not known by name, with what may have been meant."""
     path = Path(spec)
     there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -107,53 +107,49 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
     >>> open_dataset("pinwheel", count=80)
     pinwheel: 80 × (2,), arm 4
     """
+    return open_told(spec, file, options)
+
+
+def open_told(spec: str | Path, file: str | Path | None, options: Mapping[str, Any]) -> Dataset:
+    """As ``open_dataset``, of options that may have any name."""
+    load, arguments, beside = find_reader(spec, file, options)
+    made = load(**arguments)
+    data = made if isinstance(made, Dataset) else replace(from_object(made), name=load.__name__)
+    return beside.done_to(data)
+
+
+def find_reader(
+    spec: str | Path, file: str | Path | None, options: Mapping[str, Any]
+) -> tuple[Callable[..., Any], dict[str, Any], Beside]:
+    """The function that reads a data set, its arguments, and what is done beside; all of it checked."""
+    load, own = _reader(spec, file)
+    what = named_path(spec).name if named_path(spec).exists() else str(spec)
+    general = {field.name for field in fields(Beside)}.difference(signature(load).parameters)
+    beside = {name: value for name, value in options.items() if name in general}
+    told = {name: value for name, value in options.items() if name not in general}
+    return load, {**own, **checked(load, told, what, tuple(own))}, Beside(**checked(Beside, beside, what))
+
+
+def _reader(spec: str | Path, file: str | Path | None) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The function that reads what ``spec`` names, and those of its arguments that are no options."""
     path = named_path(spec)
     if str(spec) in names():
-        load = import_module(f"{__name__}.{spec}").load
-        options = options if file is None else {"file": file, **options}
-    elif file is not None:
+        return import_module(f"{__name__}.{spec}").load, {} if file is None else {"file": file}
+    if file is not None:
         raise DistaffError(
             f"a file goes with a data set known by name ({', '.join(names())}), not with {spec}."
         )
-    elif names_code(str(spec)) and not path.exists():
-        load = find_function("data set", str(spec), {})
-    elif path.suffix in tables.SUFFIXES:
-        load, options = tables.load, {"file": path, **options}
-    elif path.is_dir() or path.suffix in (".zip", ".tar", ".tgz", ".gz"):
-        load, options = folders.load, {"folder": path, **options}
-    elif path.suffix in (".npz", ".npy", ".h5", ".hdf5"):
-        load, options = arrays.load, {"file": path, **options}
-    elif path.exists():
+    if names_code(str(spec)) and not path.exists():
+        return find_function("data set", str(spec), {}), {}
+    if path.suffix in tables.SUFFIXES:
+        return tables.load, {"file": path, "like": None}
+    if path.is_dir() or path.suffix in (".zip", ".tar", ".tgz", ".gz"):
+        return folders.load, {"folder": path, "like": None}
+    if path.suffix in (".npz", ".npy", ".h5", ".hdf5"):
+        return arrays.load, {"file": path}
+    if path.exists():
         raise DistaffError(
             f"{path} is not a kind of file that can be read: give an .npz, .npy, .h5,"
             " .csv, .parquet, .h5ad or a folder of images."
         )
-    else:
-        raise _absent(str(spec))
-    known = signature(load).parameters
-    side: int | None = None
-    fit: Fit = "squash"
-    if "resize" not in known:
-        side, fit = options.pop("resize", None), options.pop("fit", "squash")
-    combinations, wanted = options.pop("leave_out", None), bool(options.pop("left_out", False))
-    tie = options.pop("correlate", None)
-    for option in options:
-        if option not in known:
-            what = path.name if path.exists() else spec
-            raise unknown(f"option of {what}", option, [name for name in known if name != "like"])
-    hints = get_type_hints(load, include_extras=True)
-    options = {
-        name: value
-        if isinstance(value, str) and get_origin(hints.get(name)) is Literal  # whose near misses load knows
-        else read_value(value, hints.get(name, Any), name)
-        for name, value in options.items()
-    }
-    if options.get("resize") is not None:
-        check_side(options["resize"])
-    made = load(**options)
-    data = made if isinstance(made, Dataset) else replace(from_object(made), name=load.__name__)
-    if tie is not None:
-        data = correlated_factors.tied(data, str(tie))
-    if combinations is not None:
-        data = left_out.leave_out(data, str(combinations))[int(wanted)]
-    return data if side is None else resized(data, read_value(side, int, "resize"), fit)
+    raise absent(str(spec))

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from distaff.data.signals import from_signals
 from distaff.data.sizes import resized
 from distaff.data.tables import Names, from_vectors
 from distaff.foundation.archives import LARGEST, open_npz
-from distaff.foundation.errors import DistaffError, spoken_to_its_caller, whole
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown, whole
 from distaff.foundation.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hdf5, texts
 from distaff.foundation.progress import progress
 
@@ -63,6 +63,8 @@ def from_array(
     >>> from_array(np.zeros((4, 8, 8)), [7, 9, 7, 9], ["digit"], name="mine")
     mine: 4 × (1, 8, 8), digit 2
     """
+    if channels not in get_args(Channels):
+        raise unknown("place of channels", str(channels), get_args(Channels))
     observations, arrangement = _observations(as_array(images), channels, called(name), range)
     which = f"the pairs of {called(name)}"
     rows = None if pairs is None else checked_pairs(as_array(pairs), len(observations), which)
@@ -109,12 +111,15 @@ def load(
     name = Path(file).stem
     if signals:
         data = from_signals(images, name, standardise)
-        return data if factors is None else labelled(data, factors, names)
-    if images.ndim == 2 and (standardise or counts):
+    elif images.ndim == 2 and (standardise or counts):
         data = from_vectors(images, name, counts, standardise)
-        return data if factors is None else labelled(data, factors, names)
-    data = from_array(images, factors, names, channels, name, pairs, range)
-    return data if resize is None else resized(data, resize, fit, levels=range is None)
+    else:
+        data = from_array(images, factors, names, channels, name, pairs, range)
+        return data if resize is None else resized(data, resize, fit, levels=range is None)
+    if range is not None:
+        raise DistaffError(f"{name} holds no images, and only these have black and white: no --range.")
+    data = data if factors is None else labelled(data, factors, names)
+    return data if resize is None else resized(data, resize, fit)
 
 
 def read_arrays(

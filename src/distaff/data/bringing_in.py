@@ -1,7 +1,7 @@
 """Other data than a model was trained on, brought in as its own were: files, frames, arrays, a photograph."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from distaff.codes import as_array
-from distaff.data import arrays, folders, names, open_dataset, tables
+from distaff.data import absent, arrays, folders, names, open_told, tables
 from distaff.data.arrangements import BYTE, Arrangement, Scaled, Table
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object, is_frame, to_frame
 from distaff.data.images import ByteImages, FloatImages, ScaledImages
 from distaff.data.labels import labelled
+from distaff.data.options import checked
 from distaff.data.pictures import SUFFIXES, decode, upright
 from distaff.data.ranges import OutOfRange
 from distaff.data.signals import Signals
 from distaff.data.sizes import resized
+from distaff.foundation.binding import names_code
 from distaff.foundation.errors import DistaffError
 
 Shape = tuple[int, ...]
@@ -29,7 +31,14 @@ FILE = str | Path | Image.Image
 RGB = 3
 
 
-def bring_in(data: Any, shape: Shape, like: Arrangement | None = None, **options: Any) -> Dataset:
+def bring_in(
+    data: Any,
+    shape: Shape,
+    like: Arrangement | None = None,
+    told: Mapping[str, Any] | None = None,
+    /,
+    **options: Any,
+) -> Dataset:
     """Observations for a model, made of whatever its training would have taken.
 
     Args:
@@ -38,18 +47,20 @@ def bring_in(data: Any, shape: Shape, like: Arrangement | None = None, **options
             observation or of many, or a data set.
         shape: what the model takes.
         like: how the observations that it was trained on were made.
+        told: what their reader was told, which holds for these as well where it can.
         **options: what the reader of a file takes beside, such as ``labels="folders"``.
     """
+    told = told or {}
     if isinstance(data, str | Path):
-        found = _opened(Path(data), str(data), shape, like, options)
+        found = _opened(Path(data), str(data), shape, like, told, options)
     elif isinstance(data, Dataset):
         found = data
     elif isinstance(data, Image.Image):
         found = _photograph(data, shape, like)
     elif is_frame(data) or isinstance(data, pd.Series | Mapping):
-        found = _frame(data, shape, like, options.get("factors"))
+        found = _frame(data, shape, like, {**told, **options}.get("factors"))
     elif isinstance(data, list | tuple) and data and all(isinstance(one, FILE) for one in data):
-        found = _together([bring_in(one, shape, like, **options) for one in data])
+        found = _together([bring_in(one, shape, like, told, **options) for one in data])
     elif isinstance(data, np.ndarray | list | tuple) or hasattr(data, "detach"):
         found = _array(as_array(data), shape, like)
     else:
@@ -72,28 +83,56 @@ def _together(parts: list[Dataset]) -> Dataset:
 
 
 def _opened(
-    path: Path, text: str, shape: Shape, like: Arrangement | None, options: dict[str, Any]
+    path: Path,
+    text: str,
+    shape: Shape,
+    like: Arrangement | None,
+    told: Mapping[str, Any],
+    options: Mapping[str, Any],
 ) -> Dataset:
     suffix = path.suffix.lower()
     if text in names():
-        return open_dataset(text, **options)
+        return open_told(text, None, {**told, **options})
+    if not path.exists() and not names_code(text):
+        raise absent(text)
     images = like if isinstance(like, Scaled) else _usual(shape)
     if path.is_dir() or suffix in (".zip", ".tar", ".tgz", ".gz", *SUFFIXES):
         if images is None:
             raise DistaffError(
                 f"{path} holds images, but the model was trained on rows of {shape[0]} numbers."
             )
-        known = ("labels", "skip_bad", "fit")
-        return folders.load(path, **{key: options[key] for key in known if key in options}, like=images)
+        known = _taken(folders.load, ("labels", "skip_bad", "fit"), told, options, path)
+        return folders.load(path, **known, like=images)
     if suffix in tables.SUFFIXES and isinstance(like, Table):
-        return tables.load(path, factors=options.get("factors"), matrix=options.get("matrix"), like=like)
+        known = _taken(tables.load, ("factors", "matrix"), told, options, path)
+        return tables.load(path, **known, like=like)
     if suffix in tables.SUFFIXES:
         _refuse_rows(str(path), shape, like)
     if suffix in (".npz", ".npy", ".h5", ".hdf5"):
-        values, factors, titles, _ = arrays.read_arrays(path, options.get("key", "images"))
-        found = _array(values, shape, like, options.get("channels", "auto"), path.stem)
+        known = {"key": "images", "channels": "auto"}
+        known |= _taken(arrays.load, tuple(known), told, options, path)
+        values, factors, titles, _ = arrays.read_arrays(path, known["key"])
+        found = _array(values, shape, like, known["channels"], path.stem)
         return found if factors is None else labelled(found, factors, titles)
-    return open_dataset(path, **options)
+    return open_told(path, None, {**told, **options})
+
+
+def _taken(
+    load: Callable[..., Any],
+    known: tuple[str, ...],
+    told: Mapping[str, Any],
+    options: Mapping[str, Any],
+    path: Path,
+) -> dict[str, Any]:
+    """What a reader is told of new data: what may differ from those of training, and nothing else."""
+    for name, value in options.items():
+        if name not in known and told.get(name) != value:
+            raise DistaffError(
+                f"new data are brought in as those of training were, so that {path.name} cannot be told "
+                f"{name}={value}, only {' or '.join(known)}."
+            )
+    chosen = {name: value for name, value in {**told, **options}.items() if name in known}
+    return checked(load, chosen, path.name)
 
 
 def _refuse_rows(table: str, shape: Shape, like: Arrangement | None) -> None:

@@ -152,6 +152,8 @@ def _kinds(
     wanted = _known(columns, frame, where) or [c for c in frame.columns if c not in labels]
     classes = _known(categorical, frame, where)
     counted = [] if counts == "all" else _known(counts, frame, where)
+    _refuse_both(classes, "categorical", counted, "counts", where)
+    _refuse_both(wanted, "columns", labels, "factors", where)
     kinds: dict[str, Kind] = {}
     for name in wanted:
         values = frame[name]
@@ -169,6 +171,12 @@ def _kinds(
     if not kinds:
         raise DistaffError(f"{where} has no column to train on.")
     return kinds
+
+
+def _refuse_both(some: list[str], title: str, others: list[str], other: str, where: str) -> None:
+    for name in some:
+        if name in others:
+            raise DistaffError(f"column {name!r} of {where} is named among {title} and {other}: keep one.")
 
 
 def _known(names: Names, frame: pd.DataFrame, where: str, absent: bool = False) -> list[str]:

@@ -227,6 +227,7 @@ def _sentence(problem: ValidationError, hint: Any) -> str:
     """What is wanted of a value that was refused, behind "must"."""
     found = [error for error in problem.errors(include_url=False) if error["type"] != "none_required"]
     crossed = [error.get("ctx", {}) for error in found]
+    crossed = [ctx for ctx in crossed if ctx.keys() & {"ge", "gt", "lt", "le"}] or crossed
     if not crossed or any(bounds != crossed[0] for bounds in crossed):
         return f"be {wanted(hint)}"
     each = "each " if takes_list(hint) else ""

@@ -16,11 +16,12 @@ import yaml
 from pydantic_core import from_json
 
 from distaff.foundation.errors import DistaffError, shown
+from distaff.foundation.yaml_loader import MOST_NODES, Loader, Refused
 
 LARGEST_TEXT = 64 << 20
 """Bytes that a file of settings or results may have."""
-DEEPEST, MOST_NODES = 64, 200_000
-"""How deeply such a file may be nested, and how many values YAML may hold, aliases followed."""
+DEEPEST = 64
+"""How deeply such a file may be nested."""
 
 
 def cache_folder() -> Path:
@@ -169,8 +170,8 @@ def parse_json(text: str | bytes, name: str = "it") -> Any:
 def parse_yaml(text: str, name: str = "it") -> Any:
     r"""What a YAML text holds: mappings with text as keys, lists, texts, numbers, true, false and null.
 
-    Dates are texts. Aliases may repeat parts until ``MOST_NODES`` values stand there, nested ``DEEPEST``
-    times at most.
+    Dates are texts, and a key stands in a mapping once. Aliases may repeat parts until ``MOST_NODES`` values
+    stand there, nested ``DEEPEST`` times at most.
 
     Args:
         text: the YAML.
@@ -181,11 +182,13 @@ def parse_yaml(text: str, name: str = "it") -> Any:
     """
     try:
         depth = 0
-        for event in yaml.parse(text, Loader=_Loader):
+        for event in yaml.parse(text, Loader=Loader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if depth > DEEPEST:
                 raise DistaffError(f"{name} is nested more than {DEEPEST} times.")
-        value = yaml.load(text, Loader=_Loader)
+        value = yaml.load(text, Loader=Loader)
+    except Refused as problem:
+        raise DistaffError(f"{name} {problem}") from None
     except DistaffError:
         raise
     except Exception as problem:  # values that are not what their tags say raise whatever they happen to meet
@@ -252,25 +255,6 @@ def _numbers(value: Any, place: str = "the value") -> Iterator[tuple[str, float]
             yield from _numbers(item, place)
     elif isinstance(value, float):
         yield place, value
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # with libyaml if there
-    """YAML in which a date is a text, and in which mappings that are merged cannot grow without end."""
-
-    merged = 0
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Put merged mappings (``<<``) into ``node``."""
-        super().flatten_mapping(node)
-        self.merged += len(node.value)
-        if self.merged > MOST_NODES:
-            raise DistaffError("it merges mappings into too many values.")
-
-
-_Loader.yaml_implicit_resolvers = {
-    letter: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for letter, resolvers in _Loader.yaml_implicit_resolvers.items()
-}
 
 
 def _sync(path: Path) -> None:

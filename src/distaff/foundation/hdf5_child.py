@@ -30,14 +30,24 @@ def main() -> None:
     _limit_memory(int(sys.argv[2]))
     _limit_time(seconds)
     answers = sys.stdout.buffer
-    with h5py.File(sys.argv[1], "r") as file:
-        for line in sys.stdin:
-            request = json.loads(line)
-            _limit_time(seconds)
-            try:
-                _answer(file, answers, **request)
-            except Exception as problem:  # a library fed damaged bytes raises whatever it happens to meet
-                _send(answers, {"error": str(problem).partition("\n")[0] or type(problem).__name__})
+    try:
+        with h5py.File(sys.argv[1], "r") as file:
+            for line in sys.stdin:
+                _limit_time(seconds)
+                _try_to_answer(file, answers, json.loads(line))
+    except OSError as problem:  # a file that cannot be opened
+        _send(answers, _error(problem))
+
+
+def _try_to_answer(file: h5py.File, answers: BinaryIO, request: dict[str, Any]) -> None:
+    try:
+        _answer(file, answers, **request)
+    except Exception as problem:  # a library fed damaged bytes raises whatever it happens to meet
+        _send(answers, _error(problem))
+
+
+def _error(problem: Exception) -> dict[str, Any]:
+    return {"error": str(problem).partition("\n")[0] or type(problem).__name__}
 
 
 def _answer(

@@ -1,6 +1,6 @@
 """The one grammar of short texts: ``name=head:argument:argument`` items, commas between them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,8 @@ def named_values(text: str) -> dict[str, Any]:
     values = {}
     for part in filter(None, text.split(",")):
         name, equals, value = part.partition("=")
+        if name.strip() in values:
+            raise DistaffError(f"arguments have the name {name.strip()!r} twice: keep one of them.")
         try:
             values[name.strip()] = parse_yaml(value)
         except DistaffError:
@@ -61,6 +63,21 @@ def named_values(text: str) -> dict[str, Any]:
         if not equals or not name.strip():
             raise DistaffError(f"arguments read name=value,name=value, so {part!r} is not one.")
     return values
+
+
+def told_options(options: str | Mapping[str, Any] | None, **flags: Any) -> dict[str, Any]:
+    """The options of data, and what flags say of them where they say anything; neither wins over the other.
+
+    >>> told_options("part=test", resize=64, fit=None)
+    {'part': 'test', 'resize': 64}
+    """
+    told = named_values(options) if isinstance(options, str) else dict(options or {})
+    given = {name: value for name, value in flags.items() if value is not None and value is not False}
+    for name in given:
+        if name in told:
+            flag = name.replace("_", "-")
+            raise DistaffError(f"--{flag} is given, and {name} among --data-options: keep one of them.")
+    return told | given
 
 
 def split_call(text: str) -> tuple[str, dict[str, Any]]:

@@ -1,6 +1,5 @@
 """Metrics that are not of this library: plain functions of a user's own, by themselves or by their names."""
 
-import traceback
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import numpy as np
 from distaff.codes import Codes
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.own_code import failure, is_ours
 from distaff.foundation.trust import NotTrusted
 from distaff.metrics.card import Card, Metric
 from distaff.metrics.inputs import Factors
@@ -98,17 +98,9 @@ def named_if_it_fails(own: Metric) -> Iterator[None]:
         raise
     except Exception as error:
         function = vars(own.card.formula).get("function", own.card.formula)
-        module, name = getattr(function, "__module__", ""), getattr(function, "__name__", own.card.name)
-        if f"{module}.".startswith(f"{__name__.partition('.')[0]}."):
+        if is_ours(function):
             raise
-        steps = traceback.extract_tb(error.__traceback__)
-        source = getattr(getattr(function, "__code__", None), "co_filename", None)
-        step = next((step for step in reversed(steps) if step.filename == source), steps[-1])
-        said = str(error).strip().partition("\n")[0].rstrip(".")
-        raise DistaffError(
-            f"the metric {module}:{name} failed at {step.filename}:{step.lineno}: "
-            f"{type(error).__name__}{said and f': {said}'}."
-        ) from error
+        raise failure("metric", function, error) from error
 
 
 def _result(place: str, found: Any) -> Result:

@@ -107,6 +107,39 @@ def _with_head(encoder: nn.Module, shape: Shape, parameters: int, name: str) -> 
     return nn.Sequential(encoder, nn.Flatten(), nn.Linear(given[0].numel(), parameters))
 
 
+def check_pair(pair: Networks, shape: Shape, parameters: int, width: int, outputs: Shape, name: str) -> None:
+    """Refuse networks of somebody else's whose outputs do not fit: some would be broadcast, and fit nothing.
+
+    Args:
+        pair: the networks.
+        shape: of an observation, as the encoder sees it.
+        parameters: numbers that the encoder has to give.
+        width: numbers that the decoder takes.
+        outputs: the shape that it has to give.
+        name: what an error calls them.
+    """
+    for part, network, inputs, wanted in (
+        ("encoder", pair.encoder, shape, (parameters,)),
+        ("decoder", pair.decoder, (width,), outputs),
+    ):
+        kept = network.training
+        try:
+            with torch.no_grad(), torch.random.fork_rng(devices=[]):
+                given = network.eval()(torch.zeros(2, *inputs))
+        except DistaffError:
+            raise
+        except Exception as problem:  # whatever a network of somebody else's happens to meet
+            raise DistaffError(
+                f"the {part} of {name} does not take numbers of shape {tuple(inputs)} "
+                f"({_first_line(problem)})."
+            ) from problem
+        finally:
+            network.train(kept)
+        if not isinstance(given, Tensor) or given.shape != (2, *wanted):
+            got = tuple(given.shape[1:]) if isinstance(given, Tensor) else f"a {type(given).__name__}"
+            raise DistaffError(f"the {part} of {name} gives {got}: it has to give {tuple(wanted)}.")
+
+
 def timm_encoder(name: str) -> Callable[..., nn.Module]:
     """The encoder of timm that goes by a name, such as ``resnet18`` or ``vit_tiny_patch16_224``."""
 

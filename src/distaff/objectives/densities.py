@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, said
 from distaff.models.by_name import find, values_of
 
 
@@ -137,5 +137,7 @@ def _log_weights(density: Density, shape: Shape, dtype: torch.dtype, device: tor
 
 def _at_least_two(columns: int) -> int:
     if columns < 2:
-        raise DistaffError("estimating q(z) from a batch needs at least 2 observations: raise batch_size.")
+        raise DistaffError(
+            said("estimating q(z) from a batch needs at least 2 observations: raise --batch-size.")
+        )
     return columns

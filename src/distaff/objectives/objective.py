@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.own_code import failure, is_ours
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, stratified
 from distaff.objectives.pairs import Sharing
@@ -40,8 +41,15 @@ class FunctionTerm(Term):
     compute: Callable[[Step], Tensor]
 
     def __call__(self, s: Step) -> Tensor:
-        """The function's value."""
-        return self.compute(s)
+        """The function's value; what a user's own raises is told in one sentence."""
+        try:
+            return self.compute(s)
+        except (DistaffError, torch.OutOfMemoryError):
+            raise
+        except Exception as problem:
+            if is_ours(self.compute):
+                raise
+            raise failure("term", self.compute, problem) from problem
 
 
 def term(compute: Callable[[Step], Tensor]) -> FunctionTerm:
@@ -123,7 +131,7 @@ class Objective:
         for weighted in sorted(self.terms, key=lambda w: weights[w.term.name] == 0):
             pulls = weights[weighted.term.name] != 0
             with torch.set_grad_enabled(torch.is_grad_enabled() and pulls):
-                values[weighted.term.name] = weighted.term(s)
+                values[weighted.term.name] = _scalar(weighted.term.name, weighted.term(s))
         shares = [values[n] if w == 1 else w * values[n] for n, w in weights.items() if w != 0]
         if not shares:
             raise DistaffError("every weight of the objective is 0: there is nothing to minimise.")
@@ -138,3 +146,15 @@ class Objective:
     def __str__(self) -> str:
         terms = " + ".join(map(str, self.terms)).replace("+ -", "− ")
         return terms if self.sharing is None else f"{terms} {self.sharing}"
+
+
+def _scalar(name: str, value: Any) -> Tensor:
+    """A term's value, which has to be one number to be added to others."""
+    if not isinstance(value, Tensor):
+        raise DistaffError(f"the term {name!r} gives a {type(value).__name__}: return a tensor.")
+    if value.numel() != 1:
+        raise DistaffError(
+            f"the term {name!r} gives numbers of shape {tuple(value.shape)}: a term is one number, a sum "
+            "over latents and a mean over the batch, as .sum(-1).mean() gives."
+        )
+    return value

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import SkipValidation
 from torch.utils.data import Dataset as TorchDataset
 
-from distaff.data import names, open_dataset, tables
+from distaff.data import find_reader, names, open_told, tables
 from distaff.data.arrangements import Arrangement, Table, read_arrangement
 from distaff.data.bringing_in import bring_in
 from distaff.data.dataset import Dataset
@@ -72,7 +72,7 @@ class DataCall:
             here = str(self.spec) not in names() and named_path(self.spec).exists()
             spec = str(Path(self.spec).resolve()) if here else str(self.spec)
             known = own if here and _may_hold_vectors(Path(spec)) else {}
-            dataset = open_dataset(spec, self.file, **{**known, **self.options})
+            dataset = open_told(spec, self.file, {**known, **self.options})
         else:
             dataset = self._in_memory(self.spec, own)
         file = None if self.file is None else str(Path(self.file).resolve())
@@ -87,9 +87,9 @@ class DataCall:
             return None
         if not named_path(spec).is_dir() and Path(spec).suffix not in (".zip", ".tar", ".tgz", ".gz"):
             return None
-        if "resize" in self.options:
-            return (3, int(self.options["resize"]), int(self.options["resize"]))
-        return shape_of(spec, **self.options)
+        _, told, _ = find_reader(spec, self.file, self.options)
+        side = told.get("resize")
+        return shape_of(**told) if side is None else (3, side, side)
 
     def _in_memory(self, data: Any, own: Mapping[str, Any]) -> Dataset:
         options = dict(self.options)
@@ -161,7 +161,7 @@ class DataConfig:
         """How the observations were made of what was given."""
         return read_arrangement(self.arrangement)
 
-    def bring_in(self, data: Any, **options: Any) -> Dataset:
+    def bring_in(self, data: Any, /, **options: Any) -> Dataset:
         """Other data, brought in as those of the run were.
 
         Args:
@@ -170,7 +170,7 @@ class DataConfig:
                 are those of the run's own data, and must be given anew.
         """
         told = {key: value for key, value in self.options.items() if key != "labels" or value == "folders"}
-        found = bring_in(data, self.shape, self.made_of, **{**told, **options})
+        found = bring_in(data, self.shape, self.made_of, told, **options)
         if found.shape != self.shape:
             raise DistaffError(
                 f"{found.name} holds observations of shape {found.shape}, but the run was trained on "

@@ -136,9 +136,10 @@ class RunFolder:
             raise DistaffError(f"{self.path} is not a run folder: it has no run.yaml.")
         try:
             text = read_text(self.config)
-            content = parse_yaml(text)
-        except DistaffError as error:
-            raise DistaffError(f"{self.config} is not readable YAML: restore it or train again.") from error
+            content = parse_yaml(text, str(self.config))
+        except DistaffError as problem:
+            words = str(problem).removesuffix(".")
+            raise DistaffError(f"{words}: restore it or train again.") from problem
         try:
             with trust.words_of(self.path):
                 config = RunConfig.from_plain(content)
@@ -170,8 +171,14 @@ class RunFolder:
                     "or use `distaff resume` to resume that one."
                 )
             return
+        self.refuse_file()
         if self.path.exists() and not all(file.name.startswith(".") for file in self.path.iterdir()):
             raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
+
+    def refuse_file(self) -> None:
+        """Raise where a file lies in the folder's place."""
+        if self.path.exists() and not self.path.is_dir():
+            raise DistaffError(f"{self.path} is a file, and a run is a folder: choose another name.")
 
     def claim(self, config: RunConfig, held: RunConfig | None = None) -> None:
         """Make the folder this run's own; one of the same run is kept, one of another run is refused.

@@ -12,9 +12,11 @@ from distaff.data.arrangements import Table
 from distaff.data.dataset import Dataset
 from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.text import split_call
 from distaff.models import infogan_networks
 from distaff.models.by_name import find_network, told_of
 from distaff.models.column_likelihood import ColumnLikelihood
+from distaff.models.encoders import check_pair
 from distaff.models.infogan import InfoGAN
 from distaff.models.latents import Discrete, LatentSpace, Quantized, Uniform
 from distaff.models.layers import Networks
@@ -107,6 +109,8 @@ class VAEConfig:
         pair: Networks = make(inputs, self.latents.parameters, self.latents.width, outputs=outputs)
         initialise(pair.encoder, inputs)
         initialise(pair.decoder, (self.latents.width,))
+        if ":" in split_call(self.network)[0]:
+            check_pair(pair, inputs, self.latents.parameters, self.latents.width, outputs, self.network)
         return pair if front is None else Networks(nn.Sequential(front, pair.encoder), pair.decoder)
 
 

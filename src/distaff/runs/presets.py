@@ -19,9 +19,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import yaml
-
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.files import parse_yaml
 from distaff.objectives.schedules import Schedule, in_proportion, shortened
 
 CONDITION = "for"
@@ -84,7 +83,7 @@ def presets() -> dict[str, Preset]:
     texts = {path.name: path.read_text("utf-8") for path in folder.iterdir() if path.name.endswith(".yaml")}
     found = {}
     for file, text in sorted(texts.items()):
-        content = yaml.safe_load(text)
+        content = parse_yaml(text, file)
         name = file.removesuffix(".yaml")
         found[name] = Preset(name, " ".join(content["about"].split()), content["settings"])
     return found

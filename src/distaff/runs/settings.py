@@ -18,7 +18,7 @@ from distaff.data.pictures import Fit
 from distaff.foundation.binding import ADDED_LATER, bind
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import named_path
-from distaff.foundation.text import named_values
+from distaff.foundation.text import told_options
 from distaff.models.latents import TEMPERATURE
 from distaff.objectives.schedules import Weight, weight_range
 
@@ -61,10 +61,8 @@ class DataSettings:
     @property
     def options(self) -> dict[str, Any]:
         """What the data set's ``load`` is told: all but the file, where it is not the default."""
-        given = self.data_options or {}
-        told = named_values(given) if isinstance(given, str) else dict(given)
         names = ("resize", "fit", "range", "skip_bad", "correlate", "leave_out")
-        return told | {name: getattr(self, name) for name in names if getattr(self, name)}
+        return told_options(self.data_options, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -120,11 +120,7 @@ class Study:
         cls, text: str, name: str = "study", scale: float | None = None, check_drawings: bool = True
     ) -> "Study":
         """The study that YAML describes."""
-        try:
-            content = parse_yaml(text)
-        except DistaffError as problem:
-            raise DistaffError(f"it is not YAML: {problem}") from problem
-        content = _mapping("a study", content, KEYS)
+        content = _mapping("a study", parse_yaml(text), KEYS)
         factor = _scale(content.get("scale", 1) if scale is None else scale)
         figures = tuple(_drawing(entry) for entry in _list("figures", content.get("figures")))
         if check_drawings:

@@ -95,6 +95,8 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     """
     goal = labelled_goal(goal, request.training)
     folder = None if out is None else RunFolder(Path(out))
+    if folder is not None:
+        folder.refuse_file()
     chosen_trackers(request.machine.track, folder)  # whose packages must be here
     check_words(request.model, goal)
     shape = request.data.shape()

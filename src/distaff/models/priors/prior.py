@@ -178,7 +178,10 @@ def _make(kind: Kind, numbers: list[str], name: str, group: Group) -> nn.Module:
         raise DistaffError(
             f"the prior {':'.join([kind.__name__, *numbers])!r} should have numbers behind its name."
         ) from None
-    return kind(group, *values)
+    made = kind(group, *values)
+    if not isinstance(made, nn.Module):
+        raise DistaffError(f"the prior {kind.__name__!r} returns {type(made).__name__}, not an nn.Module.")
+    return made
 
 
 def _fits(kind: Kind, group: Group) -> bool:

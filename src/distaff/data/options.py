@@ -1,0 +1,75 @@
+"""What readers of data are told: names that they know, and values of the kinds that they take."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from distaff.data import correlated_factors
+from distaff.data import left_out as combinations
+from distaff.data.dataset import Dataset
+from distaff.data.pictures import Fit
+from distaff.data.sizes import check_side, resized
+from distaff.foundation.binding import read_value
+from distaff.foundation.errors import DistaffError, unknown
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What is done to any data set, unless its reader does so itself.
+
+    Args:
+        resize: the side that images are brought to.
+        fit: how images that are not square are brought there.
+        correlate: two factors that are tied to each other, such as ``scale,posX:0.4``.
+        leave_out: combinations of factors that are left out, see ``distaff.data.left_out``.
+        left_out: give what was left out instead.
+    """
+
+    resize: int | None = None
+    fit: Fit | None = None
+    correlate: str | None = None
+    leave_out: str | None = None
+    left_out: bool = False
+
+    def done_to(self, data: Dataset) -> Dataset:
+        """The data set with all that."""
+        if self.correlate is not None:
+            data = correlated_factors.tied(data, self.correlate)
+        if self.leave_out is not None:
+            data = combinations.leave_out(data, self.leave_out)[int(self.left_out)]
+        if self.resize is not None:
+            return resized(data, self.resize, self.fit or "squash")
+        if self.fit is not None:
+            raise DistaffError(
+                "--fit says how images are brought to a size: give --resize 64 beside it, or leave it out."
+            )
+        return data
+
+
+def checked(
+    load: Callable[..., Any], options: Mapping[str, Any], what: str, hidden: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Options as arguments of ``load``.
+
+    Args:
+        load: the reader.
+        options: what it is told.
+        what: the data, in a message.
+        hidden: arguments of the reader that are no options.
+    """
+    known = [name for name in signature(load).parameters if name not in hidden]
+    for name in options:
+        if name not in known:
+            raise unknown(f"option of {what}", name, known)
+    hints = get_type_hints(load, include_extras=True)
+    told = {name: _value(name, value, hints.get(name, Any), what) for name, value in options.items()}
+    if told.get("resize") is not None:
+        check_side(told["resize"])
+    return told
+
+
+def _value(name: str, value: Any, hint: Any, what: str) -> Any:
+    if isinstance(value, str) and get_origin(hint) is Literal and value not in get_args(hint):
+        raise unknown(f"{name} of {what}", value, map(str, get_args(hint)))
+    return read_value(value, hint, name)
