@@ -120,6 +120,14 @@ def short_run(tmp_path):
     return make
 
 
+def test_a_run_is_not_resumed_to_fewer_steps_than_it_has(short_run, tmp_path):
+    short_run()
+    before = (tmp_path / "run" / "run.yaml").read_bytes()
+    with pytest.raises(DistaffError, match=r"run has 8 steps behind it, and steps=3 would be all"):
+        resume(tmp_path / "run", toys.tiny_images(), steps=3, progress=False)
+    assert (tmp_path / "run" / "run.yaml").read_bytes() == before
+
+
 def test_resume_can_lengthen_a_run(short_run, tmp_path):
     short_run()
     longer = resume(tmp_path / "run", toys.tiny_images(), steps=12, progress=False)

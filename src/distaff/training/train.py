@@ -11,6 +11,7 @@ from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknow
 from distaff.foundation.other_words import called_here
 from distaff.foundation.trust import trusting
 from distaff.models.representation import Representation
+from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RecipeCall, RunConfig, find_recipe, labelled_goal, named_code, resolved
 from distaff.runs.data_config import Data, DataCall
 from distaff.runs.folder import RunFolder, warn
@@ -152,6 +153,12 @@ def resume(
     chosen_trackers(machine.track, run)
     dataset = config.data.reopen(data)
     if steps is not None and steps != config.training.steps:
+        _, reached = checkpoints.find(run.checkpoints, lambda damage: None)
+        if steps < reached.step:
+            raise DistaffError(
+                f"{run.path} has {reached.step:,} steps behind it, and --steps {steps} would be all that it "
+                "ever has: give more, or leave it out."
+            )
         training = TrainingSettings(**bind(TrainingSettings, {**vars(config.training), "steps": steps}))
         longer = replace(config, training=training)
         return launch(Job(longer, longer.goal(), dataset, run, machine, held=config))
