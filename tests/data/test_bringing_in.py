@@ -247,3 +247,10 @@ def test_new_data_are_told_no_more_than_may_differ_from_training(photos, tmp_pat
     np.save(tmp_path / "mine.npy", np.zeros((3, 16, 16, 3), np.uint8))
     with pytest.raises(DistaffError, match=r"mine\.npy cannot be told range=signed, only key or channels"):
         bring_in(tmp_path / "mine.npy", (3, 16, 16), like, range="signed")
+
+
+def test_a_data_set_known_by_name_is_not_told_what_only_a_folder_of_training_takes():
+    told = {"skip_bad": True, "labels": "folders", "count": 80}
+    assert len(bring_in("pinwheel", (2,), None, told)) == 80
+    with pytest.raises(DistaffError, match="skip_bad"):
+        bring_in("pinwheel", (2,), None, {}, skip_bad=True)

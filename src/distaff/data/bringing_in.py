@@ -2,6 +2,8 @@
 
 import io
 from collections.abc import Callable, Mapping
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from distaff.codes import as_array
-from distaff.data import absent, arrays, folders, names, open_told, tables
+from distaff.data import absent, arrays, find_reader, folders, names, open_told, tables
 from distaff.data.arrangements import BYTE, Arrangement, Scaled, Table
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object, is_frame, to_frame
 from distaff.data.images import ByteImages, FloatImages, ScaledImages
 from distaff.data.labels import labelled
-from distaff.data.options import checked
+from distaff.data.options import Beside, checked
 from distaff.data.pictures import SUFFIXES, decode, upright
 from distaff.data.ranges import OutOfRange
 from distaff.data.signals import Signals
@@ -92,7 +94,7 @@ def _opened(
 ) -> Dataset:
     suffix = path.suffix.lower()
     if text in names():
-        return open_told(text, None, {**told, **options})
+        return open_told(text, None, {**_known_to(text, told), **options})
     if not path.exists() and not names_code(text):
         raise absent(text)
     images = like if isinstance(like, Scaled) else _usual(shape)
@@ -115,6 +117,13 @@ def _opened(
         found = _array(values, shape, like, known["channels"], path.stem)
         return found if factors is None else labelled(found, factors, titles)
     return open_told(path, None, {**told, **options})
+
+
+def _known_to(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """What the reader of a data set known by name can be told as well: that of a folder takes more."""
+    load, *_ = find_reader(name, None, {})
+    known = {*signature(load).parameters, *(field.name for field in fields(Beside))}
+    return {option: value for option, value in told.items() if option in known}
 
 
 def _taken(
