@@ -209,3 +209,9 @@ def test_files_that_are_not_there_or_not_text(tmp_path):
     (tmp_path / "z.yaml").write_text("claims: []\nruns: [vae]\nclaims: []")
     with pytest.raises(DistaffError, match=r"z.yaml: it has the key 'claims' twice, in lines 1 and 3: keep"):
         Study.read(tmp_path / "z.yaml")
+
+
+def test_an_option_of_data_that_some_runs_lack_tells_them_apart():
+    data = "[{spec: mnist}, {spec: mnist, zero_shot: kept}]"
+    text = f"data: mnist\nsteps: 4\nruns:\n  - {{recipe: vae, data: {data}}}"
+    assert Study.parse(text).varied == ("recipe", "data.zero_shot")

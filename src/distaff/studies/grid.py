@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 
@@ -49,6 +49,27 @@ def _choices(value: Any) -> list[Any]:
             return list(combinations(value))
         case _:
             return [value]
+
+
+def varied_settings(runs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The settings of which runs have several values, seeds and recipes aside.
+
+    One that some runs of a recipe have and others lack, such as an option of the data, has two; what only
+    other recipes take has not.
+
+    >>> varied_settings([{"recipe": "vae"}, {"recipe": "vae", "data.part": "kept"}])
+    ['data.part']
+    >>> varied_settings([{"recipe": "vae"}, {"recipe": "beta_vae", "beta": 4}])
+    []
+    """
+    by_recipe: dict[Any, list[Mapping[str, Any]]] = {}
+    for run in runs:
+        by_recipe.setdefault(run.get("recipe"), []).append(run)
+    values: dict[str, set[Any]] = {}
+    for alike in by_recipe.values():
+        for name in dict.fromkeys(itertools.chain.from_iterable(alike)):
+            values.setdefault(name, set()).update(run.get(name) for run in alike)
+    return [name for name, seen in values.items() if len(seen) > 1 and name not in ("recipe", "seed")]
 
 
 def has_settings(settings: Mapping[str, Any], where: Mapping[str, Any]) -> bool:

@@ -19,7 +19,7 @@ from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS, names_of_trackers
 from distaff.studies.claim_forms import Claim
 from distaff.studies.claims import read_claims
-from distaff.studies.grid import combinations, how_many
+from distaff.studies.grid import combinations, how_many, varied_settings
 from distaff.studies.own_metrics import is_own
 
 SCORING = ("observations", "ica", "metrics", "figures", "claims")
@@ -154,12 +154,7 @@ class Study:
     @property
     def varied(self) -> tuple[str, ...]:
         """The settings that tell runs apart, seeds aside: ``recipe``, then those of two values or more."""
-        values: dict[str, set[Any]] = {}
-        for run in self.runs:
-            for name, value in run.settings.items():
-                values.setdefault(name, set()).add(value)
-        apart = [name for name, seen in values.items() if len(seen) > 1 and name not in ("recipe", "seed")]
-        return ("recipe", *apart) if self.runs else ()
+        return ("recipe", *varied_settings(run.settings for run in self.runs)) if self.runs else ()
 
     def _repr_html_(self) -> str:
         """What a notebook shows: one row per setting, with its seeds and steps."""

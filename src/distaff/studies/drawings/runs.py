@@ -10,6 +10,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics import Factors
 from distaff.metrics.catalogue import all_metrics
 from distaff.models.vae import VAE
+from distaff.studies.grid import varied_settings
 from distaff.studies.own_metrics import heading
 from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
@@ -57,11 +58,9 @@ def chosen(results: Results, where: Where = None) -> list[StudyRun]:
 
 def varied(runs: Iterable[StudyRun]) -> list[str]:
     """The settings that take several values among the runs, seeds aside."""
-    values: dict[str, set[Any]] = {}
-    for run in runs:
-        for name, value in run.settings.items():
-            values.setdefault(name, set()).add(value)
-    return [name for name, seen in values.items() if len(seen) > 1 and name != "seed"]
+    all_settings = [run.settings for run in runs]
+    recipes = {settings["recipe"] for settings in all_settings}
+    return [*(["recipe"] if len(recipes) > 1 else []), *varied_settings(all_settings)]
 
 
 def label(run: StudyRun, settings: Sequence[str]) -> Any:
