@@ -86,25 +86,28 @@ def _called(
 
 def _with_head(encoder: nn.Module, shape: Shape, parameters: int, name: str) -> nn.Module:
     """The encoder itself if it gives the posterior's parameters, else with a linear layer on top."""
-    kept = encoder.training
-    try:
-        with torch.no_grad():
-            given = encoder.eval()(torch.zeros(2, *shape))
-    except DistaffError:
-        raise
-    except Exception as problem:  # whatever a network of somebody else's happens to meet
-        raise DistaffError(
-            f"the encoder {name} does not take observations of the shape {tuple(shape)} "
-            f"({_first_line(problem)}): another size may do, such as --resize 64, or another --network."
-        ) from problem
-    finally:
-        encoder.train(kept)
+    advice = ": another size may do, such as --resize 64, or another --network"
+    given = _tried(encoder, shape, f"the encoder {name} does not take observations of the shape", advice)
     if not isinstance(given, Tensor) or given.ndim < 2 or len(given) != 2:
         what = f"a tensor {tuple(given.shape)}" if isinstance(given, Tensor) else f"a {type(given).__name__}"
         raise DistaffError(f"the encoder {name} gives {what} for two observations, not a tensor (2, …).")
     if given.shape == (2, parameters):
         return encoder
     return nn.Sequential(encoder, nn.Flatten(), nn.Linear(given[0].numel(), parameters))
+
+
+def _tried(network: nn.Module, shape: Shape, refusal: str, advice: str = "") -> Any:
+    """What a network of somebody else's gives for two observations of zeros; one that cannot is an error."""
+    kept = network.training
+    try:
+        with torch.no_grad():
+            return network.eval()(torch.zeros(2, *shape))
+    except DistaffError:
+        raise
+    except Exception as problem:  # whatever it happens to meet
+        raise DistaffError(f"{refusal} {tuple(shape)} ({_first_line(problem)}){advice}.") from problem
+    finally:
+        network.train(kept)
 
 
 def check_pair(pair: Networks, shape: Shape, parameters: int, width: int, outputs: Shape, name: str) -> None:
@@ -122,19 +125,8 @@ def check_pair(pair: Networks, shape: Shape, parameters: int, width: int, output
         ("encoder", pair.encoder, shape, (parameters,)),
         ("decoder", pair.decoder, (width,), outputs),
     ):
-        kept = network.training
-        try:
-            with torch.no_grad(), torch.random.fork_rng(devices=[]):
-                given = network.eval()(torch.zeros(2, *inputs))
-        except DistaffError:
-            raise
-        except Exception as problem:  # whatever a network of somebody else's happens to meet
-            raise DistaffError(
-                f"the {part} of {name} does not take numbers of shape {tuple(inputs)} "
-                f"({_first_line(problem)})."
-            ) from problem
-        finally:
-            network.train(kept)
+        with torch.random.fork_rng(devices=[]):
+            given = _tried(network, inputs, f"the {part} of {name} does not take numbers of shape")
         if not isinstance(given, Tensor) or given.shape != (2, *wanted):
             got = tuple(given.shape[1:]) if isinstance(given, Tensor) else f"a {type(given).__name__}"
             raise DistaffError(f"the {part} of {name} gives {got}: it has to give {tuple(wanted)}.")
