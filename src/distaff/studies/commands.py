@@ -61,7 +61,7 @@ def run(
 
             engine = _engine(results.folder, len(pending), workers, ray)
             stack.callback(engine.close)
-            engine.check(pending, results.study.metrics)
+            engine.check(pending)
             display = stack.enter_context(Display(results, progress))
             try:
                 work_through(pending, engine, display)

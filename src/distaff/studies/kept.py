@@ -111,9 +111,10 @@ def _joined(table: pd.DataFrame, place: Path) -> pd.DataFrame:
     """
     kept = _read(place).table
     assert kept is not None
-    for name in {"scale", "observations"} & {*kept.columns}:  # older tables do not say what was scored
-        ours, theirs = (_listed(one[name].unique()) for one in (table, kept))
-        if ours != theirs:
+    for name in ("scale", "observations", "scored_on"):
+        ours, theirs = (_values(one, name) for one in (table, kept))
+        told = "observations" in kept or name != "observations"  # which older tables do not say
+        if ours != theirs and told:
             raise DistaffError(
                 f"{place} holds runs with {name} {theirs}, and these have {ours}: they cannot be joined."
             )
@@ -138,8 +139,14 @@ def _columns(table: pd.DataFrame, kept: pd.DataFrame) -> list[str]:
     return columns
 
 
-def _listed(values: Iterable[Any]) -> str:
-    return ", ".join("all" if pd.isna(value) else f"{value:g}" for value in values)
+def _values(table: pd.DataFrame, name: str) -> str:
+    """The values of a column in a line: ``all`` observations, or their ``own`` data, where there are none."""
+    values = table[name].unique() if name in table else [None]
+    missing = "own" if name == "scored_on" else "all"
+    return ", ".join(
+        missing if pd.isna(value) else f"{value:g}" if isinstance(value, float | int) else str(value)
+        for value in values
+    )
 
 
 def holds_kept(folder: Path) -> bool:

@@ -36,6 +36,7 @@ class Results:
                 study.metrics,
                 study.observations,
                 study.ica,
+                study.scored_on,
             )
             for request in study.runs
         )
@@ -115,6 +116,7 @@ class Results:
                 "seconds": reached["seconds"],
                 "scoring_seconds": math.nan if scoring is None else scoring,
                 "observations": run.observations,
+                **({} if run.scored_on is None else {"scored_on": run.scored_on.text}),
             },
             self._claimed(run),
             {f"version.{name}": versions.get(name) for name in VERSIONS},
