@@ -53,7 +53,7 @@ def write_report(results: Results, path: str | Path | None = None) -> Path:
 
 def _claims(results: Results) -> list[Block]:
     """What the paper says, what our runs say, and the numbers of both."""
-    verdicts = judge(results)
+    verdicts = judge(results.study, results.table)
     if not verdicts:
         return []
     rows: list[list[Cell]] = [
