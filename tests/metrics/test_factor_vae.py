@@ -245,3 +245,14 @@ def test_z_max_variance_votes_only_where_the_factor_changes():
     assert score.value == 1.0
     with pytest.raises(DistaffError, match="no two rows differ in 'factor0' alone"):
         z_max_variance(codes[len(changing) :], still)
+
+
+def test_latents_of_very_different_sizes_vote_as_those_of_one_size():
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 4, size=(400, 3))
+    codes = factors + 0.3 * rng.normal(size=factors.shape)
+    expected = factor_vae_score(codes, factors)
+    sizes = np.array([2.0**-700, 1.0, 2.0**100])
+    found = factor_vae_score(codes * sizes, factors)
+    assert found.value == expected.value
+    assert np.array_equal(found.details["votes"], expected.details["votes"])

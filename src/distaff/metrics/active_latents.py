@@ -15,6 +15,8 @@ Prune = Literal["auto", "kl", "ratio", "means", "none"]
 #: A latent below its threshold has collapsed: nats of KL to the prior, share of the variance due to x, or
 #: standard deviation of the means (that of Locatello et al. 2019).
 THRESHOLDS = {"kl": 0.01, "ratio": 0.05, "means": 0.05}
+_FEW = 8
+"""Rows that nearly always tell that a latent is not constant, without a look at the others."""
 
 
 def standardised(means: FloatArray) -> Float64Array:
@@ -34,7 +36,11 @@ def standardised(means: FloatArray) -> Float64Array:
 
 def constant_latents(codes: Codes) -> NDArray[np.bool_]:
     """(D + groups,) whether a Gaussian latent has one mean, or a categorical one one likeliest class."""
-    same = [means.max() == means.min() for means in codes.means.T]
+    few = codes.means[:_FEW]
+    same = [
+        bool(alike) and means.max() == means.min()
+        for alike, means in zip((few == few[0]).all(axis=0), codes.means.T, strict=True)
+    ]
     same += [len(np.unique(p.argmax(axis=1))) == 1 for p in codes.categories.values()]
     return np.array(same, dtype=bool)
 

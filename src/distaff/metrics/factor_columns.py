@@ -22,13 +22,13 @@ class Column(NamedTuple):
     """One factor.
 
     Args:
-        values: (N,) numbers as given, or the numbers of the classes; NaN is missing.
+        values: (N,) numbers as given, whole or real, or the numbers of the classes; NaN is missing.
         indices: (N,) class numbers from 0 without gaps, in the order of the values; -1 where missing or real.
         size: the number of classes; 0 for a real-valued factor.
         note: how it was read, where that was a guess.
     """
 
-    values: NDArray[np.float64]
+    values: NDArray[np.float64] | NDArray[np.integer[Any]]
     indices: NDArray[np.int64]
     size: int
     note: str = ""
@@ -59,11 +59,8 @@ def split_columns(values: Any) -> tuple[list["pd.Series[Any]"], list[str]]:
         raise DistaffError(f"factors must be a matrix (N, K) of numbers or labels, not {shape}.")
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8", "replace")
-    # Columns in memory of their own: what reads them one by one would skip over the others' labels.
-    by_factor = np.ascontiguousarray(array.T)
-    return [pd.Series(column, copy=False) for column in by_factor], [
-        f"factor{k}" for k in range(array.shape[1])
-    ]
+    names = [f"factor{k}" for k in range(array.shape[1])]
+    return [pd.Series(column, copy=False) for column in array.T], names
 
 
 def join_columns(parts: list["pd.Series[Any]"]) -> "pd.Series[Any]":
@@ -129,6 +126,7 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
 
 def _counted(numbers: NDArray[Any]) -> Column | None:
     """The classes of integers, found by counting; None if they are too far apart, or some may be missing."""
+    numbers = np.ascontiguousarray(numbers)  # or every look at them would skip over the other factors' labels
     if not len(numbers) or int(numbers.max()) - int(numbers.min()) >= SPAN or numbers.min() == MISSING:
         return None
     low = numbers.min()
@@ -139,7 +137,7 @@ def _counted(numbers: NDArray[Any]) -> Column | None:
     there = np.bincount(indices) > 0
     if not there.all():
         indices = (np.cumsum(there) - 1)[indices]
-    return Column(numbers.astype(np.float64), indices, int(there.sum()))
+    return Column(numbers, indices, int(there.sum()))
 
 
 def numbered(values: NDArray[np.float64], indices: NDArray[np.int64] | None, note: str = "") -> Column:

@@ -23,6 +23,8 @@ from distaff.metrics.shared import blocks
 
 _LINE, _CACHED = 16, 1 << 16
 """Latents read together, and numbers worked on together."""
+_FAINT = 1e-240
+"""Variances below which squares lose digits in double precision."""
 
 
 @dataclass(frozen=True)
@@ -120,15 +122,18 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
 def relative_variances(
     codes: Codes, groups: list[Groups], fixed: IntArray, size: int, rng: np.random.Generator
 ) -> Float64Array:
-    """(M, D + groups) variance of each latent within each draw over its variance in the data."""
-    largest, squares = _spreads(codes.means)
+    """(M, D + groups) variance of each latent within each draw over its variance in the data.
+
+    What is relative to a constant latent is 0.
+    """
+    means, in_all = _with_variances(codes.means)
     hard = {name: p.argmax(axis=1) for name, p in codes.categories.items()}
     shares = {name: np.bincount(hard[name], minlength=p.shape[1]) for name, p in codes.categories.items()}
     whole = {name: gini_variance(counts / len(codes)) for name, counts in shares.items()}
     parts = []
     for block in blocks(len(fixed), size * len(codes.names)):
         rows = fixed_factor_rows(groups, fixed[block], size, rng)
-        columns = [_variances(codes.means, rows, largest) / squares]
+        columns = [_variances(means, rows) / in_all]
         for name, classes in hard.items():
             seen = (classes[rows][:, :, None] == np.arange(len(shares[name]))).mean(axis=1)
             ratio = gini_variance(seen) * size / (size - 1) / np.maximum(whole[name], 1e-30)
@@ -137,34 +142,45 @@ def relative_variances(
     return np.concatenate(parts)
 
 
-def _spreads(means: FloatArray) -> tuple[Float64Array, Float64Array]:
-    """(D,) each latent's largest size, and the variance over all rows of the latent divided by it.
+def _with_variances(means: FloatArray) -> tuple[FloatArray, Float64Array]:
+    """The latents and (D,) their variances over all rows, which are infinite for constant ones.
 
-    A constant latent has no variance: 1 and infinity stand for the two, so that what is relative to it is 0.
+    Latents so small that squares lose digits are divided by their largest size.
     """
-    largest, squares = np.ones(means.shape[1]), np.full(means.shape[1], np.inf)
+    variances = _variances_of_all(means)
+    faint = variances < _FAINT
+    if faint.any():
+        largest = np.abs(means).max(axis=0)
+        means = means / np.where(faint & (largest > 0), largest, 1).astype(np.float64)
+        variances = _variances_of_all(means)
+    return means, np.where(variances > 0, variances, np.inf)
+
+
+def _variances_of_all(means: FloatArray) -> Float64Array:
+    """(D,) the variance of each latent over all rows; exactly 0 for a constant one."""
+    count, found = len(means), np.empty(means.shape[1])
     for start in range(0, means.shape[1], _LINE):  # neighbouring latents lie in the same lines of memory
-        for d, column in enumerate(np.ascontiguousarray(means[:, start : start + _LINE].T), start=start):
-            high, low = float(column.max()), float(column.min())
-            if high > low:
-                largest[d] = max(abs(high), abs(low))
-                part = column / largest[d : d + 1]
-                part -= part.mean()
-                # A product of the matrix library would wait for its other threads, long where cores are busy.
-                squares[d] = np.einsum("i,i->", part, part) / len(part)
-    return largest, squares
+        columns = means[:, start : start + _LINE].T
+        origin = columns[:, :1].astype(np.float64)
+        sums, squares = np.zeros(len(columns)), np.zeros(len(columns))
+        for row in range(0, count, _CACHED // _LINE):
+            part = np.subtract(columns[:, row : row + _CACHED // _LINE], origin, order="C")
+            sums += np.einsum("ij->i", part)
+            squares += np.einsum("ij,ij->i", part, part)
+        # Of distances from one of them the second term is at most 1 − 1/N of the first: digits stay.
+        found[start : start + _LINE] = (squares - sums**2 / count) / count
+    return found
 
 
-def _variances(means: FloatArray, rows: IntArray, largest: Float64Array) -> Float64Array:
-    """(M, D) variances of latents divided by ``largest`` within each of (M, size) draws."""
+def _variances(means: FloatArray, rows: IntArray) -> Float64Array:
+    """(M, D) variances of latents within each of (M, size) draws."""
     size = rows.shape[1]
     found = np.empty((len(rows), means.shape[1]))
     step = max(1, _CACHED // (size * max(means.shape[1], 1)))
     for start in range(0, len(rows), step):  # so many draws at a time as a core's cache holds
-        drawn = means.take(rows[start : start + step], axis=0) / largest
-        drawn -= drawn[:, :1].copy()  # what does not move has a variance of 0, not one of rounding
+        drawn = means.take(rows[start : start + step], axis=0)
+        drawn = np.subtract(drawn, drawn[:, :1], dtype=np.float64)  # what does not move has a variance of 0
         sums = np.einsum("ijk->ik", drawn)
         squares = np.einsum("ijk,ijk->ik", drawn, drawn)
-        # Of distances from one of them the second term is at most 1 − 1/size of the first: digits stay.
         found[start : start + step] = (squares - sums**2 / size) / (size - 1)
     return found
