@@ -1,4 +1,4 @@
-"""Codes and factors from the files that people have: npz, npy, CSV, parquet and AnnData's h5ad."""
+"""Codes and factors from common file formats: npz, npy, CSV, TSV, parquet and AnnData's h5ad."""
 
 import warnings
 from pathlib import Path
@@ -17,25 +17,25 @@ from distaff.metrics.inputs import Factors, as_factors
 ARRAYS = (".npz", ".npy")
 TABLES = (".csv", ".tsv", ".parquet")
 ROWS = "observation"
-"""What ``distaff encode`` calls the column that names the rows."""
+"""The name of the column of row identifiers in tables from ``distaff encode``."""
 ENDINGS = (*ARRAYS, *TABLES, ".h5ad")
-"""How the names of files of codes end."""
+"""The endings of the names of code files."""
 UNNAMED = "Unnamed: "
-"""How pandas calls the column of row numbers that it wrote without a name."""
+"""The prefix that pandas gives to an unnamed column, such as a saved index."""
 
 
 def read_source(
     path: Path | str, factors: str | Path | None = None, latents: str | None = None
 ) -> tuple[Codes, Factors | None]:
-    """The codes of a file, and the factors of the same rows if there are any.
+    """Read the codes of a file, and the factors of the same rows if there are any.
 
     Args:
-        path: an npz or npy file (``read_codes``); a CSV, TSV or parquet table, whose columns of numbers are
-            latents; or an h5ad file, whose ``obsm`` has codes.
+        path: an npz or npy file (``read_codes``); a CSV, TSV or parquet table, whose numeric columns are
+            latents; or an h5ad file, with codes in ``obsm``.
         factors: a file of labels (CSV, TSV, parquet, npy, or npz with an array ``factors``), one row per row
-            of codes; or columns of the codes' own file, such as ``cell_type,batch``. A column that names
-            the rows of both files pairs them by it; otherwise rows are paired by their place.
-        latents: which columns of a table, or which array of an h5ad file's ``obsm`` (or ``X``), are codes.
+            of codes; or columns of the code file itself, such as ``cell_type,batch``. If both files have a
+            column that identifies the rows, rows are matched by it; otherwise by position.
+        latents: the columns of a table, or the array in an h5ad file's ``obsm`` (or ``X``), that hold codes.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -69,10 +69,10 @@ def read_source(
 
 
 def read_baseline(path: Path | str, factors: str | Path | None = None, latents: str | None = None) -> Codes:
-    """Other codes of the same rows; ``factors`` and ``latents`` are what was said of the codes' own file.
+    """Read other codes of the same rows; ``factors`` and ``latents`` are those given for the main file.
 
-    Of a table, columns that hold labels there are no latents here either, and latents that were named there
-    are taken here if all of them are there.
+    In a table, columns that hold labels in the main file are not latents here either, and latents selected
+    by name in the main file are selected here if all of them exist.
     """
     if Path(path).suffix.lower() not in TABLES:
         return read_source(path)[0]
@@ -85,7 +85,7 @@ def read_baseline(path: Path | str, factors: str | Path | None = None, latents: 
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """The table of a CSV, TSV or parquet file."""
+    """Read the table of a CSV, TSV or parquet file."""
     try:
         if path.suffix.lower() == ".parquet":
             return read_parquet(path).reset_index(drop=True)
@@ -94,13 +94,13 @@ def read_table(path: Path) -> pd.DataFrame:
         raise DistaffError(f"{path} does not exist.") from None
     except DistaffError:
         raise
-    except Exception as error:  # readers raise errors of a dozen kinds
+    except Exception as error:  # readers raise errors of many types
         why = " ".join(str(error).split()) or type(error).__name__
         raise DistaffError(f"{path} cannot be read as a table: {why}.") from error
 
 
 def read_labels_file(path: Path) -> Any:
-    """The labels of a file: a frame, an array, or ``Factors``."""
+    """Read the labels of a file: a frame, an array, or ``Factors``."""
     if path.suffix.lower() in TABLES:
         return read_table(path)
     if path.suffix.lower() not in ARRAYS:
@@ -124,7 +124,7 @@ def _is_file(given: str | Path) -> bool:
 
 
 def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
-    """The columns of numbers as codes; the others are named in a warning."""
+    """The numeric columns as codes; a warning names the other columns."""
     if latents is not None:
         wanted = [column.strip() for column in latents.split(",")]
         for column in wanted:
@@ -151,14 +151,14 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
 
 
 def _is_index(column: "pd.Series[Any]") -> bool:
-    """Whether a column names the rows, as ``distaff encode`` and pandas write them beside a table."""
+    """Whether a column numbers or names the rows, as written by ``distaff encode`` or pandas."""
     if column.name == ROWS:
         return True
     return str(column.name).startswith(UNNAMED) and bool((column == np.arange(len(column))).all())
 
 
 def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
-    """The labels of a file in the order of the codes, by a column that names the rows of both, if any."""
+    """The labels of a file in the order of the codes, matched by a shared identifier column if any."""
     labels = read_labels_file(beside)
     if not isinstance(labels, pd.DataFrame):
         return labels
@@ -175,7 +175,7 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
 
 
 def _in_place(path: Path, labels: Any) -> Any:
-    """Labels whose rows stand as those of the codes, without their numbers; other numbers are an error."""
+    """Labels in the row order of the codes, without row numbers; numbers in another order are an error."""
     if not isinstance(labels, pd.DataFrame):
         return labels
     numbers = [c for c in labels if str(c).startswith(UNNAMED)]

@@ -15,7 +15,7 @@ from distaff.metrics.selection import Selection, requested
 
 
 class Evaluator:
-    """Collects codes and factors of batches and computes metrics of all of them at the end.
+    """Collects codes and factors batch by batch, and computes metrics of all of them at the end.
 
         evaluator = Evaluator(metrics=["mig", "factor_vae_score"])
         for images, factors in loader:
@@ -24,7 +24,7 @@ class Evaluator:
         table = evaluator.compute()
         evaluator.reset()
 
-    What comes is copied to the CPU, so that a loop may use its buffers again. Arguments as of
+    Batches are copied to the CPU, so a loop can reuse its buffers. The arguments are those of
     ``distaff.metrics.evaluate``.
     """
 
@@ -78,7 +78,7 @@ class Evaluator:
         )
 
     def compute(self) -> pd.DataFrame:
-        """The table of ``distaff.metrics.evaluate`` of all batches so far."""
+        """The table of ``distaff.metrics.evaluate`` for all batches so far."""
         return self.scores().table()
 
     def reset(self) -> None:

@@ -22,7 +22,7 @@ from distaff.metrics.score import Result
 from distaff.metrics.shared import blocks
 
 _LINE, _CACHED = 16, 1 << 16
-"""Latents read together, and numbers worked on together."""
+"""Number of latents read together, and number of values processed together."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Voting:
     """How votes are taken, and which latents take part.
 
     Args:
-        votes: number of votes that make the classifier.
-        size: observations in a vote.
-        fresh: number of further votes that test it; 0 tests it on the first ones.
+        votes: number of votes that train the classifier.
+        size: number of observations per vote.
+        fresh: number of further votes that test it; 0 tests it on the training votes.
         prune: which latents may vote, see ``distaff.metrics.active_latents.active_latents``.
-        threshold: of the pruning.
+        threshold: threshold of the pruning.
     """
 
     votes: Count
@@ -45,7 +45,7 @@ class Voting:
 
 
 def idle_threshold(settings: Voting, codes: Codes) -> tuple[str, ...]:
-    """The threshold, where it is what the pruning takes anyway."""
+    """The threshold, if it equals the one that the pruning uses by default."""
     usual = THRESHOLDS.get(pruning(codes, settings.prune), settings.threshold)
     return ("threshold",) if settings.threshold == usual else ()
 
@@ -69,14 +69,14 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
     A vote fixes a random factor k at a random value, draws ``size`` observations, divides the variance of
     each latent by its variance over all data (Gini's variance for categorical latents) and takes the argmin
     j. The majority vote C(j) = argmax_k V_jk then guesses k (Kim & Mnih 2018, §4 and App. B). Noise scores
-    about 1/K on fresh votes, more on the votes that made the classifier: 0.26 for D = 10, K = 5 in "kim18".
-    Without any active latent the score is 0.
+    about 1/K on fresh votes, and more on the training votes: 0.26 for D = 10, K = 5 in "kim18". Without any
+    active latent the score is 0.
 
     Args:
         codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to N(0, 1) do not vote.
-        protocol: ``"kim18"`` (800 votes of 100, tested on themselves) or ``"locatello19"`` (10,000 votes of
-            64, tested on 5,000 fresh ones; latents whose means have a standard deviation below 0.05 do not
-            vote, so that it depends on their scale).
+        protocol: ``"kim18"`` (800 votes of 100 observations, tested on the same votes) or ``"locatello19"``
+            (10,000 votes of 64, tested on 5,000 fresh ones; latents whose means have a standard deviation
+            below 0.05 do not vote, so the score depends on their scale).
 
     Examples:
         >>> import numpy as np
@@ -86,7 +86,7 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
         1.0
 
     See Also:
-        ``z_diff``, which it mends; ``irs``, which also holds factors fixed.
+        ``z_diff``, whose flaw it fixes; ``irs``, which also holds factors fixed.
     """
     groups = group_rows(factors)
     active, criterion, notes = active_latents(codes, settings.prune, settings.threshold)
@@ -120,7 +120,7 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
 def relative_variances(
     codes: Codes, groups: list[Groups], fixed: IntArray, size: int, rng: np.random.Generator
 ) -> Float64Array:
-    """(M, D + groups) variance of each latent within each draw over its variance in the data."""
+    """(M, D + groups) variance of each latent within each draw, relative to its variance in the data."""
     largest, squares = _spreads(codes.means)
     hard = {name: p.argmax(axis=1) for name, p in codes.categories.items()}
     shares = {name: np.bincount(hard[name], minlength=p.shape[1]) for name, p in codes.categories.items()}
@@ -138,33 +138,33 @@ def relative_variances(
 
 
 def _spreads(means: FloatArray) -> tuple[Float64Array, Float64Array]:
-    """(D,) each latent's largest size, and the variance over all rows of the latent divided by it.
+    """(D,) the largest |value| of each latent, and (D,) the variance over all rows after division by it.
 
-    A constant latent has no variance: 1 and infinity stand for the two, so that what is relative to it is 0.
+    For a constant latent these are 1 and infinity, so that its relative variances are 0.
     """
     largest, squares = np.ones(means.shape[1]), np.full(means.shape[1], np.inf)
-    for start in range(0, means.shape[1], _LINE):  # neighbouring latents lie in the same lines of memory
+    for start in range(0, means.shape[1], _LINE):  # neighbouring latents share cache lines
         for d, column in enumerate(np.ascontiguousarray(means[:, start : start + _LINE].T), start=start):
             high, low = float(column.max()), float(column.min())
             if high > low:
                 largest[d] = max(abs(high), abs(low))
                 part = column / largest[d : d + 1]
                 part -= part.mean()
-                # A product of the matrix library would wait for its other threads, long where cores are busy.
+                # A BLAS product would wait for its other threads, which takes long when cores are busy.
                 squares[d] = np.einsum("i,i->", part, part) / len(part)
     return largest, squares
 
 
 def _variances(means: FloatArray, rows: IntArray, largest: Float64Array) -> Float64Array:
-    """(M, D) variances of latents divided by ``largest`` within each of (M, size) draws."""
+    """(M, D) variances within each of (M, size) draws, of the latents divided by ``largest``."""
     size = rows.shape[1]
     found = np.empty((len(rows), means.shape[1]))
     step = max(1, _CACHED // (size * max(means.shape[1], 1)))
-    for start in range(0, len(rows), step):  # so many draws at a time as a core's cache holds
+    for start in range(0, len(rows), step):  # as many draws at a time as fit in a core's cache
         drawn = means.take(rows[start : start + step], axis=0) / largest
-        drawn -= drawn[:, :1].copy()  # what does not move has a variance of 0, not one of rounding
+        drawn -= drawn[:, :1].copy()  # a latent that does not move gets variance 0, not a rounding error
         sums = np.einsum("ijk->ik", drawn)
         squares = np.einsum("ijk,ijk->ik", drawn, drawn)
-        # Of distances from one of them the second term is at most 1 − 1/size of the first: digits stay.
+        # Relative to one of the values, the second term is at most 1 − 1/size of the first: no cancellation.
         found[start : start + step] = (squares - sums**2 / size) / (size - 1)
     return found
