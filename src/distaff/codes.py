@@ -71,11 +71,11 @@ class Codes:
         object.__setattr__(self, "categories", groups)
         if self.latents and len(self.latents) != means.shape[1]:
             raise DistaffError(
-                f"{len(self.latents)} names for {means.shape[1]} latents: give each one name of its own."
+                f"{len(self.latents)} names for {means.shape[1]} latents: give each its own name."
             )
         if (self.latents or groups) and len(set(names := self.names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise DistaffError(f"two latents are called {twice!r}: give each one name of its own.")
+            raise DistaffError(f"two latents are called {twice!r}: give each its own name.")
 
     def __len__(self) -> int:
         return len(self.means)

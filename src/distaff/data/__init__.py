@@ -136,9 +136,7 @@ def _reader(spec: str | Path, file: str | Path | None) -> tuple[Callable[..., An
     if str(spec) in names():
         return import_module(f"{__name__}.{spec}").load, {} if file is None else {"file": file}
     if file is not None:
-        raise DistaffError(
-            f"a file goes with a data set known by name ({', '.join(names())}), not with {spec}."
-        )
+        raise DistaffError(f"--file is for a data set known by name ({', '.join(names())}), not for {spec}.")
     if names_code(str(spec)) and not path.exists():
         return find_function("data set", str(spec), {}), {}
     if path.suffix in tables.SUFFIXES:
@@ -149,7 +147,7 @@ def _reader(spec: str | Path, file: str | Path | None) -> tuple[Callable[..., An
         return arrays.load, {"file": path}
     if path.exists():
         raise DistaffError(
-            f"{path} is not a kind of file that can be read: give an .npz, .npy, .h5,"
+            f"{path} is not a supported kind of file: give an .npz, .npy, .h5,"
             " .csv, .parquet, .h5ad or a folder of images."
         )
     raise absent(str(spec))

@@ -117,7 +117,9 @@ def load(
         data = from_array(images, factors, names, channels, name, pairs, range)
         return data if resize is None else resized(data, resize, fit, levels=range is None)
     if range is not None:
-        raise DistaffError(f"{name} holds no images, and only these have black and white: no --range.")
+        raise DistaffError(
+            f"{name} holds no images, and only images have black and white: leave out --range."
+        )
     data = data if factors is None else labelled(data, factors, names)
     return data if resize is None else resized(data, resize, fit)
 
@@ -249,8 +251,8 @@ def _channels_last(shape: tuple[int, ...], channels: Channels) -> bool:
     first, last = shape[1] <= 4, shape[3] <= 4
     if first == last:
         raise DistaffError(
-            f"images of shape {shape} leave open which axis holds the channels:"
-            " say channels='first' or channels='last'."
+            f"images of shape {shape} do not show which axis holds the channels:"
+            " give channels='first' or channels='last'."
         )
     return last
 

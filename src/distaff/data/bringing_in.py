@@ -137,7 +137,7 @@ def _taken(
     for name, value in options.items():
         if name not in known and told.get(name) != value:
             raise DistaffError(
-                f"new data are brought in as those of training were, so that {path.name} cannot be told "
+                f"new data are read like those of training, so {path.name} cannot have the option "
                 f"{name}={value}, only {' or '.join(known)}."
             )
     chosen = {name: value for name, value in {**told, **options}.items() if name in known}

@@ -63,7 +63,7 @@ def fetch(name: str, files: Sequence[str] = (), mirror: str | None = None) -> li
     """
     facts = about(name)
     if not facts.files:
-        raise DistaffError(f"{name} is made here and has no files to fetch.")
+        raise DistaffError(f"{name} is generated and has no files to fetch.")
     known = {file.name: file for file in facts.files}
     for file_name in files:
         if file_name not in known:
@@ -74,7 +74,9 @@ def fetch(name: str, files: Sequence[str] = (), mirror: str | None = None) -> li
     for file in wanted:
         address = mirror + file.name if mirror else file.url
         if not mirror and not file.folder:
-            raise DistaffError(f"{file.name} of {name} must be fetched by hand, as its terms ask: {by_hand}.")
+            raise DistaffError(
+                f"{file.name} of {name} must be fetched by hand because of its terms: {by_hand}."
+            )
         try:
             fetched.append(download(address, folder_of(name) / file.name, file.known_hash))
         except DistaffError as problem:

@@ -62,8 +62,8 @@ class Column:
         if (places == -2).any():
             row = int(np.argmax(places == -2))
             raise DistaffError(
-                f"column {self.name!r} of {where} holds {plain[row]!r} in row {row}, which training never "
-                f"saw: it knows {', '.join(map(str, self.classes))}."
+                f"column {self.name!r} of {where} holds {plain[row]!r} in row {row}, which was not "
+                f"in training: the known values are {', '.join(map(str, self.classes))}."
             )
         one_hot = np.zeros((len(places), len(self.classes)))
         one_hot[np.arange(len(places)), places] = 1
@@ -113,8 +113,8 @@ def as_numbers(values: "pd.Series[Any]", name: str, where: str) -> NDArray[np.fl
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DistaffError(
-            f"column {name!r} of {where} holds {str(values.iloc[row])!r} in row {row}, which is no number: "
-            "correct it, leave the column out, or name it among categorical."
+            f"column {name!r} of {where} holds {str(values.iloc[row])!r} in row {row}, which is not a "
+            "number: correct it, leave the column out, or name it among categorical."
         )
     if np.isinf(numbers).any():
         row = int(np.argmax(np.isinf(numbers)))
@@ -129,7 +129,7 @@ def check_counts(numbers: NDArray[np.float64], name: str, where: str) -> None:
     if wrong.any():
         value = float(seen[np.argmax(wrong)])
         raise DistaffError(
-            f"column {name!r} of {where} holds {value:g}, which is no count: leave it out of counts."
+            f"column {name!r} of {where} holds {value:g}, which is not a count: leave it out of counts."
         )
 
 

@@ -74,7 +74,9 @@ def correlated(
         data.column(name)
     sizes = [data.sizes[data.names.index(name)] for name in (first, second)]
     if width <= 0 or min(sizes) < 2 or first == second:
-        raise DistaffError("a tie needs a width above 0 and two different factors with two classes or more.")
+        raise DistaffError(
+            "correlated factors need a width above 0 and two different factors with two classes or more."
+        )
     a, b = (np.arange(size) / (size - 1) for size in sizes)
     return from_joint(data, (first, second), np.exp(-((a[:, None] - b) ** 2) / (2 * width**2)), count, seed)
 

@@ -55,7 +55,7 @@ class Labels:
         if count != "all":
             if count > len(rows):
                 raise DistaffError(
-                    f"{count} labelled observations are asked for, but {data.name} has {len(rows)}: "
+                    f"{count} labelled observations were requested, but {data.name} has {len(rows)}: "
                     "ask for fewer, or for all."
                 )
             rows = np.sort(np.random.default_rng((seed, len(data))).choice(rows, count, replace=False))

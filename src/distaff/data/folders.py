@@ -105,7 +105,7 @@ def _range(images: NDArray[Any], found: Scan, text: str | None, name: str) -> tu
         _, brightest = extremes(images, name)
         if brightest < WHITE / DARK:
             text = (
-                f"the brightest pixel of {name} is {brightest:g} of {WHITE:g}, so that all images are dark: "
+                f"the brightest pixel of {name} is {brightest:g} of {WHITE:g}, so all images are dark: "
                 f"--range min-max, or --range=0:{brightest:g}, makes it white."
             )
             warnings.warn(said(text), DataNotice, stacklevel=2)
@@ -123,7 +123,7 @@ def _warn_of_bad(place: Path, bad: list[str], count: int) -> None:
     if bad:
         named = ", ".join(bad[:NAMED]) + (", …" if len(bad) > NAMED else "")
         warnings.warn(
-            f"{len(bad):,} of {count:,} images in {place.name} left out, which do not decode: {named}.",
+            f"{len(bad):,} of {count:,} images in {place.name} left out because they do not decode: {named}.",
             DataNotice,
             stacklevel=3,
         )
@@ -142,7 +142,7 @@ def _sub_folder(name: str) -> str:
     parent = PurePosixPath(name).parent.name
     if not parent:
         raise DistaffError(
-            f"{name} lies in no sub-folder, so its label is unknown: give a CSV file of labels."
+            f"{name} is not in a sub-folder, so its label is unknown: give a CSV file of labels."
         )
     return parent
 
@@ -168,7 +168,7 @@ def _table(file: Path, names: list[str]) -> tuple[list[NDArray[Any]], list[str]]
     columns = {title: _numbers(c) for title, c in zip(heading[1:], zip(*cells, strict=True), strict=True)}
     for title in [title for title, column in columns.items() if _all_different(column)]:
         warnings.warn(
-            f"{file}: the column {title!r} is no factor, its texts are all different.",
+            f"{file}: the column {title!r} is not a factor: its texts are all different.",
             DataNotice,
             stacklevel=3,
         )

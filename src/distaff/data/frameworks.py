@@ -92,7 +92,7 @@ def to_frame(data: Any, named: Mapping[str, Any] | None = None, matrix: str | No
         return data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
     except ValueError as problem:
         raise DistaffError(
-            f"the {type(data).__name__} is no table: {str(problem).partition(chr(10))[0]}."
+            f"the {type(data).__name__} is not a table: {str(problem).partition(chr(10))[0]}."
         ) from problem
 
 

@@ -106,7 +106,7 @@ def _conditions(
     name = data.name.removesuffix("-joint")  # a data set with correlated factors has the same factors
     if name not in known or factors:
         raise DistaffError(
-            f"recombinations are defined for {' and '.join(known)} as they are, not for {data.name}"
+            f"recombinations are defined for {' and '.join(known)} unmodified, not for {data.name}"
             f"{':' if factors else ''}{','.join(factors)}: use composition, interpolation or extrapolation."
         )
     values = data.values
@@ -126,7 +126,7 @@ def _places(data: Dataset, factors: tuple[str, ...]) -> list[NDArray[np.float64]
         column = data.column(name)
         if size < 2:
             raise DistaffError(
-                f"combinations are held out by factors of classes, two or more: not by {name!r}."
+                f"combinations are held out by factors with two or more classes, not by {name!r}."
             )
         places.append((column + 0.5) / size)
     return places

@@ -41,9 +41,7 @@ class Beside:
         if self.resize is not None:
             return resized(data, self.resize, self.fit or "squash")
         if self.fit is not None:
-            raise DistaffError(
-                "--fit says how images are brought to a size: give --resize 64 beside it, or leave it out."
-            )
+            raise DistaffError("--fit is for scaling images: give --resize 64 too, or leave it out.")
         return data
 
 

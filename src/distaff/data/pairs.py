@@ -64,7 +64,7 @@ def changed(
     columns = _varied_classes(data, f"k={k}")
     if not 1 <= k <= len(columns):
         raise DistaffError(
-            f"pairs of which {k} factors differ cannot be drawn: {data.name} has {len(columns)} that vary, "
+            f"pairs that differ in {k} factors cannot be drawn: {data.name} has {len(columns)} that vary, "
             f"so k is 1 to {len(columns)}."
         )
     return _differing(data, rng, np.full(count, k), columns, patience)
@@ -171,8 +171,8 @@ def _varied_classes(data: Dataset, what: str) -> IntArray:
     """The factors that vary, if all factors are categorical, so that partners can be found by them."""
     if data.factors is None or 0 in data.sizes or math.prod(data.sizes) > np.iinfo(np.int64).max:
         raise DistaffError(
-            f"pairs by {what} need factors of classes, which {data.name} has not: use --pairs sequence, or a "
-            "file of row numbers (P, 2) such as --pairs mine.npy."
+            f"pairs by {what} need factors of classes, which {data.name} does not have: use --pairs "
+            "sequence, or a file of row numbers (P, 2) such as --pairs mine.npy."
         )
     if data.is_grid:
         return np.flatnonzero(np.array(data.sizes) > 1)
@@ -194,7 +194,7 @@ def _differing(
     while len(missing):
         if tried > patience or not len(rows):
             raise DistaffError(
-                f"{data.name} has too few observations that differ in just so many factors: use --pairs "
+                f"{data.name} has too few observations that differ in exactly that many factors: use --pairs "
                 "sequence, or a file of row numbers (P, 2) such as --pairs mine.npy."
             )
         places = np.repeat(missing, at_once)

@@ -43,7 +43,7 @@ def load(
         seed: random seed.
     """
     if arms < 1 or count < arms or count % arms:
-        raise DistaffError(f"{count} points cannot be shared out evenly among {arms} arms.")
+        raise DistaffError(f"{count} points cannot be divided evenly among {arms} arms.")
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(count, 2)) * (radial, tangential) + (1, 0)
     arm = rng.permutation(np.arange(count) % arms)

@@ -104,7 +104,7 @@ def _spread(column: IntArray, columns: int, rng: np.random.Generator) -> IntArra
 
 def _scatter(data: Dataset) -> Figure:
     if data.shape[0] < 2:
-        raise DistaffError(f"{data.name} holds numbers of one dimension, which make no picture.")
+        raise DistaffError(f"{data.name} holds numbers of one dimension, which cannot be drawn.")
     points = data.images[:5000].numpy()
     colours = None if data.factors is None else data.factors[:5000, 0]
     figure = Figure(figsize=(5, 5), layout="constrained")

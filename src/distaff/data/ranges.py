@@ -40,7 +40,7 @@ def find_range(text: str, values: NDArray[Any], name: str) -> tuple[float, float
     elif word == "percentiles":
         below, above = _two(numbers or ["1", "99"], text)
         if not 0 <= below < above <= 100:
-            raise DistaffError(f"percentiles rise from 0 to 100, so {text!r} are none.")
+            raise DistaffError(f"percentiles must rise from 0 to 100, not {text!r}.")
         low, high = (float(p) for p in np.percentile(_spread(values, name), [below, above]))
     else:
         low, high = _two([word, *numbers], text)

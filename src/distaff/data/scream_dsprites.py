@@ -60,7 +60,7 @@ def _picture(path: Path) -> NDArray[np.float32]:
     """(3, H, W) the picture, scaled down so that its patches differ."""
     if not path.is_file():
         raise DistaffError(
-            f"scream_dsprites needs a picture, and there is none at {path}: give one by --file my.jpg."
+            f"scream_dsprites needs a picture, and there is none at {path}: give one with --file my.jpg."
         )
     try:
         with Image.open(path) as opened:
@@ -70,7 +70,7 @@ def _picture(path: Path) -> NDArray[np.float32]:
     image.thumbnail(LARGEST)
     if min(image.size) < dsprites.SIDE:
         raise DistaffError(
-            f"{path} is {image.width}×{image.height} pixels once it fits into {LARGEST[0]}×{LARGEST[1]}: "
+            f"{path} is {image.width}×{image.height} pixels when fitted into {LARGEST[0]}×{LARGEST[1]}: "
             f"a picture needs {dsprites.SIDE} each way."
         )
     return (np.asarray(image, np.float32).transpose(2, 0, 1) / 255).astype(np.float32)

@@ -39,7 +39,7 @@ def resized(data: Dataset, side: int | tuple[int, int], fit: Fit = "squash", lev
     """
     if len(data.shape) != 3:
         held = "signals" if len(data.shape) == 2 else f"rows of {data.shape[0]} numbers"
-        raise DistaffError(f"{data.name} holds {held}, and only images are brought to a size: no --resize.")
+        raise DistaffError(f"{data.name} holds {held}, and only images can be scaled: leave out --resize.")
     size = (side, side) if isinstance(side, int) else side
     for length in size:
         check_side(length)

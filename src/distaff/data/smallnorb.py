@@ -123,5 +123,5 @@ def _opened(path: Path) -> Iterator[tuple[ByteFile, tuple[int, ...], np.dtype[An
         sizes = file.read(4 * max(3, dimensions))
         shape = struct.unpack(f"<{dimensions}i", sizes[: 4 * dimensions].ljust(4 * dimensions, b"\0"))
         if min(shape) < 1 or math.prod(shape) > LARGEST:
-            raise DistaffError(f"{path} claims the shape {shape}, which cannot be.")
+            raise DistaffError(f"{path} claims the shape {shape}, which is impossible.")
         yield file, shape, DTYPES[kind]

@@ -114,7 +114,7 @@ def from_frame(
         raise DistaffError(f"{where} has no rows or no columns.")
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
-        raise DistaffError(f"{where} has two columns {twice[0]!r}: give each a name of its own.")
+        raise DistaffError(f"{where} has two columns {twice[0]!r}: give each its own name.")
     labels = _known(factors, frame, where, absent=like is not None)
     if like is None:
         kinds = _kinds(frame, columns, labels, categorical, counts, where)

@@ -24,7 +24,8 @@ def check_packing(place: Path, info: zipfile.ZipInfo) -> None:
     """Raise an error for a zip member with another compression, or an impossible unpacked size."""
     if info.compress_type not in PACKED:
         raise DistaffError(
-            f"{info.filename!r} in {place} is neither stored nor deflated: pack the archive again so."
+            f"{info.filename!r} in {place} is neither stored nor deflated: pack the archive again with "
+            "deflate."
         )
     if info.file_size > PACKED[info.compress_type] * info.compress_size + 1024:
         raise DistaffError(

@@ -67,7 +67,7 @@ def find_function(
             raise unknown(kind, name, known)
         return known[name]
     if not CODE.fullmatch(name):
-        raise DistaffError(f"the {kind} {name!r} is no name: write package.module:function.")
+        raise DistaffError(f"the {kind} {name!r} is not a name: write package.module:function.")
     trust.allow(kind, name)
     try:
         found = getattr(importlib.import_module(place), attribute)

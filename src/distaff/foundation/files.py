@@ -48,7 +48,7 @@ def named_path(name: str | Path) -> Path:
         pass
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or problem
-        raise DistaffError(f"there is no looking for a file {shown(str(name))} ({why}).") from problem
+        raise DistaffError(f"{shown(str(name))} cannot be the name of a file ({why}).") from problem
     return path
 
 
@@ -225,7 +225,7 @@ def check_extent(value: Any, name: str) -> None:
         elif isinstance(item, list):
             waiting += [(part, depth + 1) for part in item]
         elif not isinstance(item, str | int | float | None):
-            raise DistaffError(f"{name} holds a {type(item).__name__}, which is no plain value.")
+            raise DistaffError(f"{name} holds a {type(item).__name__}, which is not a plain value.")
 
 
 def yaml_text(value: Any) -> str:

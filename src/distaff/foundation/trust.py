@@ -79,7 +79,7 @@ def allow(kind: str, name: str) -> None:
     if folder is None or _covered(name, _trusted.get()) or name in _remembered(folder):
         return
     raise NotTrusted(
-        f"{folder} names the {kind} {name!r}, which is no part of distaff and would import {module!r}: "
+        f"{folder} names the {kind} {name!r}, which is not part of distaff and would import {module!r}: "
         f"if you trust that code, say --trust {module}, or trust={module!r} in Python."
     )
 

@@ -105,7 +105,7 @@ def _check_flags(prog: str, arguments: Sequence[str], flags: Mapping[str, Flag])
             raise DistaffError(f"{prog} has no flag {_short(typed)}: {hint}{prog} --help lists all.")
         flag = flags[name]
         if equals and flag.hint is None:
-            raise DistaffError(f"{typed} is a switch and takes no value, so not {_short(value)}.")
+            raise DistaffError(f"{typed} is a switch and takes no value, not {_short(value)}.")
         values = [value] if equals else []
         while not equals and waiting and len(values) < flag.arity and not _is_flag(waiting[0]):
             values.append(waiting.pop(0))

@@ -43,9 +43,7 @@ def read_source(
     columns = [] if factors is None or beside is not None else [c.strip() for c in str(factors).split(",")]
     if kind in ARRAYS:
         if columns or latents is not None:
-            raise DistaffError(
-                f"{path} has no named columns: give --factors the name of a file, and no --latents."
-            )
+            raise DistaffError(f"{path} has no named columns: give a file as --factors, and no --latents.")
         codes, own = read_codes(path)
         return codes, own if beside is None else as_factors(_in_place(beside, read_labels_file(beside)))
     if kind == ".h5ad":
@@ -57,12 +55,10 @@ def read_source(
             if column not in rows:
                 raise unknown(f"column of {path.name}", column, rows.columns)
             if latents is not None and column in map(str.strip, latents.split(",")):
-                raise DistaffError(
-                    f"column {column!r} is named by --factors and by --latents: it is one of them."
-                )
+                raise DistaffError(f"column {column!r} is in both --factors and --latents: keep one of them.")
         codes, frame = _numbers(path, rows.drop(columns=columns), latents), rows[columns]
     else:
-        raise DistaffError(f"{path} is no file of codes: those end in {', '.join(ENDINGS)}.")
+        raise DistaffError(f"{path} is not a file of codes: their names end in {', '.join(ENDINGS)}.")
     if beside is not None:
         return codes, as_factors(_paired(path, rows, beside))
     return codes, as_factors(frame.reset_index(drop=True)) if frame.shape[1] else None
@@ -104,7 +100,9 @@ def read_labels_file(path: Path) -> Any:
     if path.suffix.lower() in TABLES:
         return read_table(path)
     if path.suffix.lower() not in ARRAYS:
-        raise DistaffError(f"{path} is no file of labels: those end in {', '.join((*ARRAYS, *TABLES))}.")
+        raise DistaffError(
+            f"{path} is not a file of labels: their names end in {', '.join((*ARRAYS, *TABLES))}."
+        )
     arrays = read_arrays(path)
     if path.suffix.lower() == ".npy":
         return arrays["means"]
@@ -129,7 +127,7 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
         wanted = [column.strip() for column in latents.split(",")]
         for column in wanted:
             if wanted.count(column) > 1:
-                raise DistaffError(f"--latents names column {column!r} twice: a latent is one column.")
+                raise DistaffError(f"column {column!r} is twice in --latents: a latent is one column.")
             if column not in table:
                 raise unknown(f"column of {path.name}", column, table.columns)
         table = table[wanted]
@@ -139,12 +137,14 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
         raise DistaffError(f"{path} has no column of numbers: codes are a table of numbers.")
     if left:
         listed = ", ".join(left)
-        warnings.warn(f"{path}: columns that are no numbers are not read as codes: {listed}.", stacklevel=2)
+        warnings.warn(
+            f"{path}: columns that do not hold numbers are not read as codes: {listed}.", stacklevel=2
+        )
     for empty in (c for c in numeric if table[c].isna().any()):
         row = int(table[empty].isna().to_numpy().argmax())
         raise DistaffError(
             f"column {empty!r} of {path} has no value in row {row}: if it holds labels, name it with "
-            f"--factors {empty}, or say with --latents which columns are codes."
+            f"--factors {empty}, or select the columns of codes with --latents."
         )
     names = tuple(str(column) for column in numeric)
     return Codes(table[numeric].to_numpy(np.float64), latents=names)
@@ -170,7 +170,7 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
     ordered = labels.set_index(key).reindex(table[key])
     found = table[key].isin(labels[key])
     if not found.any():
-        raise DistaffError(f"no {key!r} of {path} is in {beside}: the two files are of different rows.")
+        raise DistaffError(f"no {key!r} of {path} is in {beside}: the two files describe different rows.")
     return ordered.reset_index(drop=True).drop(columns=[c for c in labels if str(c).startswith(UNNAMED)])
 
 
@@ -182,7 +182,7 @@ def _in_place(path: Path, labels: Any) -> Any:
     for column in numbers:
         if not _is_index(labels[column]) and sorted(labels[column]) == list(range(len(labels))):
             raise DistaffError(
-                f"the rows of {path} are numbered in another order (its column without a name): sort them by "
-                "these numbers, or leave the column out if they stand as those of the codes."
+                f"the rows of {path} are numbered in another order (its unnamed column): sort them by these "
+                "numbers, or remove the column if the rows are in the order of the codes."
             )
     return labels.drop(columns=numbers)

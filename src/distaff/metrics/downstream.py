@@ -77,7 +77,7 @@ def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) 
     few = as_columns(cut, [right[min(FEW, max(right))] for right, _ in found])
     most = max(max(right) for right, _ in found)
     details = {"accuracies": accuracies}
-    notes = (f"{most} rows train: efficiency compares them with themselves",) if most <= FEW else ()
+    notes = (f"{most} training rows: efficiency compares them with themselves",) if most <= FEW else ()
     tested = min(tested for _, tested in found)
     return {
         "downstream_accuracy": Result(

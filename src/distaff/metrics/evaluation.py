@@ -242,8 +242,8 @@ def _too_long(card: Card, protocol: str | None, codes: Codes) -> str | None:
         return None
     most, doing = limit
     return (
-        f"it {doing}, which takes too long for {len(codes.names)} latents: it is for up to {most}; name it "
-        "to have it all the same."
+        f"it {doing}, which takes too long for {len(codes.names)} latents (the limit is {most}): name it to "
+        "compute it anyway."
     )
 
 

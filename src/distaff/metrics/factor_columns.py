@@ -164,7 +164,7 @@ def _rows(values: list[Any] | tuple[Any, ...]) -> Any:
         return as_array([as_array(row) for row in values])
     if all(isinstance(row, list | tuple) for row in values):
         if len({len(row) for row in values}) > 1:
-            raise DistaffError("the rows of factors differ in length: give each row one label a factor.")
+            raise DistaffError("the rows of factors differ in length: give each row one label per factor.")
         return pd.DataFrame(values).rename(columns=lambda k: f"factor{k}")
     if all(isinstance(row, Mapping) for row in values):
         return pd.DataFrame(values)

@@ -106,7 +106,7 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
         notes += ("no latent is active: the score is 0",)
 
     if count == 1:
-        notes += ("a single factor is guessed right whatever the codes are: this says nothing of them",)
+        notes += ("a single factor is always guessed right: the score says nothing about the codes",)
     return Result(
         right.mean(),
         per_factor=share_right(right, fixed[tested], factors.names),

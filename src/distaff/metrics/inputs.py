@@ -104,11 +104,12 @@ def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
     """``Codes`` from a ``Codes``, from (N, D) means, or from means and log-variances."""
     if isinstance(codes, str | Path):
         raise DistaffError(
-            f"codes are an array, and {str(codes)!r} is a text: distaff.evaluate_run scores a run or a file."
+            f"codes must be an array, and {str(codes)!r} is a text: distaff.evaluate_run scores a run or "
+            "a file."
         )
     if hasattr(codes, "obsm"):
         raise DistaffError(
-            "codes are an array, and this is an AnnData: give one that it holds, as in "
+            "codes must be an array, and this is an AnnData: give one of its arrays, as in "
             'distaff.evaluate(adata.obsm["X_pca"], adata.obs[["cell_type"]]).'
         )
     if not isinstance(codes, Codes):
@@ -133,7 +134,7 @@ def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
         )
     if codes.logvars is not None and codes.logvars.max(initial=0) > _LARGEST_LOGVAR:
         raise DistaffError(
-            f"a log-variance is {codes.logvars.max():.3g}, a variance beyond any sense: are these logarithms?"
+            f"a log-variance is {codes.logvars.max():.3g}, which is absurdly large: are these logarithms?"
         )
     return codes
 
@@ -210,10 +211,10 @@ def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = N
     listed = _listed([name for name, is_unique in zip(factors.names, unique, strict=True) if is_unique])
     if unique.all():
         raise DistaffError(
-            f"{listed}: the label is another one in every row, so that it cannot be scored; a number that "
-            "is measured is said to be one by distaff.metrics.as_factors(..., real=True)."
+            f"{listed}: the label differs in every row, so it cannot be scored; if it is a measured number, "
+            "say so with distaff.metrics.as_factors(..., real=True)."
         )
-    return codes, factors.choose(~unique, f"{listed} left out: the label is another one in every row")
+    return codes, factors.choose(~unique, f"{listed} left out: the label differs in every row")
 
 
 def labelled(
@@ -249,7 +250,7 @@ def refuse_constant(names: Sequence[str], sizes: Sequence[int]) -> None:
     """Raise an error if a factor has a single class."""
     constant = [name for name, size in zip(names, sizes, strict=True) if size == 1]
     if constant:
-        raise DistaffError(f"{_listed(constant)} has one value only: leave it out, it cannot be scored.")
+        raise DistaffError(f"{_listed(constant)} has only one value and cannot be scored: leave it out.")
 
 
 def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None:
@@ -263,7 +264,7 @@ def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None
         if index.is_unique and index.isin(first).all():
             raise DistaffError(
                 f"the frames of {what} have the same index in another order: sort them by it, or drop it "
-                "(reset_index(drop=True)) if their rows agree as they stand."
+                "(reset_index(drop=True)) if their rows already agree."
             )
 
 

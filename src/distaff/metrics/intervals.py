@@ -63,9 +63,9 @@ def with_intervals(
     told = {}
     for (name, result), error in zip(results.items(), found, strict=True):
         bounds = interval(result, error, card.bounds, count)
-        why = "halves of the rows score infinitely much"
+        why = "halves of the rows have infinite scores"
         if result.error is not None and not np.isfinite(result.error.variance):
-            why = "one other model does not tell how models differ"
+            why = "one other model does not show how models differ"
         notes = (*result.notes, *(() if bounds else (f"no interval: {why}",)))
         told[name] = replace(result, interval=bounds, notes=notes)
     return told

@@ -134,7 +134,7 @@ def _soft(name: str, values: ArrayLike, count: int) -> Float64Array:
     if not np.isfinite(array).all() or array.min() < 0 or np.abs(array.sum(axis=1) - 1).max() > 1e-3:
         raise DistaffError(f"each row of p(y|x) of {name!r} must be probabilities that sum to 1.")
     if entropy(array.mean(axis=0)) < 1e-12:
-        raise DistaffError(f"factor {name!r} has one value only: leave it out, it cannot be scored.")
+        raise DistaffError(f"factor {name!r} has only one value and cannot be scored: leave it out.")
     return np.asarray(array / array.sum(axis=1, keepdims=True))
 
 

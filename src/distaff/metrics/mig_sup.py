@@ -99,7 +99,9 @@ def mig_sup(codes: Codes, factors: Factors, settings: FactorGap, seed: int) -> R
         active[: codes.means.shape[1]] = codes.means.var(axis=0, ddof=1, dtype=np.float64) > settings.active
     if not active.all():
         still = ", ".join(name for name, moves in zip(codes.names, active, strict=True) if not moves)
-        notes += (f"latents left out, whose means vary by {settings.active:g} at most: {still}",)
+        notes += (
+            f"latents left out because the variance of their means is at most {settings.active:g}: {still}",
+        )
     ordered = np.sort(np.clip(information / labels.entropies, 0, 1), axis=1)
     gaps = ordered[:, -1] - ordered[:, -2]
     return Result(

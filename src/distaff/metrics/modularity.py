@@ -89,7 +89,7 @@ def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
     each = modularities(information)
     empty = [name for name, score in zip(codes.names, each, strict=True) if score == 0]
     if empty:
-        notes += (f"latents that know no factor count 0: {', '.join(empty)}",)
+        notes += (f"latents without information about any factor count 0: {', '.join(empty)}",)
     return Result(each.mean(), per_latent=each, details={"mutual_information": information}, notes=notes)
 
 

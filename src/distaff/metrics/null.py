@@ -41,7 +41,9 @@ def read_baselines(
     read = {}
     for name, other in (baselines or {}).items():
         if str(name) in TAKEN:
-            raise DistaffError(f"{name!r} is a column of the table of scores: call the baseline otherwise.")
+            raise DistaffError(
+                f"{name!r} is a column of the table of scores: give the baseline another name."
+            )
         check_index(codes, other, f"codes and the baseline {name!r}")
         read[str(name)] = as_codes(other)
         if len(read[str(name)]) != rows:

@@ -70,7 +70,7 @@ def partial_information(codes: Codes, factors: Factors, settings: PairBins) -> R
         ``mig``; ``sepin``, between latents and data; ``pairwise_information``, between latents.
     """
     if len(codes.names) < 2:
-        raise DistaffError("a partial information decomposition is one of pairs of latents: there is one.")
+        raise DistaffError("a partial information decomposition needs pairs of latents: there is only one.")
     labels = hard_labels(factors)
     cut = parts(codes, factors)
     found = of_each(cut, lambda part: _decomposed(part, settings.bins))

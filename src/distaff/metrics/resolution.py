@@ -41,6 +41,6 @@ def hidden_note(names: tuple[str, ...], shares: Float64Array, low: float, high: 
         return ()
     listed = ", ".join(f"{name} {share:.0%}" for name, share in unseen.items())
     return (
-        f"the bins over [{low:g}, {high:g}] do not see what is finer than one of them ({listed} of the "
+        f"the bins over [{low:g}, {high:g}] miss what is finer than one of them ({listed} of the "
         "variance): rescale the latents, or narrow low and high",
     )

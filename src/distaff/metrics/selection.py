@@ -80,7 +80,7 @@ def selected(metrics: Selection) -> list[Chosen]:
 def _chosen(entry: Name, known: Collection[str]) -> Chosen:
     """One entry of a selection; an error if it is neither a known metric nor a function."""
     if entry in ("default", "all"):
-        raise DistaffError(f"{entry!r} stands by itself: ask for it alone, or for metrics by their names.")
+        raise DistaffError(f"{entry!r} cannot be combined: ask for it alone, or for metrics by name.")
     name, _, protocol = (entry, "", "") if callable(entry) else entry.partition(":")
     if callable(name) or name not in known:
         metric_of(entry, known)
