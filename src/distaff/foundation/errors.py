@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 COMMAND = r"distaff [a-z]+(?: (?:[A-Z]\S*|\S*/\S*|--\S+))*"
-FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+=-]*[A-Za-z0-9_]))?")
+FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+=/-]*[A-Za-z0-9_]))?")
 PROSE = (
-    *("and", "asked", "beside", "goes", "is", "keeps", "knows", "leaves", "must", "needs", "or", "out"),
-    "silences",
+    *("adds", "and", "another", "are", "asked", "asks", "beside", "for", "go", "goes", "is", "keep", "keeps"),
+    *("knows", "labels", "leaves", "lists", "must", "needs", "or", "out", "runs", "says", "silences", "to"),
 )
 """Words after a flag in a message that are not its value."""
 
@@ -102,6 +102,8 @@ def said(text: str) -> str:
 
     >>> said("scale them with --resize 64, or use --network mlp; --skip-bad leaves some out.")
     "scale them with resize=64, or use network='mlp'; skip_bad leaves some out."
+    >>> said("say where with --out runs/mine; --fit and --data-options are for other data.")
+    "say where with out='runs/mine'; fit and data_options are for other data."
     >>> said("runs/mine has no ICA yet: make one with distaff evaluate runs/mine --ica.")
     'runs/mine has no ICA yet: make one with distaff evaluate runs/mine --ica.'
     """
