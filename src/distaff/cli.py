@@ -381,3 +381,7 @@ def _say(message: str) -> None:
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     _say(f"distaff: {message}")
+
+
+if __name__ == "__main__":
+    main()
