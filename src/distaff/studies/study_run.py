@@ -1,6 +1,5 @@
 """A run of a study in its folder: how far it is, what it scored, and what drawings want of it."""
 
-import math
 import os
 from dataclasses import dataclass
 from functools import lru_cache
@@ -133,8 +132,7 @@ class StudyRun:
     @property
     def values(self) -> dict[str, float]:
         """The values of ``scores`` alone, which tables of many runs ask for."""
-        found = {column_of(e.metric, e.name): e.value for e in self._measured if not e.reason}
-        return {name: math.nan if value is None else float(value) for name, value in found.items()}
+        return {column_of(e.metric, e.name): e.value for e in self._measured if not e.reason}
 
     @property
     def skipped(self) -> dict[str, str]:
