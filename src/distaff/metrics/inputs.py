@@ -17,8 +17,8 @@ from distaff.metrics.options import BinCount, check
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
-_LARGEST_MEAN, _LARGEST_LOGVAR = 1e38, 80.0
-"""Some metrics read means in single precision, where larger ones overflow; liblinear never ends on some."""
+_LARGEST_MEAN, _LARGEST_LOGVAR = 1e35, 80.0
+"""Some metrics add means in single precision, where larger ones overflow; liblinear never ends on some."""
 _FEW = 20
 """With more rows than these, a factor with another label in each of them is a name, a number or a date."""
 
@@ -129,7 +129,7 @@ def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
         raise DistaffError(f"the codes have {len(codes)} rows: a metric needs at least 2 observations.")
     if max(float(codes.means.max(initial=0)), -float(codes.means.min(initial=0))) > _LARGEST_MEAN:
         raise DistaffError(
-            f"means beyond {_LARGEST_MEAN:g} do not fit in single precision: rescale the latents."
+            f"means beyond {_LARGEST_MEAN:g} overflow where they are added up: rescale the latents."
         )
     if codes.logvars is not None and codes.logvars.max(initial=0) > _LARGEST_LOGVAR:
         raise DistaffError(
