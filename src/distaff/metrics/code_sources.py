@@ -47,7 +47,7 @@ def read_source(
                 f"{path} has no named columns: give --factors the name of a file, and no --latents."
             )
         codes, own = read_codes(path)
-        return codes, own if beside is None else as_factors(_in_place(beside, read_labels_file(beside)))
+        return codes, own if beside is None else as_factors(in_place(beside, read_labels_file(beside)))
     if kind == ".h5ad":
         means, frame = read_h5ad(path, latents, columns)
         codes, rows = Codes(means), frame.index.to_frame(index=False)
@@ -165,7 +165,7 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
     named = [c for c in labels if c in table and not str(c).startswith(UNNAMED)]
     keys = [c for c in named if labels[c].is_unique and table[c].is_unique]
     if not keys:
-        return _in_place(beside, labels)
+        return in_place(beside, labels)
     key = keys[0]
     ordered = labels.set_index(key).reindex(table[key])
     found = table[key].isin(labels[key])
@@ -174,7 +174,7 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
     return ordered.reset_index(drop=True).drop(columns=[c for c in labels if str(c).startswith(UNNAMED)])
 
 
-def _in_place(path: Path, labels: Any) -> Any:
+def in_place(path: Path, labels: Any) -> Any:
     """Labels whose rows stand as those of the codes, without their numbers; other numbers are an error."""
     if not isinstance(labels, pd.DataFrame):
         return labels
