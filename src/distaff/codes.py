@@ -125,7 +125,8 @@ def _is_number(value: Any) -> bool:
 def _matrix(what: str, values: Any, minus_infinity: bool = False, names: Sequence[str] = ()) -> FloatArray:
     array = as_array(values)
     if array.ndim != 2:
-        given = f"an array of shape {array.shape}" if array.ndim else f"a {type(values).__name__}"
+        alone = "None" if values is None else f"a {type(values).__name__}"
+        given = f"an array of shape {array.shape}" if array.ndim else alone
         raise DistaffError(f"{what} must be a matrix (N, D), not {given}.")
     if array.dtype == object:  # as frames of mixed or nullable columns have it
         try:

@@ -17,6 +17,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller
+from distaff.foundation.files import refuse_to_replace
 from distaff.foundation.text import told_options
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.code_sources import ENDINGS, read_baseline, read_source
@@ -92,6 +93,8 @@ def evaluate_run(
     place = run_folder(run).path
     if out is not None and Path(out).suffix.lower() not in ("", ".json", ".csv", ".html", ".htm"):
         raise DistaffError(f"{out}: scores are written to .json, .csv or .html files.")
+    if out is not None:
+        refuse_to_replace(Path(out))
     named = "default" if metrics == "auto" else metrics
     requested(named, factor_bins, bootstrap, seed, null)
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}

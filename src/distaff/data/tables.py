@@ -1,7 +1,6 @@
 """Tables: data frames, CSV, parquet, h5ad, and vectors in arrays, with their columns standardised."""
 
 import os
-import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.labels import with_factors
 from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
 from distaff.foundation.h5ad import read_annotated
-from distaff.foundation.table_files import read_parquet
+from distaff.foundation.table_files import read_csv, read_parquet
 
 FEW_ROWS = 20
 """Up to which numbers that rise by one may be chance."""
@@ -62,10 +61,7 @@ def load(
         elif path.suffix == ".parquet":
             frame = read_parquet(path)
         else:
-            comma, point = _punctuation(path)
-            frame = pd.read_csv(path, sep=comma, decimal=point)
-            if frame.index.nlevels > 1:
-                raise DistaffError(f"{path} has rows with more cells than its heading has names.")
+            frame = read_csv(path)
     where = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
     data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, where)
     return of_matrix(data, matrix)
@@ -76,19 +72,6 @@ def of_matrix(data: Dataset, matrix: str | None) -> Dataset:
     if matrix is None or not isinstance(data.arrangement, Table):
         return data
     return replace(data, arrangement=replace(data.arrangement, matrix=matrix))
-
-
-def _punctuation(path: Path) -> tuple[str, str]:
-    """What parts the cells of a table, by its heading, and its decimals: spreadsheets in much of Europe write
-    ``price;kind`` and ``3,5``.
-    """
-    with path.open(encoding="utf-8", errors="replace") as file:
-        heading, row = file.readline(), file.readline()
-    if path.suffix == ".tsv" or heading.count("\t") > max(heading.count(","), heading.count(";")):
-        return "\t", "."
-    if heading.count(";") <= heading.count(","):
-        return ",", "."
-    return ";", "," if re.search(r"\d,\d", row) else "."
 
 
 def from_frame(

@@ -1,15 +1,61 @@
-"""Reading parquet files from anywhere: a small one may stand for more rows than memory holds."""
+"""Reading tables from anywhere: CSV files as spreadsheets write them; parquet files, of which a small one may
+stand for more rows than memory holds.
+"""
 
+import re
+import warnings
 from pathlib import Path
 
 import pandas as pd
 
-from distaff.foundation.errors import DistaffError, whole
+from distaff.foundation.errors import DataNotice, DistaffError, whole
 
 MOST_CELLS = 10_000_000
 """Values that any parquet file may hold, however small it is."""
 PER_BYTE = 2_000
 """Values that a larger one may hold per byte: repeated ones take next to nothing."""
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """The table of a ``.csv`` or ``.tsv`` file; its first line names the columns, unless it has fractions."""
+    comma, point, named = _punctuation(path)
+    frame = pd.read_csv(path, sep=comma, decimal=point, header=0 if named else None)
+    # One cell more is the row's name, as R writes it, which is no fraction.
+    if frame.index.nlevels > 1 or pd.api.types.is_float_dtype(frame.index):
+        raise DistaffError(f"{path} has rows with more cells than its heading has names.")
+    if not named:
+        frame.columns = frame.columns.map(str)
+        warnings.warn(
+            f"{path} has no line of headings, so that its columns are called 0 to {frame.shape[1] - 1}.",
+            DataNotice,
+            stacklevel=3,
+        )
+    return frame
+
+
+def _punctuation(path: Path) -> tuple[str, str, bool]:
+    """What parts the cells of a table, what its decimals, and whether its first line is a heading.
+
+    Spreadsheets in much of Europe write ``price;kind`` and ``3,5``.
+    """
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        heading, row = file.readline(), file.readline()
+    comma, point = ",", "."
+    parting = re.sub(r"(?<=\d),(?=\d)", "", heading) if ";" in heading else heading
+    if path.suffix.lower() == ".tsv" or heading.count("\t") > max(parting.count(","), parting.count(";")):
+        comma = "\t"
+    elif parting.count(";") > parting.count(","):
+        comma, point = ";", "," if re.search(r"\d,\d", row) else "."
+    cells = [cell.strip().strip('"') for cell in heading.split(comma)]
+    return comma, point, not all(map(_is_number, cells)) or all(cell.isdecimal() for cell in cells)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def read_parquet(path: Path) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pandas as pd
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.h5ad import read_h5ad
-from distaff.foundation.table_files import read_parquet
+from distaff.foundation.table_files import read_csv, read_parquet
 from distaff.metrics.codes_file import read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 
@@ -89,7 +89,7 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         if path.suffix.lower() == ".parquet":
             return read_parquet(path).reset_index(drop=True)
-        return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
+        return read_csv(path)
     except FileNotFoundError:
         raise DistaffError(f"{path} does not exist.") from None
     except DistaffError:

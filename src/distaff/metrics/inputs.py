@@ -96,12 +96,12 @@ class Factors:
         return self.choose(kept, f"{_listed(real)} left out: real-valued, and no bins were asked for")
 
 
-CodesLike = Codes | ArrayLike
+CodesLike = Codes | Mapping[str, ArrayLike] | ArrayLike
 FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
 
 
-def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
-    """``Codes`` of a ``Codes``, of an (N, D) array of means, or of means and log-variances."""
+def codes_of(codes: Any, logvar: Any = None) -> Codes:
+    """``Codes`` of a ``Codes``, of an (N, D) array or a dict of means, or of means and log-variances."""
     if isinstance(codes, str | Path):
         raise DistaffError(
             f"codes are an array, and {str(codes)!r} is a text: distaff.evaluate_run scores a run or a file."
@@ -111,13 +111,24 @@ def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
             "codes are an array, and this is an AnnData: give one that it holds, as in "
             'distaff.evaluate(adata.obsm["X_pca"], adata.obs[["cell_type"]]).'
         )
+    if isinstance(codes, Mapping):
+        codes = _frame(codes)
     if not isinstance(codes, Codes):
         columns = codes.columns if isinstance(codes, pd.DataFrame) else pd.RangeIndex(0)
         named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)
         names = tuple(map(str, columns)) if named else ()
         check_index(codes, logvar, "codes and log-variances")
-        return Codes(as_array(codes), None if logvar is None else as_array(logvar), latents=names)
+        return Codes(codes, logvar, latents=names)
     return codes if logvar is None else replace(codes, logvars=as_array(logvar))
+
+
+def _frame(columns: Mapping[str, ArrayLike]) -> pd.DataFrame:
+    try:
+        return pd.DataFrame({str(name): as_array(column) for name, column in columns.items()})
+    except ValueError as problem:
+        raise DistaffError(
+            f"a dict of codes has a latent by each name, one number per row ({problem})."
+        ) from problem
 
 
 def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
