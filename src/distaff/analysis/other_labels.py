@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from distaff.data.dataset import Dataset
-from distaff.data.labels import with_factors
+from distaff.data.labels import rows_named, with_factors
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import as_factors
 from distaff.metrics.code_sources import ARRAYS, TABLES, in_place, read_labels_file
@@ -43,12 +43,9 @@ def with_labels(data: Dataset, file: str | Path) -> Dataset:
 def _in_order(path: Path, labels: pd.DataFrame, data: Dataset) -> Any:
     """The labels in the order of the observations, by the column that names them, if any does."""
     names = [] if data.row_names is None else [str(name) for name in data.row_names]
-    short = [PurePath(name).name for name in names]
-    for called in (names, short) if len(set(short)) == len(short) else (names,):
-        for column in labels:
-            key = labels[column].astype(str)
-            if key.is_unique and key.isin(called).any():
-                return (
-                    labels.drop(columns=column).set_axis(key, axis=0).reindex(called).reset_index(drop=True)
-                )
+    for column in labels:
+        keys = labels[column].astype(str)
+        if keys.is_unique and keys.isin({*names, *(PurePath(name).name for name in names)}).any():
+            rows = rows_named(keys.tolist(), names, str(path))
+            return labels.drop(columns=column).reset_index(drop=True).reindex(rows).reset_index(drop=True)
     return in_place(path, labels)

@@ -13,7 +13,7 @@ import pandas as pd
 from distaff.data.arrangements import Table
 from distaff.data.columns import Kind, learn_column, listed
 from distaff.data.dataset import Dataset
-from distaff.data.labels import with_factors
+from distaff.data.labels import label_column, with_factors
 from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
 from distaff.foundation.h5ad import read_annotated
 from distaff.foundation.table_files import read_csv, read_parquet
@@ -107,7 +107,7 @@ def from_frame(
     names = None if isinstance(frame.index, pd.RangeIndex) else np.array(list(map(str, frame.index)))
     data = replace(data, row_names=names)
     return (
-        with_factors(data, [_label(frame[label], label, where) for label in labels], labels)
+        with_factors(data, [label_column(frame[label], label, where) for label in labels], labels)
         if labels
         else data
     )
@@ -200,15 +200,3 @@ def _names_rows(values: "pd.Series[Any]") -> str:
     if len(seen) and seen.astype(str).str.fullmatch(DATE).all():
         return "its values are dates"
     return "its values are all different" if len(seen) > 2 and seen.nunique() == len(seen) else ""
-
-
-def _label(values: "pd.Series[Any]", name: str, where: str) -> Any:
-    """A column of labels as factors take it; one that is missing is NaN, or None among texts."""
-    missing = values.isna().to_numpy()
-    if missing.all():
-        raise DistaffError(f"factor {name!r} of {where} has no value in any row: leave it out.")
-    if pd.api.types.is_numeric_dtype(values):
-        return values.to_numpy(np.float64, na_value=np.nan) if missing.any() else values.to_numpy()
-    texts = values.astype(str).to_numpy(object)
-    texts[missing] = None
-    return texts

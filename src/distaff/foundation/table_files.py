@@ -2,6 +2,7 @@
 stand for more rows than memory holds.
 """
 
+import itertools
 import re
 import warnings
 from pathlib import Path
@@ -14,6 +15,8 @@ MOST_CELLS = 10_000_000
 """Values that any parquet file may hold, however small it is."""
 PER_BYTE = 2_000
 """Values that a larger one may hold per byte: repeated ones take next to nothing."""
+LOOKED_AT = 100
+"""Rows that show how decimals are written."""
 
 
 def read_csv(path: Path) -> pd.DataFrame:
@@ -39,13 +42,13 @@ def _punctuation(path: Path) -> tuple[str, str, bool]:
     Spreadsheets in much of Europe write ``price;kind`` and ``3,5``.
     """
     with path.open(encoding="utf-8-sig", errors="replace") as file:
-        heading, row = file.readline(), file.readline()
+        heading, rows = file.readline(), "".join(itertools.islice(file, LOOKED_AT))
     comma, point = ",", "."
     parting = re.sub(r"(?<=\d),(?=\d)", "", heading) if ";" in heading else heading
     if path.suffix.lower() == ".tsv" or heading.count("\t") > max(parting.count(","), parting.count(";")):
         comma = "\t"
     elif parting.count(";") > parting.count(","):
-        comma, point = ";", "," if re.search(r"\d,\d", row) else "."
+        comma, point = ";", "," if re.search(r"\d,\d", rows) else "."
     cells = [cell.strip().strip('"') for cell in heading.split(comma)]
     return comma, point, not all(map(_is_number, cells)) or all(cell.isdecimal() for cell in cells)
 
