@@ -149,14 +149,27 @@ def test_a_recipe_comes_first_and_a_file_is_no_run_folder(tmp_path, monkeypatch,
     for line, message in (
         ("train --data pinwheel", "name a recipe before --data: distaff train RECIPE --data"),
         ("train vae --data pinwheel --out notes.txt", "notes.txt is a file, and a run is a folder: choose"),
+        (
+            "train vae --data pinwheel --out notes.txt/run",
+            "notes.txt is a file, and a run is a folder: choose",
+        ),
+        ("train vae --data pinwheel --out /proc/no/run", "/proc/no cannot be read or written: No such file"),
     ):
         with pytest.raises(SystemExit) as end:
             main(line.split())
         assert end.value.code == 2
         printed = capsys.readouterr().err
         assert message in printed
+        assert printed.count("\n") == 1
         assert "Errno" not in printed
     assert (tmp_path / "notes.txt").read_text() == "kept"
+
+
+def test_observations_of_several_shapes_are_said_to_be_so():
+    with pytest.raises(
+        DistaffError, match=r"a list cannot be read as an array: its parts are of different shapes\."
+    ):
+        distaff.train("vae", [np.zeros((8, 8)), np.zeros((8, 9))], **TINY)
 
 
 def test_a_batch_too_small_for_densities_is_raised_by_its_flag():

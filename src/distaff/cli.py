@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 
 from distaff._version import __version__
-from distaff.foundation.errors import DistaffError, speaking_in_flags, unknown
+from distaff.foundation.errors import DistaffError, of_system, speaking_in_flags, unknown
 from distaff.foundation.process import prepare_process
 
 SOMETHING_WRONG, BAD_INPUT = 1, 2
@@ -249,8 +249,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.stdout.flush()  # here, where it is known what to do if nobody reads any more
     except BrokenPipeError:
         _end_quietly()
-    except (DistaffError, OSError) as error:
+    except DistaffError as error:
         _say(f"distaff: {error}")
+        sys.exit(BAD_INPUT)
+    except OSError as error:
+        _say(f"distaff: {of_system(error)}")
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt as stop:
         _say(f"distaff: {str(stop) or 'interrupted'}")

@@ -32,7 +32,8 @@ def as_array(values: Any) -> NDArray[Any]:
             return seen
         return np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        uneven = "inhomogeneous" in str(error)
+        reason = "its parts are of different shapes" if uneven else str(error).splitlines()[0].rstrip(".")
         raise DistaffError(f"a {type(values).__name__} cannot be read as an array: {reason}.") from error
 
 

@@ -176,9 +176,10 @@ class RunFolder:
             raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
 
     def refuse_file(self) -> None:
-        """Raise where a file lies in the folder's place."""
-        if self.path.exists() and not self.path.is_dir():
-            raise DistaffError(f"{self.path} is a file, and a run is a folder: choose another name.")
+        """Raise where a file lies in the folder's place, or in that of a folder above it."""
+        for place in (self.path, *self.path.parents):
+            if place.is_file():
+                raise DistaffError(f"{place} is a file, and a run is a folder: choose another name.")
 
     def claim(self, config: RunConfig, held: RunConfig | None = None) -> None:
         """Make the folder this run's own; one of the same run is kept, one of another run is refused.
