@@ -19,7 +19,7 @@ from distaff.data.splits import split
 from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import yaml_text
-from distaff.foundation.own_code import failure, is_ours
+from distaff.foundation.own_code import told_if_it_fails
 from distaff.foundation.text import split_call
 from distaff.models.encoders import TIMM
 from distaff.models.priors.prior import kinds_named
@@ -59,14 +59,8 @@ class RecipeCall:
             # The library's recipes have one name, whichever file of theirs they are written in.
             name, function = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}", recipe
         bound = bind(function, arguments)
-        try:
+        with told_if_it_fails("recipe", function):
             goal = function(**bound)
-        except DistaffError:
-            raise
-        except Exception as problem:
-            if is_ours(function):
-                raise
-            raise failure("recipe", function, problem) from problem
         if not isinstance(goal, Goal):
             raise DistaffError(
                 f"the recipe {name} returns {type(goal).__name__}, not an Objective or a Game."
