@@ -58,7 +58,7 @@ def run(
         tell_change(results)
         write_text(results.folder / "study.yaml", results.study.to_yaml())
         remember(results.folder, results.study.code)
-        pending = [one for one in results.all_runs if one.state != "finished"]
+        pending = [one for one in results.all_runs if one.state != "finished" or one.may_be_mended]
         if pending:
             from distaff.studies.queue import work_through  # tables need nothing of what trains
 

@@ -19,7 +19,7 @@ from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import TrainedRun
 from distaff.runs.request import RunRequest
 from distaff.studies import run_files
-from distaff.studies.own_metrics import column_of
+from distaff.studies.own_metrics import column_of, is_own
 from distaff.studies.run_files import Measurement, Work
 
 State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]
@@ -78,6 +78,11 @@ class StudyRun:
         known = run_files.measured(self.scores_file)
         done = {entry.metric for entry in known.entries if entry.setup == self._setup}
         return (known.step or -1) >= self.steps and {ELBO, *self.metrics} <= done
+
+    @property
+    def may_be_mended(self) -> bool:
+        """Whether a metric of one's own gave it no score, which it may give once it is corrected."""
+        return any(is_own(metric) for metric in self.skipped)
 
     @property
     def saved_step(self) -> int:
