@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +29,7 @@ from distaff.metrics.selection import Selection, requested
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, warn
+from distaff.runs.folder import RunFolder, kept_if_allowed, warn
 from distaff.runs.load import TrainedRun, open_left_out
 from distaff.runs.settings import held_out_share
 from distaff.runs.zoo import run_folder
@@ -147,7 +148,8 @@ def evaluate_run(
     path = kept if out is None else Path(out)
     labels = varied_factors(scored) if path.suffix.lower() == ".html" else None
     codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
-    _write(path, known, evaluation, place.name, codes, labels)
+    with kept_if_allowed(path) if out is None else nullcontext():
+        _write(path, known, evaluation, place.name, codes, labels)
     return evaluation
 
 
@@ -217,7 +219,8 @@ def unmix_run(folder: RunFolder, encoded: Encoded, step: int, seed: int = 0) -> 
         seed: of the ICA's start.
     """
     found = ica_of(encoded.codes, seed=seed)
-    found.write(folder.ica, {"step": str(step), "rows": str(len(encoded.codes)), "seed": str(seed)})
+    with kept_if_allowed(folder.ica):
+        found.write(folder.ica, {"step": str(step), "rows": str(len(encoded.codes)), "seed": str(seed)})
     return found
 
 

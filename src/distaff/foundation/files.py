@@ -64,7 +64,10 @@ def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path``; on success sync it and rename it over ``path``."""
     refuse_to_replace(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as problem:  # about a name that nobody gave
+        raise OSError(problem.errno, problem.strerror, str(path)) from problem
     os.close(handle)
     temporary = Path(name)
     try:
