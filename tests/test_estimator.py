@@ -184,6 +184,8 @@ def test_data_frames_in_and_out():
         ({"recipe": "beta_vae", "options": {"steps": 3}}, "unknown argument of beta_vae 'steps'"),
         ({"recipe": "beta_vae", "options": "beta=3"}, "options are the recipe's arguments by name, as in"),
         ({"likelihood": "bernoulli"}, r"outside \[0, 1\]"),
+        ({"recipe": None}, "^a recipe is a name, such as vae, or a function that returns .*, not None"),
+        ({"batch_size": None}, "^batch_size must be a whole number, not None"),
         ({"recipe": "infogan"}, r'^infogan is a game .* distaff.train\("infogan", images\)\.$'),
         ({"recipe": "infowgan_gp", "likelihood": "bernoulli"}, "^infowgan_gp is a game"),
         (

@@ -33,8 +33,7 @@ prepare_process()  # before torch is imported, as in distaff.training
 
 def train(arguments: Sequence[str]) -> None:
     """Train a recipe: distaff train factor_vae --data dsprites --gamma 35 --out runs/f35."""
-    from distaff.foundation.binding import find_function
-    from distaff.objectives import recipes
+    from distaff.runs.config import find_recipe
     from distaff.runs.settings import ModelSettings
     from distaff.training import train as training
 
@@ -46,7 +45,7 @@ def train(arguments: Sequence[str]) -> None:
         raise DistaffError(
             f"name a recipe before {name}: distaff train RECIPE {name} …; distaff recipes lists them."
         )
-    recipe = find_function("recipe", name, recipes)
+    recipe = find_recipe(name)
     defaults = _of_preset(name, arguments[1:])
     model = [field.name for field in dataclasses.fields(ModelSettings)]
     call = _flags(

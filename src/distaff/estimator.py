@@ -16,13 +16,12 @@ from distaff.codes import Codes, FloatArray, as_array
 from distaff.data.dataset import Dataset
 from distaff.data.estimator_arrays import arrange
 from distaff.data.labels import with_factors
-from distaff.foundation.binding import bind, find_function
+from distaff.foundation.binding import bind, read_value
 from distaff.foundation.errors import DistaffError
-from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
-from distaff.runs.config import Goal, RecipeCall
+from distaff.runs.config import Goal, RecipeCall, find_recipe
 from distaff.runs.model_config import network_for
 from distaff.runs.settings import AUTO
 from distaff.training.train import train
@@ -129,7 +128,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             data,
             latents=self.latents,
             steps=self.steps,
-            batch_size=min(self.batch_size, len(data)),
+            batch_size=min(read_value(self.batch_size, int, "batch_size"), len(data)),
             learning_rate=self.learning_rate,
             prior=self.prior,
             network=_network(data.shape) if self.network == AUTO else self.network,
@@ -221,7 +220,7 @@ def _likelihood(shape: tuple[int, ...]) -> str:
 
 def _arguments(recipe: str | Callable[..., Objective], options: Mapping[str, Any] | None) -> dict[str, Any]:
     """A recipe's arguments, checked; one that takes a critic gets a small one by default."""
-    function = find_function("recipe", recipe, recipes) if isinstance(recipe, str) else recipe
+    function = find_recipe(recipe)
     if not isinstance(options, Mapping | None):
         raise DistaffError(
             f"options are the recipe's arguments by name, as in {{'beta': 4}}, not {options!r}."

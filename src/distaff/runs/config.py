@@ -17,7 +17,7 @@ from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs, listed, unchanged
 from distaff.data.splits import split
 from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, shown
 from distaff.foundation.files import yaml_text
 from distaff.foundation.own_code import told_if_it_fails
 from distaff.foundation.text import split_call
@@ -52,12 +52,13 @@ class RecipeCall:
     @classmethod
     def of(cls, recipe: str | Callable[..., Goal], arguments: Mapping[str, Any]) -> tuple["RecipeCall", Goal]:
         """A call with its defaults filled in, and what it returns."""
+        function = find_recipe(recipe)
         if isinstance(recipe, str):
-            name, function = recipe, find_recipe(recipe)
+            name = recipe
         else:
             own = public_functions(recipes).get(recipe.__qualname__) is recipe
             # The library's recipes have one name, whichever file of theirs they are written in.
-            name, function = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}", recipe
+            name = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}"
         bound = bind(function, arguments)
         with told_if_it_fails("recipe", function):
             goal = function(**bound)
@@ -77,9 +78,16 @@ class RecipeCall:
         return self.of(self.name, self.arguments)[1]
 
 
-def find_recipe(name: str) -> Callable[..., Goal]:
-    """A recipe by its name, or by ``module:function``."""
-    return find_function("recipe", name, recipes)
+def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
+    """A recipe by its name, or by ``module:function``; a function is one already."""
+    if isinstance(recipe, str):
+        return find_function("recipe", recipe, recipes)
+    if not hasattr(recipe, "__qualname__"):
+        what = f"the objective {recipe}" if isinstance(recipe, Goal) else shown(recipe)
+        raise DistaffError(
+            f"a recipe is a name, such as vae, or a function that returns an objective, not {what}."
+        )
+    return recipe
 
 
 def resolved(training: TrainingSettings, goal: Goal, data: Dataset) -> TrainingSettings:
