@@ -95,6 +95,14 @@ class Factors:
         real = [name for name, keep in zip(self.names, kept, strict=True) if not keep]
         return self.choose(kept, f"{_listed(real)} left out: real-valued, and no bins were asked for")
 
+    def without_constant(self) -> "Factors":
+        """The factors of more than one value, with a note that names the others; all if none has more."""
+        varies = np.fmax.reduce(self.values) > np.fmin.reduce(self.values)
+        if varies.all() or not varies.any():
+            return self
+        still = [name for name, moves in zip(self.names, varies, strict=True) if not moves]
+        return self.choose(varies, f"{_listed(still)} left out: fewer than two values")
+
 
 CodesLike = Codes | Mapping[str, ArrayLike] | ArrayLike
 FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
