@@ -254,3 +254,13 @@ def test_codes_may_be_a_dict_of_latents():
     ):
         with pytest.raises(DistaffError, match=message):
             modularity(codes, y)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_column_that_numbers_the_rows_is_no_latent_unless_it_is_named(tmp_path, first):
+    z = np.random.default_rng(0).normal(size=(30, 2))
+    frame = pd.DataFrame({"id": np.arange(30) + first, "a": z[:, 0], "b": z[:, 1]})
+    frame.to_csv(tmp_path / "z.csv", index=False)
+    with pytest.warns(UserWarning, match=r"z\.csv: not read as codes, since it numbers the rows: id\."):
+        assert read_source(tmp_path / "z.csv")[0].names == ("a", "b")
+    assert read_source(tmp_path / "z.csv", latents="id,a")[0].names == ("id", "a")

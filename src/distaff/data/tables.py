@@ -16,10 +16,8 @@ from distaff.data.dataset import Dataset
 from distaff.data.labels import label_column, with_factors
 from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
 from distaff.foundation.h5ad import read_annotated
-from distaff.foundation.table_files import read_csv, read_parquet
+from distaff.foundation.table_files import numbers_rows, read_csv, read_parquet
 
-FEW_ROWS = 20
-"""Up to which numbers that rise by one may be chance."""
 DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[T ].*)?"
 """A day, with or without a time, as 2024-05-31, 5/31/2024 or 31.5.24."""
 SUFFIXES = (".csv", ".tsv", ".parquet", ".h5ad")
@@ -195,8 +193,7 @@ def _names_rows(values: "pd.Series[Any]") -> str:
         return "its values are dates"
     seen = values.dropna()
     if _holds_numbers(values) or pd.api.types.is_bool_dtype(values):
-        steps = np.diff(pd.to_numeric(seen, errors="coerce").to_numpy(np.float64))
-        return "it numbers the rows" if len(seen) > FEW_ROWS and (steps == 1).all() else ""
+        return "it numbers the rows" if numbers_rows(seen) else ""
     if len(seen) and seen.astype(str).str.fullmatch(DATE).all():
         return "its values are dates"
     return "its values are all different" if len(seen) > 2 and seen.nunique() == len(seen) else ""

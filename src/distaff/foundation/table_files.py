@@ -6,7 +6,9 @@ import itertools
 import re
 import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from distaff.foundation.errors import DataNotice, DistaffError, whole
@@ -15,6 +17,8 @@ MOST_CELLS = 10_000_000
 """Values that any parquet file may hold, however small it is."""
 PER_BYTE = 2_000
 """Values that a larger one may hold per byte: repeated ones take next to nothing."""
+FEW_ROWS = 20
+"""Up to which numbers that rise by one may be chance."""
 LOOKED_AT = 100
 """Rows that show how decimals are written."""
 
@@ -59,6 +63,12 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def numbers_rows(numbers: "pd.Series[Any]") -> bool:
+    """Whether a column of numbers rises by one from row to row, as row numbers do, over enough rows."""
+    steps = np.diff(pd.to_numeric(numbers, errors="coerce").to_numpy(np.float64))
+    return len(numbers) > FEW_ROWS and bool((steps == 1).all())
 
 
 def read_parquet(path: Path) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pandas as pd
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.h5ad import read_h5ad
-from distaff.foundation.table_files import read_csv, read_parquet
+from distaff.foundation.table_files import numbers_rows, read_csv, read_parquet
 from distaff.metrics.codes_file import read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 
@@ -134,6 +134,11 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
                 raise unknown(f"column of {path.name}", column, table.columns)
         table = table[wanted]
     numeric = [c for c in table if pd.api.types.is_numeric_dtype(table[c]) and not _is_index(table[c])]
+    if latents is None and (numbers := [c for c in numeric if numbers_rows(table[c])]):
+        listed = ", ".join(map(str, numbers))
+        warnings.warn(f"{path}: not read as codes, since it numbers the rows: {listed}.", stacklevel=2)
+        table = table.drop(columns=numbers)
+        numeric = [c for c in numeric if c not in numbers]
     left = [str(c) for c in table if c not in numeric and not _is_index(table[c])]
     if not numeric:
         raise DistaffError(f"{path} has no column of numbers: codes are a table of numbers.")
