@@ -123,7 +123,7 @@ def removed_combination(
     data = pruned[0].request.data
     options = {**data.options, "zero_shot": "removed"}
     removed, _ = replace(data, options=options).open()
-    kept = pruned[0].data
+    kept = pruned[0].whole_data
     removed, kept = (part.subset(part.where({"digit": digit})) for part in (removed, kept))
     values = {}
     for title, members in (("trained on all", whole), (f"trained without such {digit}s", pruned)):

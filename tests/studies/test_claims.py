@@ -69,7 +69,8 @@ class Made:
         return Results(parse(claim, **changes), self.folder)
 
     def verdict(self, *arguments, **options):
-        (verdict,) = judge(self.results(*arguments, **options))
+        results = self.results(*arguments, **options)
+        (verdict,) = judge(results.study, results.table)
         return verdict
 
 

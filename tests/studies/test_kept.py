@@ -77,6 +77,34 @@ def test_a_study_is_kept_before_and_after_its_runs_and_counted(tmp_path, monkeyp
     ]
 
 
+def test_seeds_of_two_machines_are_joined_and_judged_as_those_of_one(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    logged = "  - says: so\n    within: {metric: log.nll, range: [0, 1000]}\n"
+    for name, seeds in {"all": "[0, 1, 2]", "first": "[0, 1]", "second": "[2]"}.items():
+        (tmp_path / f"{name}.yaml").write_text(STUDY.replace("seeds: 2", f"seeds: {seeds}") + logged)
+    for name in ("all", "first", "second"):
+        code, printed = in_process(capsys, "study", "run", f"{name}.yaml", "--out", name, "--workers", 1)
+        assert code == 0, printed
+    for name, into in (("all", "whole"), ("first", "parts"), ("second", "parts")):
+        keep = ("study", "keep", "all.yaml", "--out", name, "--into", into, "--join")
+        code, printed = in_process(capsys, *keep)
+        assert code == 0, printed
+    (whole,), (joined,) = kept_studies("whole"), kept_studies("parts")
+    assert joined.runs == whole.runs == (6, 6)
+    assert joined.claims == whole.claims
+    assert {claim["seeds"] for claim in joined.claims} == {3}
+    assert list(joined.table.columns) == list(whole.table.columns)
+    scores = ["run", "state", "error", "beta", "seed", "reconstruction", "kl", "log.nll"]
+    pd.testing.assert_frame_equal(joined.table[scores], whole.table[scores])
+    (tmp_path / "fewer.yaml").write_text((tmp_path / "all.yaml").read_text() + "observations: 50\n")
+    code, printed = in_process(
+        capsys, "study", "keep", "fewer.yaml", "--out", "x", "--into", "parts", "--join"
+    )
+    assert code == 2
+    assert "parts/small-kim18-toy holds runs with observations all, and these have 50" in printed
+    assert kept_studies("parts")[0].runs == (6, 6)
+
+
 def test_a_claim_of_several_studies_counts_once_by_the_first_that_was_run(tmp_path):
     kept_file(
         tmp_path,

@@ -1,5 +1,5 @@
-"""Reading tables from anywhere: CSV files as spreadsheets write them; parquet files, of which a small one may
-stand for more rows than memory holds.
+"""Reading untrusted tables: CSV files as spreadsheets write them, and parquet files, of which a small one may
+unpack to more rows than fit in memory.
 """
 
 import itertools
@@ -14,13 +14,13 @@ import pandas as pd
 from distaff.foundation.errors import DataNotice, DistaffError, whole
 
 MOST_CELLS = 10_000_000
-"""Values that any parquet file may hold, however small it is."""
+"""Number of values that any parquet file may hold, however small it is."""
 PER_BYTE = 2_000
-"""Values that a larger one may hold per byte: repeated ones take next to nothing."""
+"""Number of values per byte that a larger file may hold: repeated values take almost no space."""
 FEW_ROWS = 20
-"""Up to which numbers that rise by one may be chance."""
+"""With up to this many rows, numbers that increase by one may be a coincidence."""
 LOOKED_AT = 100
-"""Rows that show how decimals are written."""
+"""Number of rows that are read to see how decimals are written."""
 
 
 def read_csv(path: Path) -> pd.DataFrame:
@@ -41,7 +41,7 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 
 def _punctuation(path: Path) -> tuple[str, str, bool]:
-    """What parts the cells of a table, what its decimals, and whether its first line is a heading.
+    """The separator of a table, its decimal sign, and whether its first line is a heading.
 
     Spreadsheets in much of Europe write ``price;kind`` and ``3,5``.
     """
@@ -66,14 +66,14 @@ def _is_number(cell: str) -> bool:
 
 
 def numbers_rows(numbers: "pd.Series[Any]") -> bool:
-    """Whether a column of numbers rises by one from row to row, as row numbers do, over enough rows."""
+    """Whether a column of numbers increases by one from row to row, as row numbers do, over enough rows."""
     steps = np.diff(pd.to_numeric(numbers, errors="coerce").to_numpy(np.float64))
     return len(numbers) > FEW_ROWS and bool((steps == 1).all())
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
-    """The table of a parquet file; whatever is wrong with its bytes comes out as one sentence."""
-    from pyarrow import parquet  # a tenth of a second, which only tables in such files need
+    """Read the table of a parquet file; anything wrong with its bytes raises a one-sentence error."""
+    from pyarrow import parquet  # takes a tenth of a second, and only parquet files need it
 
     with whole(path, "parquet file"):
         facts = parquet.read_metadata(path)
@@ -82,7 +82,5 @@ def read_parquet(path: Path) -> pd.DataFrame:
             raise DistaffError(
                 f"{path} claims {rows:,} rows of {columns:,} columns, more than its bytes should hold."
             )
-        parquet.read_table(path).validate(
-            full=True
-        )  # pandas would find bytes that are no text only when asked
+        parquet.read_table(path).validate(full=True)  # pandas would notice invalid text only on access
         return pd.read_parquet(path)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,7 +41,7 @@ class DataCall:
 
     spec: Annotated[Data, SkipValidation]
     file: str | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @classmethod
     def told(cls, data: Data, how: DataSettings) -> "DataCall":
@@ -58,6 +58,19 @@ class DataCall:
                 f"data is a name, a path, or a mapping with a spec such as {{spec: mnist}}, not {data!r}."
             )
         return cls(spec, given.pop("file", None), given)
+
+    @property
+    def text(self) -> str:
+        """The call in a line, such as ``mnist, part=test``."""
+        told = {"file": self.file, **self.options}
+        return ", ".join(
+            [str(self.spec), *(f"{key}={value}" for key, value in told.items() if value is not None)]
+        )
+
+    @property
+    def located(self) -> "DataCall":
+        """The same call with absolute paths, for whoever works in another folder."""
+        return replace(self, spec=_absolute(str(self.spec)), file=self.file and _absolute(self.file))
 
     def open(self, likelihood: str = AUTO, standardise: bool = True) -> tuple[Dataset, "DataConfig"]:
         """The data set, and the call that opens it again: paths are absolute; data in memory have none.
@@ -170,13 +183,21 @@ class DataConfig:
                 are those of the run's own data, and must be given anew.
         """
         told = {key: value for key, value in self.options.items() if key != "labels" or value == "folders"}
-        found = bring_in(data, self.shape, self.made_of, told, **options)
-        if found.shape != self.shape:
+        return self._checked(bring_in(data, self.shape, self.made_of, told, **options))
+
+    def other(self, data: DataCall) -> Dataset:
+        """Another data set for the run's model: a named one as it is, a user's own made as the run's."""
+        if str(data.spec) not in names() and named_path(str(data.spec)).exists():
+            return self.bring_in(data.spec, **data.options)
+        return self._checked(data.open(standardise=False)[0])
+
+    def _checked(self, data: Dataset) -> Dataset:
+        if data.shape != self.shape:
             raise DistaffError(
-                f"{found.name} holds observations of shape {found.shape}, but the run was trained on "
+                f"{data.name} holds observations of shape {data.shape}, but the run was trained on "
                 f"{self.shape}."
             )
-        return found
+        return data
 
 
 IN_MEMORY = ("categorical", "columns", "counts", "factors", "matrix", "range", "signals", "standardise")
@@ -186,6 +207,11 @@ IN_MEMORY = ("categorical", "columns", "counts", "factors", "matrix", "range", "
 def _ways(likelihood: str, standardise: bool) -> dict[str, Any]:
     counted = {"counts": "all"} if likelihood in COUNTED else {}
     return {"standardise": standardise and likelihood != "bernoulli", **counted}
+
+
+def _absolute(place: str) -> str:
+    """A path that exists as any process finds it; a name as it is."""
+    return str(Path(place).resolve()) if Path(place).exists() else place
 
 
 def _may_hold_vectors(path: Path) -> bool:

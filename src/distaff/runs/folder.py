@@ -1,6 +1,7 @@
 """The run folder: ``run.yaml`` and what training and evaluation leave beside it."""
 
 import errno
+import hashlib
 import math
 import re
 import time
@@ -107,6 +108,10 @@ class RunFolder:
     def ica_scores(self) -> Path:
         """What evaluation found of its components."""
         return self.path / "scores-ica.json"
+
+    def scores_on(self, data: str) -> Path:
+        """What a study found on other data than the run was trained on, which are named in a line."""
+        return self.path / f"scores-on-{hashlib.sha256(data.encode()).hexdigest()[:10]}.json"
 
     @property
     def names(self) -> Path:

@@ -1,6 +1,6 @@
 """What can be known before training is said before training."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import torch
@@ -13,27 +13,30 @@ from distaff.metrics.selection import metric_of
 from distaff.runs.config import labelled_goal, resolved
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
+from distaff.studies.study_run import StudyRun
 from distaff.training.batches import Batches
 
 
-def check(runs: Iterable[RunRequest], metrics: Iterable[str]) -> None:
+def check(runs: Sequence[StudyRun]) -> None:
     """Open every data set once, and make every objective and model once: what cannot work is said here.
 
     It also builds the caches of data sets, which workers would otherwise all wait for.
     """
     by_data: dict[str, list[RunRequest]] = {}
     for run in runs:
-        by_data.setdefault(repr(run.data), []).append(run)
-    labelled = [metric for metric in metrics if _needs_labels(metric)]
-    for group in by_data.values():  # before any is opened, which may take minutes
-        spec = str(group[0].data.spec)
+        by_data.setdefault(repr(run.request.data), []).append(run.request)
+    elsewhere = runs[0].scored_on
+    labelled = [metric for metric in runs[0].metrics if _needs_labels(metric)]
+    scored = [group[0].data for group in by_data.values()] if elsewhere is None else [elsewhere]
+    for spec in {str(data.spec) for data in scored}:  # before any is opened, which may take minutes
         if labelled and spec in names() and not about(spec).factors:
             raise _without_labels(spec, labelled)
     for group in by_data.values():
-        data, _ = group[0].data.open()
+        trained_on, config = group[0].data.open()
+        data = trained_on if elsewhere is None else config.other(elsewhere)
         if labelled and data.factors is None:
             raise _without_labels(data.name, labelled)
-        _check_models(data, group)
+        _check_models(trained_on, group)
 
 
 def _check_models(data: Dataset, runs: Iterable[RunRequest]) -> None:

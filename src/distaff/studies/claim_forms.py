@@ -15,8 +15,8 @@ class Quantity:
     """A number of each of some runs.
 
     Args:
-        metric: a column of the study's table; ``METRIC.FACTOR`` for a factor's part; ``log.TERM``, or TERM
-            alone if no score is called so, for the last logged value of a term.
+        metric: a column of the study's table: a score; ``METRIC.FACTOR``, a factor's part of one; or
+            ``log.TERM``, the last logged value of a term (TERM alone if no score is called so).
         where: settings that the runs have.
     """
 
@@ -33,6 +33,12 @@ class Comparison:
     range: tuple[float, float]
     at_equal: str | None = None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the study's table that decide it."""
+        third = () if self.at_equal is None else (self.at_equal,)
+        return self.of.metric, self.than.metric, *third
+
 
 @dataclass(frozen=True)
 class Trend:
@@ -42,6 +48,11 @@ class Trend:
     over: str
     range: tuple[float, float]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the study's table that decide it."""
+        return (self.quantity.metric,)
+
 
 @dataclass(frozen=True)
 class Range:
@@ -49,6 +60,11 @@ class Range:
 
     quantity: Quantity
     range: tuple[float, float]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the study's table that decide it."""
+        return (self.quantity.metric,)
 
 
 @dataclass(frozen=True)
@@ -58,6 +74,11 @@ class Correlation:
     first: Quantity
     second: Quantity
     range: tuple[float, float]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the study's table that decide it."""
+        return self.first.metric, self.second.metric
 
 
 Form = Comparison | Trend | Range | Correlation

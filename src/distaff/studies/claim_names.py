@@ -9,6 +9,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.selection import metric_of
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.objective import Objective
+from distaff.runs.data_config import DataCall
 from distaff.runs.request import RunRequest
 from distaff.studies.claim_forms import Claim, Comparison, Correlation, Form, Quantity, Range, Trend, Where
 from distaff.studies.grid import has_settings
@@ -24,12 +25,21 @@ GAME = (
 """What a run of a game logs."""
 
 
-def with_known_names(claim: Claim, runs: Sequence[RunRequest], metrics: Sequence[str]) -> Claim:
-    """The claim with its metrics by their full names; names that the study does not have are an error."""
+def with_known_names(
+    claim: Claim, runs: Sequence[RunRequest], metrics: Sequence[str], scored_on: DataCall | None = None
+) -> Claim:
+    """The claim with its metrics by their full names; names that the study does not have are an error.
+
+    Args:
+        claim: as the file has it.
+        runs: of the study.
+        metrics: of the study.
+        scored_on: the data that the runs are scored on; None is what each was trained on.
+    """
 
     def known(quantity: Quantity) -> Quantity:
         chosen = _chosen(quantity.where, runs)
-        return replace(quantity, metric=_metric(quantity.metric, chosen, metrics))
+        return replace(quantity, metric=_metric(quantity.metric, chosen, metrics, scored_on))
 
     match claim.form:
         case Comparison(of=of, than=than, at_equal=at_equal):
@@ -65,7 +75,7 @@ def _check_numbers(over: str, runs: Sequence[RunRequest]) -> None:
         raise DistaffError(f"a trend is over several numbers, and {over} of these runs is not.")
 
 
-def _metric(name: str, runs: Sequence[RunRequest], metrics: Sequence[str]) -> str:
+def _metric(name: str, runs: Sequence[RunRequest], metrics: Sequence[str], scored_on: DataCall | None) -> str:
     """The full name of a quantity that these runs will have."""
     full = ALIASES.get(name, name)
     columns = [column for metric in metrics for column in _columns_of(metric)]
@@ -73,7 +83,7 @@ def _metric(name: str, runs: Sequence[RunRequest], metrics: Sequence[str]) -> st
         return full
     _, factor = factor_part(full, columns)
     if factor:
-        factors = _factors(runs)
+        factors = _factors([scored_on] if scored_on is not None else [run.data for run in runs])
         if factors and factor not in factors:
             raise unknown("factor", factor, factors)
         return full
@@ -104,10 +114,10 @@ def _columns_of(metric: str) -> list[str]:
     return [column_of(metric, name) for name in card.score_names] if several else [metric]
 
 
-def _factors(runs: Sequence[RunRequest]) -> list[str]:
+def _factors(data: Iterable[DataCall]) -> list[str]:
     """The factors of data sets that are known by name; none where a catalogue only counts them."""
     known = names()
-    specs = {str(run.data.spec) for run in runs}
+    specs = {str(one.spec) for one in data}
     found = dict.fromkeys(factor for spec in specs if spec in known for factor in about(spec).factors)
     return list(found) if all(factor.isidentifier() for factor in found) else []
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from distaff.foundation.binding import bind, read_value
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.runs.data_config import DataCall
 from distaff.runs.request import RunRequest
 from distaff.studies.claim_forms import (
     ABOVE,
@@ -34,18 +35,24 @@ KEYS = ("says", "published", "needs")
 ALL_RUNS: Where = {}
 
 
-def read_claims(entries: Iterable[Any], runs: Sequence[RunRequest], metrics: Sequence[str]) -> list[Claim]:
+def read_claims(
+    entries: Iterable[Any],
+    runs: Sequence[RunRequest],
+    metrics: Sequence[str],
+    scored_on: DataCall | None = None,
+) -> list[Claim]:
     """The claims of a study file; what is wrong with one is said in a sentence that names it.
 
     Args:
         entries: what the file holds under ``claims``.
         runs: the study's, which the claims are about.
         metrics: those that the study measures.
+        scored_on: the data that the runs are scored on; None is what each was trained on.
     """
     claims = []
     for number, entry in enumerate(entries, 1):
         try:
-            claims.append(with_known_names(_claim(entry), runs, metrics))
+            claims.append(with_known_names(_claim(entry), runs, metrics, scored_on))
         except DistaffError as problem:
             raise DistaffError(f"claim {number}: {problem}") from problem
     return claims

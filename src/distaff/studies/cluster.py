@@ -65,9 +65,9 @@ class RayTasks:
         done, _ = self.ray.wait(list(self._runs), num_returns=1, timeout=seconds)
         return [self._outcome(task) for task in done]
 
-    def check(self, runs: Sequence[StudyRun], metrics: Sequence[str]) -> None:
+    def check(self, runs: Sequence[StudyRun]) -> None:
         """Raise if runs cannot work where they will be trained, which is where the data are."""
-        task = self._remote(check_there).remote([to_message(run) for run in runs], metrics, os.getcwd())
+        task = self._remote(check_there).remote([to_message(run) for run in runs], os.getcwd())
         error = self.ray.get(task)
         if error:
             raise DistaffError(error)
@@ -121,11 +121,11 @@ def work(message: str, marker: str, folder: str) -> Outcome:
         return replace(outcome, archive=pack(there.folder.path))
 
 
-def check_there(messages: Sequence[str], metrics: Sequence[str], folder: str) -> str | None:
+def check_there(messages: Sequence[str], folder: str) -> str | None:
     """Check runs in a Ray worker; the first error, if any."""
     sys.path.insert(0, folder)
     try:
-        check([from_message(message).request for message in messages], metrics)
+        check([from_message(message) for message in messages])
     except DistaffError as error:
         return str(error)
     return None

@@ -64,7 +64,7 @@ def run(
 
             engine = _engine(results.folder, len(pending), workers, ray)
             stack.callback(engine.close)
-            engine.check(pending, results.study.metrics)
+            engine.check(pending)
             display = stack.enter_context(Display(results, progress))
             try:
                 work_through(pending, engine, display)
@@ -121,13 +121,15 @@ def check_claims(
         scale: of a trial, where the file is given.
         out: the study's folder, where the file is given and it is not the usual one.
     """
-    return write_claims(find(study, scale=scale, out=out))
+    results = find(study, scale=scale, out=out)
+    return write_claims(results.study, results.table, results.folder)
 
 
 def keep(
     study: str | Path,
     *,
     into: str | Path = "docs/results",
+    join: bool = False,
     scale: float | None = None,
     out: str | Path | None = None,
 ) -> Path:
@@ -136,10 +138,12 @@ def keep(
     Args:
         study: the study's folder, or its file.
         into: the folder of all results that are kept.
+        join: keep the rows of finished runs that are kept there and are not finished here, such as other
+            seeds that another machine trained; claims are judged by all of them.
         scale: of a trial, where the file is given.
         out: the study's folder, where the file is given and it is not the usual one.
     """
-    return keep_results(find(study, scale=scale, out=out), Path(into))
+    return keep_results(find(study, scale=scale, out=out), Path(into), join)
 
 
 def write_page(

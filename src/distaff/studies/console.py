@@ -27,7 +27,8 @@ HELP = """usage: distaff study COMMAND [flags]; distaff study COMMAND --help say
                 --metric udr or --metric centrality
   claims STUDY  whether what the paper claims holds by the runs; writes claims.json;
                 claims docs/results counts the verdicts of all results that are kept there
-  keep STUDY    copy the table and the verdicts to docs/results, or --into DIR
+  keep STUDY    copy the table and the verdicts to docs/results, or --into DIR; --join adds the runs
+                to those that are kept there, such as other seeds of another machine
   report STUDY  write one HTML page
 
 STUDY is the study's folder (runs/NAME) or its file."""
@@ -74,7 +75,7 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
         show_verdicts(found)
     elif name == "run":
         results = commands.find(call["file"], scale=call["scale"], out=call["out"])
-        show_verdicts(write_claims(results), stderr=True)
+        show_verdicts(write_claims(results.study, found, results.folder), stderr=True)
         _say_what_lacks(results, say)
         _end(found, results.folder, say)
     else:

@@ -1,7 +1,8 @@
 """Results that are kept with a repository: a study's table and verdicts, and what they say paper by paper.
 
 ``distaff study keep STUDY --into docs/results`` writes ``study.parquet`` and ``claims.json`` into
-``docs/results/NAME``; ``distaff study claims docs/results`` counts the verdicts of all of them.
+``docs/results/NAME``, with ``--join`` beside the runs that are kept there already;
+``distaff study claims docs/results`` counts the verdicts of all of them.
 """
 
 import re
@@ -20,7 +21,7 @@ from distaff.studies.results import Results
 from distaff.studies.verdicts import FILE, OUTCOMES, write_claims
 
 TABLE = "study.parquet"
-COLUMNS = ("state", "error", "scale", "step", "seconds")
+COLUMNS = ("run", "state", "error", "scale", "step", "seconds")
 """Columns that tell settings, scores and the rest of a table apart."""
 PAPER = re.compile(r"[a-z]+\d\d")
 """A paper in the name of a study, such as ``kim18`` in ``small-kim18-dsprites``."""
@@ -76,12 +77,19 @@ class KeptStudy:
         return [name for name in own if self.table[name].notna().any()]
 
 
-def keep_results(results: Results, into: Path) -> Path:
-    """Write a study's table and verdicts into ``into/NAME``; of one that was not begun, its claims alone."""
+def keep_results(results: Results, into: Path, join: bool = False) -> Path:
+    """Write a study's table and verdicts into ``into/NAME``; of one that was not begun, its claims alone.
+
+    Args:
+        results: of the study.
+        into: the folder of all results that are kept.
+        join: keep the rows of finished runs that are there and are not finished in ``results``.
+    """
     place = into / results.study.name
     if place.resolve() == results.folder.resolve():
         raise DistaffError(f"{place} is the study's own folder: keep its results elsewhere.")
-    begun = any(run.folder.config.exists() for run in results.all_runs)
+    table = _joined(results.table, place) if join and (place / TABLE).is_file() else results.table
+    begun = (table["state"] != "waiting").any()
     if not begun and not results.study.claims:
         raise DistaffError(
             f"{results.study.name} was not begun and makes no claims: there is nothing to keep."
@@ -89,11 +97,56 @@ def keep_results(results: Results, into: Path) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     if begun:
         with atomic_file(place / TABLE) as temporary:
-            results.table.to_parquet(temporary, engine="pyarrow", index=False)
+            table.to_parquet(temporary, engine="pyarrow", index=False)
     else:
         (place / TABLE).unlink(missing_ok=True)
-    write_claims(results, place)
+    write_claims(results.study, table, place)
     return place
+
+
+def _joined(table: pd.DataFrame, place: Path) -> pd.DataFrame:
+    """A study's table with the rows of finished runs that are kept and that it has not finished itself.
+
+    A run is known by its name, which tells its settings and its seed.
+    """
+    kept = _read(place).table
+    assert kept is not None
+    for name in ("scale", "observations", "scored_on"):
+        ours, theirs = (_values(one, name) for one in (table, kept))
+        told = "observations" in kept or name != "observations"  # which older tables do not say
+        if ours != theirs and told:
+            raise DistaffError(
+                f"{place} holds runs with {name} {theirs}, and these have {ours}: they cannot be joined."
+            )
+    done = kept[kept["state"] == "finished"].set_index("run")
+    measured = ["state", "error", *done.columns[list(done.columns).index("scale") :]]
+    known: Mapping[Any, dict[Any, Any]] = done[measured].to_dict("index")
+    rows = [
+        row if row["state"] == "finished" else {**row, **known.get(row["run"], {})}
+        for row in table.to_dict("records")
+    ]
+    return pd.DataFrame(rows, columns=_columns(table, kept))
+
+
+def _columns(table: pd.DataFrame, kept: pd.DataFrame) -> list[str]:
+    """The columns of both tables: what only the kept one has stands behind its neighbour there."""
+    columns = list(table.columns)
+    before = "run"
+    for name in kept.columns:
+        if name not in columns:
+            columns.insert(columns.index(before) + 1, name)
+        before = name
+    return columns
+
+
+def _values(table: pd.DataFrame, name: str) -> str:
+    """The values of a column in a line: ``all`` observations, or their ``own`` data, where there are none."""
+    values = table[name].unique() if name in table else [None]
+    missing = "own" if name == "scored_on" else "all"
+    return ", ".join(
+        missing if pd.isna(value) else f"{value:g}" if isinstance(value, float | int) else str(value)
+        for value in values
+    )
 
 
 def holds_kept(folder: Path) -> bool:

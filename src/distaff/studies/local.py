@@ -49,9 +49,9 @@ class LocalWorkers:
         """How many more runs can start now."""
         return sum(worker is None or worker.run is None for worker in self._workers)
 
-    def check(self, runs: Sequence[StudyRun], metrics: Sequence[str]) -> None:
+    def check(self, runs: Sequence[StudyRun]) -> None:
         """Raise if runs cannot work here."""
-        check([run.request for run in runs], metrics)
+        check(runs)
 
     def start(self, run: StudyRun) -> None:
         """Give a run to a worker that has none."""

@@ -19,7 +19,7 @@ class Engine(Protocol):
     def room(self) -> int:
         """How many more runs can start now."""
 
-    def check(self, runs: Sequence[StudyRun], metrics: Sequence[str]) -> None:
+    def check(self, runs: Sequence[StudyRun]) -> None:
         """Raise if runs cannot work where they will be trained, which is where the data are."""
 
     def start(self, run: StudyRun) -> None:

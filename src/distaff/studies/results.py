@@ -11,6 +11,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import atomic_file, write_text
 from distaff.foundation.trust import allow_all, words_of
 from distaff.runs.folder import RunFolder
+from distaff.studies.claim_names import LOG, factor_part
 from distaff.studies.grid import has_settings
 from distaff.studies.study import Study
 from distaff.studies.study_run import StudyRun
@@ -35,6 +36,7 @@ class Results:
                 study.metrics,
                 study.observations,
                 study.ica,
+                study.scored_on,
             )
             for request in study.runs
         )
@@ -56,8 +58,9 @@ class Results:
 
         Columns: ``run`` (its folder), ``state``, ``error``; every setting (``recipe``, ``data``, ``gamma``,
         ``seed``, ``steps`` …); ``scale``; ``step``, done so far; ``reconstruction`` and ``kl`` in nats; each
-        score (``factor_vae_score``, ``mig:chen18`` …); ``seconds`` of training, ``scoring_seconds``; versions
-        (``version.torch`` …). What is not known yet is missing.
+        score (``factor_vae_score``, ``mig:chen18`` …); ``seconds`` of training, ``scoring_seconds``,
+        ``observations`` scored; what else the study's claims are about (``rmig.scale``, ``log.nll`` …);
+        versions (``version.torch`` …). What is not known yet is missing.
         """
         parts = [self._row(run) for run in self.all_runs]
         groups = [
@@ -109,9 +112,34 @@ class Results:
                 "kl": math.nan,
                 **run.values,
             },
-            {"seconds": reached["seconds"], "scoring_seconds": math.nan if scoring is None else scoring},
+            {
+                "seconds": reached["seconds"],
+                "scoring_seconds": math.nan if scoring is None else scoring,
+                "observations": run.observations,
+                **({} if run.scored_on is None else {"scored_on": run.scored_on.text}),
+            },
+            self._claimed(run),
             {f"version.{name}": versions.get(name) for name in VERSIONS},
         )
+
+    def _claimed(self, run: StudyRun) -> dict[str, float]:
+        """The numbers that the study's claims are about and that are no scores of their own."""
+        if run.state != "finished":
+            return {}
+        values = run.values
+        columns = dict.fromkeys(name for claim in self.study.claims for name in claim.form.columns)
+        return {name: _part(run, name) for name in columns if name not in values}
+
+
+def _part(run: StudyRun, name: str) -> float:
+    """A factor's part of a score, or the last logged value of a term; NaN where the run has none."""
+    if name.startswith(LOG):
+        value = run.last_line.get(name.removeprefix(LOG))
+        return math.nan if value is None else float(value)
+    scores = run.scores
+    column, factor = factor_part(name, scores)
+    parts = scores[column].per_factor if column in scores else None
+    return float((parts or {}).get(factor, math.nan))
 
 
 def _state(run: StudyRun) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from distaff.foundation.binding import find_function
+from distaff.foundation.binding import find_function, names_code
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import parse_yaml, read_text, yaml_text
 from distaff.foundation.snippets import snippet
 from distaff.metrics.selection import selected
 from distaff.runs.config import named_code
+from distaff.runs.data_config import DataCall
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS, names_of_trackers
 from distaff.studies.claim_forms import Claim
@@ -22,7 +23,7 @@ from distaff.studies.claims import read_claims
 from distaff.studies.grid import combinations, how_many, varied_settings
 from distaff.studies.own_metrics import is_own
 
-SCORING = ("observations", "ica", "metrics", "figures", "claims")
+SCORING = ("observations", "scored_on", "ica", "metrics", "figures", "claims")
 KEYS = ("name", "about", "data", "preset", "steps", "seeds", "scale", "common", "runs", *SCORING)
 MOST_RUNS = 100_000
 """Runs that one entry of a study may stand for."""
@@ -80,6 +81,7 @@ class Study:
         observations: how many, drawn at random, are scored and drawn once a run is trained; None is all.
         claims: what its paper says that the runs should show.
         ica: whether every run's real latents are unmixed by ICA before they are scored.
+        scored_on: the data that every run is scored on and drawn with; None is what it was trained on.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Study:
     observations: int | None = None
     claims: tuple[Claim, ...] = ()
     ica: bool = False
+    scored_on: DataCall | None = None
 
     @classmethod
     def read(cls, path: str | Path, scale: float | None = None, check_drawings: bool = True) -> "Study":
@@ -129,6 +132,12 @@ class Study:
         runs, metrics = _runs(content, factor), _metrics(content.get("metrics"))
         if not runs and not figures:
             raise DistaffError("a study has runs, or figures to draw, and this one has neither: add runs.")
+        elsewhere = None if (data := content.get("scored_on")) is None else DataCall.of(data)
+        ica = _switch("ica", content.get("ica", False))
+        if ica and elsewhere is not None:
+            raise DistaffError(
+                "ICA is fitted to what a run was trained on: ica and scored_on exclude each other."
+            )
         return cls(
             name=_file_name(content.get("name", name)),
             about=str(content.get("about", "")).strip(),
@@ -138,8 +147,9 @@ class Study:
             scale=factor,
             source=text,
             observations=_observations(content.get("observations")),
-            claims=tuple(read_claims(_list("claims", content.get("claims")), runs, metrics)),
-            ica=_switch("ica", content.get("ica", False)),
+            claims=tuple(read_claims(_list("claims", content.get("claims")), runs, metrics, elsewhere)),
+            ica=ica,
+            scored_on=elsewhere,
         )
 
     @property
@@ -150,6 +160,8 @@ class Study:
         for run in _of_each_setting(self.runs):
             named |= named_code(run.recipe, run.model, run.data.spec, run.training)
             named |= {name: "tracker" for name in names_of_trackers(run.machine.track) if ":" in name}
+        if self.scored_on is not None and names_code(str(self.scored_on.spec)):
+            named[str(self.scored_on.spec)] = "data set"
         metrics = {metric: "metric" for metric in self.metrics if is_own(metric)}
         return {**named, **metrics, **drawings}
 

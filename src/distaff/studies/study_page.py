@@ -53,7 +53,7 @@ def write_report(results: Results, path: str | Path | None = None) -> Path:
 
 def _claims(results: Results) -> list[Block]:
     """What the paper says, what our runs say, and the numbers of both."""
-    verdicts = judge(results)
+    verdicts = judge(results.study, results.table)
     if not verdicts:
         return []
     rows: list[list[Cell]] = [
@@ -85,8 +85,11 @@ def _summary(results: Results) -> list[Block]:
         facts["data"] = ", ".join(dict.fromkeys(Path(str(run.data.spec)).stem for run in study.runs))
         steps = sorted({run.training.steps for run in study.runs})
         facts["steps"] = f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} … {steps[-1]:,}"
-        if study.observations is not None:
-            facts["scored on"] = f"{study.observations:,} observations drawn at random"
+        if study.observations is not None or study.scored_on is not None:
+            count = "all" if study.observations is None else f"{study.observations:,}"
+            drawn = "" if study.observations is None else " drawn at random"
+            source = "" if study.scored_on is None else f" of {study.scored_on.text}"
+            facts["scored on"] = f"{count} observations{source}{drawn}"
         facts["training, all runs"] = duration(table["seconds"].sum())
         facts |= _best(results)
     if (table["state"] == "failed").any():

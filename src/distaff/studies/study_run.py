@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from distaff.analysis.encoding import Encoded, encode_run, kept_codes
+from distaff.analysis.encoding import Encoded, encode, encode_run, kept_codes
 from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
@@ -14,7 +14,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics import Score
 from distaff.metrics.scores_file import ELBO, Setup
 from distaff.models.representation import Representation
-from distaff.runs.data_config import DataConfig
+from distaff.runs.data_config import DataCall, DataConfig
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import TrainedRun
 from distaff.runs.request import RunRequest
@@ -35,6 +35,7 @@ class StudyRun:
         metrics: what the study wants of it.
         observations: how many, the same for all runs of a data set, stand for all once it is trained.
         ica: whether its codes are unmixed by ICA before they are scored.
+        scored_on: the data that it is scored on and drawn with; None is what it was trained on.
     """
 
     request: RunRequest
@@ -42,6 +43,7 @@ class StudyRun:
     metrics: tuple[str, ...]
     observations: int | None = None
     ica: bool = False
+    scored_on: DataCall | None = None
 
     @property
     def key(self) -> str:
@@ -163,18 +165,25 @@ class StudyRun:
 
     @property
     def kept_codes(self) -> Codes | None:
-        """The codes if they are on disk, without encoding anything."""
+        """The codes if they are on disk, without encoding anything; those of other data never are."""
+        if self.scored_on is not None:
+            return None
         return kept_codes(self.folder, self.steps, self._count)
 
     @property
     def encoded(self) -> Encoded:
         """``data`` through the model, as ``distaff evaluate --observations`` encodes it."""
+        if self.scored_on is not None:
+            return encode(self.trained.model, self.data, progress=False)
         return encode_run(self.trained, self.whole_data, False, self.observations)
 
     @property
     def data(self) -> Dataset:
-        """What it was trained on, or as much of it as the study looks at; opened once for all runs of it."""
-        return _open(self.folder.read().data, self.observations)
+        """What the study looks at: what it was trained on, or is scored on, or a sample of that.
+
+        It is opened once for all runs of the same data.
+        """
+        return _open(self.folder.read().data, self.scored_on, self.observations)
 
     @property
     def whole_data(self) -> Dataset:
@@ -217,6 +226,8 @@ class StudyRun:
     @property
     def scores_file(self) -> Path:
         """Where its scores are."""
+        if self.scored_on is not None:
+            return self.folder.scores_on(self.scored_on.located.text)
         return self.folder.ica_scores if self.ica else self.folder.scores
 
     @property
@@ -231,8 +242,10 @@ class StudyRun:
 
 
 @lru_cache(maxsize=2)
-def _open(data: DataConfig, observations: int | None) -> Dataset:
-    return some(_whole(data), observations)
+def _open(trained_on: DataConfig, scored_on: DataCall | None, observations: int | None) -> Dataset:
+    if scored_on is None:
+        return some(_whole(trained_on), observations)
+    return some(trained_on.other(scored_on), observations)
 
 
 @lru_cache(maxsize=2)

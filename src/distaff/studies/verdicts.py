@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pandas as pd
 
 from distaff.foundation.files import write_json
 from distaff.studies.bootstrap import (
@@ -20,15 +21,16 @@ from distaff.studies.bootstrap import (
     spearman,
 )
 from distaff.studies.claim_forms import Claim, Comparison, Correlation, Quantity, Range, Trend
-from distaff.studies.claim_names import LOG, factor_part
+from distaff.studies.claim_names import LOG
 from distaff.studies.grid import has_settings
-from distaff.studies.results import Results
-from distaff.studies.study_run import StudyRun
+from distaff.studies.study import Study
 
 FEWEST = 3
 """Seeds below which nothing is decided."""
 FILE = "claims.json"
 
+Runs = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+"""Of each run of a study its settings and its row of the table, which is empty until the run is finished."""
 Outcome = Literal["holds", "does not hold", "undecided", "not run"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -98,22 +100,26 @@ class _NotDecidable(Exception):
     """Why there is no effect, though runs are there."""
 
 
-def judge(results: Results) -> list[Verdict]:
-    """The verdict on each claim of a study, in the file's order."""
-    return [_judge(claim, results) for claim in results.study.claims]
-
-
-def write_claims(results: Results, folder: Path | None = None) -> list[Verdict]:
-    """Judge the claims and write ``claims.json``, if the study makes any.
+def judge(study: Study, table: pd.DataFrame) -> list[Verdict]:
+    """The verdict on each claim of a study, in the file's order.
 
     Args:
-        results: of the study.
-        folder: where to; by default the study's own folder.
+        study: whose claims.
+        table: one row per run, as ``Results.table`` has them; nothing else of the runs is read, so that a
+            table that was kept decides as much as the folders that it was made of.
     """
-    verdicts, study = judge(results), results.study
+    finished = table[table["state"] == "finished"]
+    rows: Mapping[Any, Mapping[Any, Any]] = finished.set_index("run").to_dict("index")
+    runs = [(run.settings, rows.get(run.key, {})) for run in study.runs]
+    return [_judge(claim, runs) for claim in study.claims]
+
+
+def write_claims(study: Study, table: pd.DataFrame, folder: Path) -> list[Verdict]:
+    """Judge the claims of a study by its table and write ``claims.json``, if it makes any."""
+    verdicts = judge(study, table)
     if verdicts:
         content = {"study": study.name, "scale": study.scale, "claims": [one.as_dict() for one in verdicts]}
-        write_json((folder or results.folder) / FILE, content)
+        write_json(folder / FILE, content)
     return verdicts
 
 
@@ -127,10 +133,10 @@ def counts(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{outcomes.count(one)} {one}" for one in OUTCOMES if one in outcomes) or "no claims"
 
 
-def _judge(claim: Claim, results: Results) -> Verdict:
+def _judge(claim: Claim, runs: Runs) -> Verdict:
     needed = f"it needs {', '.join(claim.needs)}" if claim.needs else ""
     try:
-        finding = _finding(claim, results)
+        finding = _finding(claim, runs)
     except _NotDecidable as reason:
         return Verdict(claim, "undecided", note=str(reason))
     if finding is None:
@@ -149,23 +155,23 @@ def _judge(claim: Claim, results: Results) -> Verdict:
     )
 
 
-def _finding(claim: Claim, results: Results) -> _Finding | None:
+def _finding(claim: Claim, runs: Runs) -> _Finding | None:
     """What the runs of a claim show; None where one of its groups has none."""
     match claim.form:
         case Comparison(of, than, _, None):
-            ours, theirs = _means(results, of), _means(results, than)
+            ours, theirs = _means(runs, of), _means(runs, than)
             if not ours or not theirs:
                 return None
             return _Finding(difference_of(ours, theirs), (_mean(ours), _mean(theirs)))
         case Comparison(of, than, _, str(at_equal)):
-            return _at_equal(results, of, than, at_equal)
+            return _at_equal(runs, of, than, at_equal)
         case Trend(quantity, over):
-            return _trend(results, quantity, over)
+            return _trend(runs, quantity, over)
         case Range(quantity):
-            values = _means(results, quantity)
+            values = _means(runs, quantity)
             return _Finding(mean_of(values), (_mean(values),)) if values else None
         case Correlation(first, second):
-            points = _by_seed(results, first.where, [first.metric, second.metric])
+            points = _by_seed(runs, first.where, [first.metric, second.metric])
             if not points:
                 return None
             effect = rank_correlation_of(points)
@@ -174,9 +180,9 @@ def _finding(claim: Claim, results: Results) -> _Finding | None:
             raise TypeError(f"there is no such form of a claim: {claim.form!r}")
 
 
-def _at_equal(results: Results, of: Quantity, than: Quantity, axis: str) -> _Finding | None:
+def _at_equal(runs: Runs, of: Quantity, than: Quantity, axis: str) -> _Finding | None:
     """The gap between each seed's trade-offs, over the range of the axis that both of them cover."""
-    first, second = (_by_seed(results, one.where, [axis, one.metric]) for one in (of, than))
+    first, second = (_by_seed(runs, one.where, [axis, one.metric]) for one in (of, than))
     if not first or not second:
         return None
     heights = {seed: heights_at_equal(first[seed], second[seed]) for seed in first if seed in second}
@@ -192,9 +198,9 @@ def _at_equal(results: Results, of: Quantity, than: Quantity, axis: str) -> _Fin
     return _Finding(mean_of(gaps), ours, note)
 
 
-def _trend(results: Results, quantity: Quantity, over: str) -> _Finding | None:
+def _trend(runs: Runs, quantity: Quantity, over: str) -> _Finding | None:
     """Each seed's slope over the places of the setting's values in their order."""
-    points = _by_seed(results, quantity.where, [over, quantity.metric], setting=over)
+    points = _by_seed(runs, quantity.where, [over, quantity.metric], setting=over)
     if not points:
         return None
     values = np.unique(np.concatenate([part[:, 0] for part in points.values()]))
@@ -209,14 +215,14 @@ def _trend(results: Results, quantity: Quantity, over: str) -> _Finding | None:
     return _Finding(mean_of(slopes), ends, note)
 
 
-def _means(results: Results, quantity: Quantity) -> dict[int, float]:
+def _means(runs: Runs, quantity: Quantity) -> dict[int, float]:
     """Seed → mean over its runs."""
-    points = _by_seed(results, quantity.where, [quantity.metric])
+    points = _by_seed(runs, quantity.where, [quantity.metric])
     return {seed: float(part.mean()) for seed, part in points.items()}
 
 
 def _by_seed(
-    results: Results, where: Mapping[str, Any], columns: Sequence[str], setting: str | None = None
+    runs: Runs, where: Mapping[str, Any], columns: Sequence[str], setting: str | None = None
 ) -> dict[int, Floats]:
     """Seed → (runs, columns) numbers of its runs.
 
@@ -224,35 +230,23 @@ def _by_seed(
     seed's mean would be over other settings than another's.
 
     Args:
-        results: of the study.
+        runs: of the study.
         where: settings that the runs have.
         columns: quantities by their full names.
         setting: the one of them that is a setting.
     """
-    finished = {run.key: run for run in results.runs(**where)}
-    rows: dict[int, list[list[float]]] = {}
-    for run in results.all_runs:
-        if has_settings(run.settings, where):
-            known = finished.get(run.key)
-            row = [math.nan if known is None else _number(known, name, name == setting) for name in columns]
-            rows.setdefault(int(run.settings["seed"]), []).append(row)
-    tables = {seed: np.array(found, np.float64) for seed, found in rows.items()}
-    return {seed: table for seed, table in tables.items() if np.isfinite(table).all()}
+    found: dict[int, list[list[float]]] = {}
+    for settings, row in runs:
+        if has_settings(settings, where):
+            numbers = {**row, setting: settings[setting]} if setting else row
+            found.setdefault(int(settings["seed"]), []).append([_number(numbers, name) for name in columns])
+    tables = {seed: np.array(numbers, np.float64) for seed, numbers in found.items()}
+    return {seed: numbers for seed, numbers in tables.items() if np.isfinite(numbers).all()}
 
 
-def _number(run: StudyRun, name: str, is_setting: bool) -> float:
-    """A setting, a score, a factor's part of a score, or the last logged value of a term; else NaN."""
-    if is_setting:
-        return float(run.settings[name])
-    if name.startswith(LOG):
-        value = run.last_line.get(name.removeprefix(LOG))
-        return math.nan if value is None else float(value)
-    values = run.values
-    if name in values:
-        return values[name]
-    base, factor = factor_part(name, values)
-    parts = (run.scores[base].per_factor if base in values else None) or {}
-    return float(parts.get(factor, math.nan))
+def _number(row: Mapping[str, Any], name: str) -> float:
+    value = row.get(name)
+    return math.nan if value is None else float(value)
 
 
 def _mean(values: Mapping[int, float]) -> float:

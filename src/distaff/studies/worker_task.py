@@ -21,6 +21,7 @@ from distaff.foundation.trust import trusting
 from distaff.metrics import Evaluation, evaluate_scores
 from distaff.metrics.scores_file import Scores, Setup
 from distaff.runs.config import named_code
+from distaff.runs.data_config import DataCall
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.request import RunRequest
 from distaff.studies.own_metrics import is_own
@@ -89,10 +90,14 @@ def record_failure(run: StudyRun, outcome: Outcome, tries: int) -> None:
 
 def to_message(run: StudyRun) -> str:
     """A run as one line of JSON, for a worker that may be in another folder or on another machine."""
-    data = run.request.data
-    there = replace(data, spec=_absolute(str(data.spec)), file=data.file and _absolute(data.file))
-    request = to_plain(replace(run.request, data=there))
-    scoring = {"metrics": run.metrics, "observations": run.observations, "ica": run.ica}
+    request = to_plain(replace(run.request, data=run.request.data.located))
+    elsewhere = None if run.scored_on is None else to_plain(run.scored_on.located)
+    scoring = {
+        "metrics": run.metrics,
+        "observations": run.observations,
+        "ica": run.ica,
+        "scored_on": elsewhere,
+    }
     return json.dumps({"folder": str(run.folder.path.absolute()), "request": request, **scoring})
 
 
@@ -106,6 +111,7 @@ def from_message(message: str) -> StudyRun:
         tuple(content["metrics"]),
         content["observations"],
         content["ica"],
+        content["scored_on"] and DataCall(**content["scored_on"]),
     )
 
 
@@ -138,11 +144,6 @@ def _good_step(run: StudyRun) -> int:
         run.folder.checkpoints.rename(aside)
         warn(f"no checkpoint of {run.key} can be read: they are in {aside} now, and it is trained again")
         return 0
-
-
-def _absolute(place: str) -> str:
-    """A path that exists as any worker finds it; a name as it is."""
-    return str(Path(place).resolve()) if Path(place).exists() else place
 
 
 def _is_full(problem: BaseException) -> bool:
