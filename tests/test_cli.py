@@ -44,6 +44,14 @@ def test_help_and_version_do_not_import_torch():
     assert "resume" in done.stdout
 
 
+@pytest.mark.parametrize("module", ["distaff", "distaff.cli"])
+def test_the_module_is_the_command_by_either_name(module):
+    command = [sys.executable, "-m", module, "recipe"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("distaff: unknown command 'recipe': did you mean 'recipes'?")
+
+
 def test_train_evaluate_traverse(images, tmp_path):
     run_folder = tmp_path / "run"
     command = ["train", "beta_vae", "--data", images, "--beta", 2, "--out", run_folder, *QUICK]

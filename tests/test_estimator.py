@@ -184,6 +184,14 @@ def test_data_frames_in_and_out():
         ({"recipe": "beta_vae", "options": {"steps": 3}}, "unknown argument of beta_vae 'steps'"),
         ({"recipe": "beta_vae", "options": "beta=3"}, "options are the recipe's arguments by name, as in"),
         ({"likelihood": "bernoulli"}, r"outside \[0, 1\]"),
+        ({"recipe": None}, "^a recipe is a name, such as vae, or a function that returns .*, not None"),
+        ({"batch_size": None}, "^batch_size must be a whole number, not None"),
+        ({"recipe": "infogan"}, r'^infogan is a game .* distaff.train\("infogan", images\)\.$'),
+        ({"recipe": "infowgan_gp", "likelihood": "bernoulli"}, "^infowgan_gp is a game"),
+        (
+            {"recipe": "ada_gvae"},
+            '^ada_gvae learns from pairs of rows .* give fit labels y .* pairs="sequence"',
+        ),
     ],
 )
 def test_bad_settings_are_one_sentence_when_fitted(changes, message):
@@ -192,6 +200,14 @@ def test_bad_settings_are_one_sentence_when_fitted(changes, message):
         model.fit(line_in_space(50))
     with pytest.raises(NotFittedError):
         model.transform(line_in_space(50))
+
+
+def test_pairs_come_from_neighbours_or_from_labels_as_the_message_says():
+    X, y = line_in_space(50), np.arange(50) % 3
+    for how, labels in (({"pairs": "sequence"}, None), ({}, np.stack([y, np.arange(50) // 25], 1))):
+        assert Disentangler("ada_gvae", **QUICK, **how).fit(X, labels).transform(X).shape == (50, 3)
+    with pytest.raises(DistaffError, match="drawn by factors, which must be classes, and 'factor0' of array"):
+        Disentangler("ada_gvae", **QUICK).fit(X, X[:, 0])
 
 
 def test_bad_arrays_are_named():

@@ -3,6 +3,7 @@
 import math
 import sys
 import types
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +17,8 @@ from distaff.foundation import errors
 from distaff.foundation.errors import said
 from distaff.foundation.flags import parse_flags
 from distaff.models import Networks
+from distaff.objectives import kl, nll
+from distaff.objectives.recipes import vae
 
 TINY = {"latents": 2, "network": "mlp:hidden=8,layers=1", "steps": 2, "progress": False, "accelerator": "cpu"}
 
@@ -149,14 +152,37 @@ def test_a_recipe_comes_first_and_a_file_is_no_run_folder(tmp_path, monkeypatch,
     for line, message in (
         ("train --data pinwheel", "name a recipe before --data: distaff train RECIPE --data"),
         ("train vae --data pinwheel --out notes.txt", "notes.txt is a file, and a run is a folder: choose"),
+        (
+            "train vae --data pinwheel --out notes.txt/run",
+            "notes.txt is a file, and a run is a folder: choose",
+        ),
+        ("train vae --data pinwheel --out /proc/no/run", "/proc/no cannot be read or written: No such file"),
     ):
         with pytest.raises(SystemExit) as end:
             main(line.split())
         assert end.value.code == 2
         printed = capsys.readouterr().err
         assert message in printed
+        assert printed.count("\n") == 1
         assert "Errno" not in printed
     assert (tmp_path / "notes.txt").read_text() == "kept"
+
+
+def test_a_recipe_that_is_neither_a_name_nor_a_function_is_said_to_be_so():
+    for recipe, what in (
+        (3, "3"),
+        (nll + 2.0 * kl, r"the objective nll \+ 2.0 kl"),
+        (partial(vae), "functools"),
+    ):
+        with pytest.raises(DistaffError, match=f"or a function that returns an objective, not {what}"):
+            distaff.train(recipe, np.zeros((20, 4)), **TINY)
+
+
+def test_observations_of_several_shapes_are_said_to_be_so():
+    with pytest.raises(
+        DistaffError, match=r"a list cannot be read as an array: its parts are of different shapes\."
+    ):
+        distaff.train("vae", [np.zeros((8, 8)), np.zeros((8, 9))], **TINY)
 
 
 def test_a_batch_too_small_for_densities_is_raised_by_its_flag():

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Ge, Le
 
 from distaff._version import __version__
-from distaff.foundation.errors import DistaffError, speaking_in_flags, unknown
+from distaff.foundation.errors import DistaffError, of_system, speaking_in_flags, unknown
 from distaff.foundation.process import prepare_process
 
 SOMETHING_WRONG, BAD_INPUT = 1, 2
@@ -33,8 +33,7 @@ prepare_process()  # before torch is imported, as in distaff.training
 
 def train(arguments: Sequence[str]) -> None:
     """Train a recipe: distaff train factor_vae --data dsprites --gamma 35 --out runs/f35."""
-    from distaff.foundation.binding import find_function
-    from distaff.objectives import recipes
+    from distaff.runs.config import find_recipe
     from distaff.runs.settings import ModelSettings
     from distaff.training import train as training
 
@@ -46,7 +45,7 @@ def train(arguments: Sequence[str]) -> None:
         raise DistaffError(
             f"name a recipe before {name}: distaff train RECIPE {name} …; distaff recipes lists them."
         )
-    recipe = find_function("recipe", name, recipes)
+    recipe = find_recipe(name)
     defaults = _of_preset(name, arguments[1:])
     model = [field.name for field in dataclasses.fields(ModelSettings)]
     call = _flags(
@@ -249,8 +248,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.stdout.flush()  # here, where it is known what to do if nobody reads any more
     except BrokenPipeError:
         _end_quietly()
-    except (DistaffError, OSError) as error:
+    except DistaffError as error:
         _say(f"distaff: {error}")
+        sys.exit(BAD_INPUT)
+    except OSError as error:
+        _say(f"distaff: {of_system(error)}")
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt as stop:
         _say(f"distaff: {str(stop) or 'interrupted'}")
@@ -381,3 +383,7 @@ def _say(message: str) -> None:
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     _say(f"distaff: {message}")
+
+
+if __name__ == "__main__":
+    main()

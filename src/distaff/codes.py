@@ -32,7 +32,8 @@ def as_array(values: Any) -> NDArray[Any]:
             return seen
         return np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        uneven = "inhomogeneous" in str(error)
+        reason = "its parts are of different shapes" if uneven else str(error).splitlines()[0].rstrip(".")
         raise DistaffError(f"a {type(values).__name__} cannot be read as an array: {reason}.") from error
 
 
@@ -125,7 +126,8 @@ def _is_number(value: Any) -> bool:
 def _matrix(what: str, values: Any, minus_infinity: bool = False, names: Sequence[str] = ()) -> FloatArray:
     array = as_array(values)
     if array.ndim != 2:
-        given = f"an array of shape {array.shape}" if array.ndim else f"a {type(values).__name__}"
+        alone = "None" if values is None else f"a {type(values).__name__}"
+        given = f"an array of shape {array.shape}" if array.ndim else alone
         raise DistaffError(f"{what} must be a matrix (N, D), not {given}.")
     if array.dtype == object:  # for frames with mixed or nullable columns
         try:

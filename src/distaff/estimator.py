@@ -16,11 +16,12 @@ from distaff.codes import Codes, FloatArray, as_array
 from distaff.data.dataset import Dataset
 from distaff.data.estimator_arrays import arrange
 from distaff.data.labels import with_factors
-from distaff.foundation.binding import bind, find_function
+from distaff.foundation.binding import bind, read_value
 from distaff.foundation.errors import DistaffError
-from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings
+from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
+from distaff.runs.config import Goal, RecipeCall, find_recipe
 from distaff.runs.model_config import network_for
 from distaff.runs.settings import AUTO
 from distaff.training.train import train
@@ -117,12 +118,17 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if labels is not None:
             columns = [labels] if labels.ndim == 1 else list(labels.T)
             data = with_factors(data, [_plain_labels(column) for column in columns])
+        arguments = _arguments(self.recipe, self.options)
+        recipe, goal = RecipeCall.of(self.recipe, arguments)
+        _refuse_game(recipe.name, goal)
+        if self.pairs is None and data.factors is None:
+            _refuse_pairs(recipe.name, goal)
         representation = train(
             self.recipe,
             data,
             latents=self.latents,
             steps=self.steps,
-            batch_size=min(self.batch_size, len(data)),
+            batch_size=min(read_value(self.batch_size, int, "batch_size"), len(data)),
             learning_rate=self.learning_rate,
             prior=self.prior,
             network=_network(data.shape) if self.network == AUTO else self.network,
@@ -133,7 +139,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             pairs=self.pairs,
             labels=None if labels is None else "all",
             label_weight=self.label_weight,
-            **_arguments(self.recipe, self.options),
+            **arguments,
         )
         if values.ndim == 2:
             # In single precision a row's code would depend, in its last digits, on the rows beside it.
@@ -214,7 +220,7 @@ def _likelihood(shape: tuple[int, ...]) -> str:
 
 def _arguments(recipe: str | Callable[..., Objective], options: Mapping[str, Any] | None) -> dict[str, Any]:
     """A recipe's arguments, checked; one that takes a critic gets a small one by default."""
-    function = find_function("recipe", recipe, recipes) if isinstance(recipe, str) else recipe
+    function = find_recipe(recipe)
     if not isinstance(options, Mapping | None):
         raise DistaffError(
             f"options are the recipe's arguments by name, as in {{'beta': 4}}, not {options!r}."
@@ -223,6 +229,24 @@ def _arguments(recipe: str | Callable[..., Objective], options: Mapping[str, Any
     if "critic" in inspect.signature(function).parameters:
         arguments.setdefault("critic", SMALL_CRITIC)
     return bind(function, arguments)
+
+
+def _refuse_game(recipe: str, goal: Goal) -> None:
+    if isinstance(goal, Game):
+        raise DistaffError(
+            f"{recipe} is a game of a generator and a discriminator, and Disentangler trains VAEs: take "
+            f'another recipe, or train this one on images by distaff.train("{recipe}", images).'
+        )
+
+
+def _refuse_pairs(recipe: str, goal: Goal) -> None:
+    """Say how rows can be paired, if the recipe learns from pairs and nothing says which."""
+    if isinstance(goal, Objective) and goal.sharing is not None:
+        raise DistaffError(
+            f"{recipe} learns from pairs of rows that share factors: give fit labels y to draw "
+            'them by, or say pairs="sequence" where neighbouring rows share some, or pairs="mine.npy" for a '
+            "file of row numbers (P, 2)."
+        )
 
 
 def _refuse_texts(X: Any) -> None:

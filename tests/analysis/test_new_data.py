@@ -10,7 +10,9 @@ from PIL import Image
 
 import distaff
 from distaff import cli
+from distaff.analysis import evaluate_run
 from distaff.foundation.h5ad import read_h5ad
+from distaff.metrics import modularity
 from distaff.metrics.codes_file import read_codes
 from distaff.runs.folder import RunFolder, save_name
 
@@ -72,6 +74,60 @@ def test_new_data_are_scored(place, capsys):
     with pytest.raises(SystemExit):
         cli.main(["evaluate", str(place / "run"), "--held-out", "--no-progress"])
     assert "--hold-out 0.1" in capsys.readouterr().err
+
+
+def test_labels_may_lie_in_a_file_of_their_own(place, tmp_path):
+    """By their names in any order, by their place, or as an array: one score, that of the codes by hand."""
+    run, new = place / "run", place / "new"
+    files = ["a/0.png", "a/1.png", "a/2.png", "a/3.png", "b/0.png", "b/1.png", "b/2.png"]
+    hue, size = np.array(list("ppqqpqq")), np.array([0, 1, 1, 0, 0, 1, 0])
+    table = pd.DataFrame({"file": files, "hue": hue, "size": size})
+    table.sample(frac=1, random_state=0).to_csv(tmp_path / "named.csv", index=False)
+    table[["hue", "size"]].to_parquet(tmp_path / "in place.parquet")
+    np.save(tmp_path / "numbers.npy", np.stack([hue == "q", size], 1).astype(int))
+    codes = distaff.load(run).encode(str(new))
+    expected = modularity(codes, {"hue": hue, "size": size}).value
+    for file in ("named.csv", "in place.parquet", "numbers.npy"):
+        how = {"data": new, "factors": str(tmp_path / file), "metrics": "modularity", "progress": False}
+        found = evaluate_run(run, **how)
+        assert found.scores[-1].value == pytest.approx(expected, abs=1e-6)
+    assert not (run / "scores.json").exists()
+
+
+def test_a_run_may_be_scored_by_labels_that_came_later(place, tmp_path):
+    run = shutil.copytree(place / "run", tmp_path / "run")
+    hue = np.arange(12) % 3
+    named = pd.DataFrame({"id": [f"{n}.png" for n in range(12)], "hue": hue, "half": np.arange(12) // 6})
+    named[:10].to_csv(tmp_path / "hue.csv", index=False)
+    how = {"factors": str(tmp_path / "hue.csv"), "metrics": "modularity", "progress": False}
+    found = evaluate_run(run, **how).scores[-1]
+    rows = sorted(range(12), key="{}.png".format)  # as the folder is read
+    codes = distaff.load(run).encode(str(place / "photos"))
+    known = np.array(rows) < 10
+    known, half = (np.where(known, named[name][rows], np.nan) for name in ("hue", "half"))
+    assert found.value == pytest.approx(modularity(codes, {"hue": known, "half": half}).value, abs=1e-6)
+    assert any("2 of 12 rows dropped" in note for note in found.notes)
+    assert not (run / "scores.json").exists()
+    evaluate_run(run, **how, out=tmp_path / "s.html")
+    assert "hue" in (tmp_path / "s.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("few.csv", "hue\n1\n2\n", "has 2 rows of labels, and new 7 observations: give one for each"),
+        ("hue", "", "a file of labels, one that ends in .npz, .npy, .csv, .tsv, .parquet, not 'hue'"),
+        ("absent.csv", None, "does not exist"),
+    ],
+)
+def test_labels_that_do_not_fit_are_one_sentence(place, tmp_path, monkeypatch, capsys, file, text, message):
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        (tmp_path / file).write_text(text)
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["evaluate", str(place / "run"), "--data", str(place / "new"), "--factors", file])
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_a_model_takes_folders_photographs_and_names_that_people_gave(place):

@@ -1,11 +1,14 @@
 """Scoring a sample of a run's data: the same rows everywhere, sizes told, codes never mixed up."""
 
+import errno
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from distaff.analysis import encoding
+from distaff.analysis import decompose_run, encoding
 from distaff.analysis.encoding import already_encoded, any_codes, encode_run
 from distaff.analysis.evaluate import evaluate_run
 from distaff.analysis.report import report_run
@@ -190,3 +193,38 @@ def test_traversals_start_from_a_typical_observation_of_the_data(run, monkeypatc
     assert sample.typical == some_rows(SIZE, 100)[typical(sample.codes)]
     with pytest.raises(DistaffError, match="observations is how many to take"):
         evaluate_run(run.path, observations="none")
+
+
+@pytest.fixture
+def only_read(run, monkeypatch):
+    """The run of somebody else, in whose folder nothing may be written; a root user may write anywhere."""
+    made = tempfile.mkstemp
+
+    def refuse(*, prefix, dir):
+        if Path(dir).is_relative_to(run.path):
+            raise PermissionError(errno.EACCES, "Permission denied", f"{dir}/{prefix}x1y2")
+        return made(prefix=prefix, dir=dir)
+
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    return run
+
+
+@pytest.mark.filterwarnings("ignore:.* is not kept. its folder may only be read")
+def test_a_run_that_may_only_be_read_is_scored_drawn_and_decomposed(only_read, tmp_path):
+    run = only_read.path
+    with pytest.warns(UserWarning, match=r"scores\.json is not kept: its folder may only be read"):
+        assert "factor_vae_score" in scores(only_read)
+    evaluate_run(run, progress=False, out=tmp_path / "s.json")
+    report_run(run, out=tmp_path / "r.html", progress=False)
+    traverse_run(run, out=tmp_path / "t.png")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["r.html", "s.json", "t.png"]
+    assert decompose_run(run, progress=False, bounded=16).kl > 0
+    assert not only_read.codes.exists()
+
+
+def test_what_was_asked_for_and_may_not_be_written_is_named_by_its_own_name(only_read, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["report", str(only_read.path), "--no-progress"])
+    assert stop.value.code == 2
+    said = f"distaff: {only_read.path}/report.html cannot be read or written: Permission denied.\n"
+    assert capsys.readouterr().err.endswith(said)

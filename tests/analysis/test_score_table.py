@@ -1,6 +1,7 @@
 """Scores for people: on a terminal, as CSV, as a page."""
 
 import io
+import os
 
 import pandas as pd
 import pytest
@@ -98,3 +99,12 @@ def test_a_narrow_terminal_breaks_no_word():
         (line,) = (line for line in text.splitlines() if line.split()[:1] == [score.name])
         assert line.split()[-1] == score.protocol
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_scores_take_the_place_of_no_folder_and_no_device(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name, what in (("folder", "a folder"), ("pipe", "a device or a pipe")):
+        with pytest.raises(DistaffError, match=f"{name} is {what}, in whose place no file can be written"):
+            evaluate_run(**files(tmp_path), metrics=QUICK, out=tmp_path / name)
+    assert (tmp_path / "pipe").is_fifo()

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
+from distaff.data import open_dataset
 from distaff.data.cache import cached
 from distaff.foundation.errors import DistaffError
 
@@ -124,3 +126,13 @@ def test_a_cache_folder_that_is_a_file_is_one_sentence(folder: Path, monkeypatch
     monkeypatch.setenv("DISTAFF_CACHE", str(folder / "file"))
     with pytest.raises(DistaffError, match="set DISTAFF_CACHE"):
         cached("a", (1, 1), Builder())
+
+
+def test_a_cache_that_cannot_be_written_is_not_the_fault_of_the_images(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "photos").mkdir()
+    Image.new("L", (8, 8)).save(folder / "photos" / "0.png")
+    monkeypatch.setenv("DISTAFF_CACHE", str(folder / "photos" / "0.png"))
+    with pytest.raises(DistaffError, match=r"^the cache .* cannot be written .*: set DISTAFF_CACHE"):
+        open_dataset(folder / "photos")

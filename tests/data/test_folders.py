@@ -200,13 +200,45 @@ def test_labels_come_from_a_table(folder: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.factors, [[1, 1.5], [2, 2], [1, 3], [0, 4]])
     for text, message in [
         ("file,kind\na/0.PNG,1\n1.png,2\n2.png,3\n", r"no row for c\.bmp and 0 other"),
-        ("file,kind\na/0.PNG\n", "has 1 columns in the row of 'a/0.PNG' but 2 headings"),
+        ("file,kind\na/0.PNG\n1.png\n2.png\nc.bmp\n", "factor 'kind' of .* has no value in any row: leave"),
+        ("file,kind\na/0.PNG,1,2,3\n", "has rows with more cells than its heading"),
+        ("file,kind\na/0.PNG,1\n1.png,2\n2.png,3\nc.bmp,1\n1.png,1\n", "has two rows for 1.png: keep one"),
         ("file\na/0.PNG\n1.png\n2.png\nc.bmp\n", "no column of labels"),
         ("", "cannot be read as a CSV"),
     ]:
         table.write_text(text)
         with pytest.raises(DistaffError, match=message):
             open_dataset(folder, labels=table)
+
+
+def test_labels_of_a_table_may_be_missing_and_cells_parted_by_semicolons(
+    folder: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "labels.csv"
+    table.write_text("file;kind;age\na/0.PNG;cat;\n1.png;;2,5\nb/2.png;cat;3,5\nc.bmp;ant;4\nc.bmp;ant;4\n")
+    data = open_dataset(folder, labels=table)
+    assert (data.names, data.sizes) == (("kind", "age"), (2, 0))
+    np.testing.assert_array_equal(data.factors, [[1, np.nan], [np.nan, 2.5], [1, 3.5], [0, 4]])
+
+
+def test_a_label_that_could_be_of_two_images_is_refused(folder: Path, tmp_path: Path) -> None:
+    (folder / "c.bmp").rename(folder / "b" / "0.PNG")
+    table = tmp_path / "labels.csv"
+    table.write_text("file,kind\n0.PNG,1\n1.png,2\n2.png,1\n")
+    with pytest.raises(
+        DistaffError, match=r"one row for 0\.PNG, which is a/0\.PNG and b/0\.PNG: write their f"
+    ):
+        open_dataset(folder, labels=table)
+    table.write_text("file,kind\n0.PNG,1\n1.png,2\n2.png,1\nb/0.PNG,2\n")
+    np.testing.assert_array_equal(open_dataset(folder, labels=table).factors[:, 0], [0, 1, 1, 0])
+
+
+def test_bytes_of_no_image_are_told_without_an_address_in_memory(folder: Path) -> None:
+    (folder / "d.png").write_bytes(b"nothing")
+    with pytest.raises(
+        DistaffError, match=r"d\.png does not decode as an image \(it is of no kind that is known\)"
+    ):
+        folders.load(folder)
 
 
 def test_skipped_images_take_their_labels_along(folder: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from distaff import Codes, DistaffError, evaluate_run
-from distaff.metrics import as_factors, evaluate, mig, write_codes
+from distaff.metrics import as_factors, evaluate, mig, modularity, write_codes
 from distaff.metrics.code_sources import read_baseline, read_source
 
 RNG = np.random.default_rng(0)
@@ -208,3 +208,61 @@ def test_what_encode_calls_the_rows_is_no_latent(tmp_path):
     assert codes.latents == ("wide", "tall")
     with pytest.raises(DistaffError, match=r"column 'kind' of .* no value in row 1: .* --factors kind"):
         read_source(written(frame.assign(kind=[0, None] * 45), tmp_path / "labelled.csv"))
+
+
+SPREADSHEETS = {
+    "commas": {},
+    "semicolons": {"sep": ";"},
+    "decimal commas": {"sep": ";", "decimal": ","},
+    "tabs": {"sep": "\t"},
+    "a mark of the bytes' order": {"encoding": "utf-8-sig"},
+    "no heading": {"header": False},
+    "decimal commas without a heading": {"sep": ";", "decimal": ",", "header": False},
+}
+
+
+@pytest.mark.parametrize("how", SPREADSHEETS)
+@pytest.mark.filterwarnings("ignore:.*has no line of headings, so that its columns are called 0 to 2")
+def test_tables_are_read_as_spreadsheets_write_them(tmp_path, how):
+    z = np.random.default_rng(0).normal(size=(30, 3))
+    pd.DataFrame(z).to_csv(tmp_path / "z.csv", index=False, **SPREADSHEETS[how])
+    codes, factors = read_source(tmp_path / "z.csv", latents="2,0")
+    np.testing.assert_allclose(codes.means, z[:, [2, 0]], rtol=1e-12)
+    assert (codes.names, factors) == (("2", "0"), None)
+
+
+def test_a_first_line_of_numbers_is_said_to_be_no_heading_and_years_are_one(tmp_path):
+    (tmp_path / "z.csv").write_text("0.5,-1\n1,2\n")
+    with pytest.warns(UserWarning, match="z.csv has no line of headings"):
+        assert len(read_source(tmp_path / "z.csv")[0]) == 2
+    (tmp_path / "years.csv").write_text("2019,2020\n1,2\n3,4\n")
+    assert read_source(tmp_path / "years.csv")[0].names == ("2019", "2020")
+
+
+def test_a_latent_without_a_heading_is_not_taken_for_the_names_of_rows(tmp_path):
+    (tmp_path / "z.csv").write_text("z0,z1\n0.5,1,2\n0.25,3,4\n")
+    with pytest.raises(DistaffError, match="has rows with more cells than its heading has names"):
+        read_source(tmp_path / "z.csv")
+
+
+def test_codes_may_be_a_dict_of_latents():
+    z, y = np.random.default_rng(0).normal(size=(50, 2)), np.indices((5, 10)).reshape(2, -1).T % 3
+    found = modularity({"long": z[:, 0], "wide": list(z[:, 1])}, y)
+    assert found.value == modularity(z, y).value
+    assert list(found.per_latent) == ["long", "wide"]
+    for codes, message in (
+        ({"a": z[:, 0], "b": z[:9, 1]}, "one number per row"),
+        (None, r"\(N, D\), not None\."),
+    ):
+        with pytest.raises(DistaffError, match=message):
+            modularity(codes, y)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_column_that_numbers_the_rows_is_no_latent_unless_it_is_named(tmp_path, first):
+    z = np.random.default_rng(0).normal(size=(30, 2))
+    frame = pd.DataFrame({"id": np.arange(30) + first, "a": z[:, 0], "b": z[:, 1]})
+    frame.to_csv(tmp_path / "z.csv", index=False)
+    with pytest.warns(UserWarning, match=r"z\.csv: not read as codes, since it numbers the rows: id\."):
+        assert read_source(tmp_path / "z.csv")[0].names == ("a", "b")
+    assert read_source(tmp_path / "z.csv", latents="id,a")[0].names == ("id", "a")

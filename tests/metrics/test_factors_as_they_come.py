@@ -165,9 +165,23 @@ def test_a_label_of_a_factor_that_is_left_out_costs_no_row(metric):
 @pytest.mark.parametrize("missing", [np.nan, None])
 def test_a_factor_without_any_label_is_named(missing):
     gaps = FRAME.assign(hue=missing)
+    with pytest.raises(DistaffError, match="factor 'hue' has 0 labels"):
+        mig(CODES, gaps)
     for bins in (None, 5):
-        with pytest.raises(DistaffError, match="factor 'hue' has 0 labels"):
-            evaluate(CODES, gaps, metrics=["mig"], factor_bins=bins)
+        table = evaluate(CODES, gaps, metrics=["mig"], factor_bins=bins)
+        assert "factor 'hue' left out: fewer than two values" in table["notes"][0]
+
+
+@pytest.mark.parametrize("still", [7, "red", 0.5])
+def test_a_factor_that_never_varies_is_left_out_of_a_table_and_named(still):
+    others = FRAME.drop(columns="hue")
+    half = np.arange(len(FRAME)) % 2 == 0
+    for column in (still, pd.Series([still] * len(FRAME)).where(half)):
+        table = evaluate(CODES, FRAME.assign(hue=column), metrics=["mig", "mcc"])
+        assert table["value"].tolist() == evaluate(CODES, others, metrics=["mig", "mcc"])["value"].tolist()
+        assert table["notes"].str.contains("factor 'hue' left out: fewer than two values").all()
+    with pytest.raises(DistaffError, match="factor 'hue' has only one value"):
+        evaluate(CODES, {"hue": [still] * len(FRAME)}, metrics=["mig"])
 
 
 # What each metric knows of every factor by itself: the entry of its details, and the axis of factors.

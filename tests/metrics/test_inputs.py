@@ -313,16 +313,17 @@ def test_codes_may_say_whether_a_feature_is_there():
 
 
 @pytest.mark.parametrize(
-    "name", ["informativeness", "misjed", "hoyer", "total_correlation", "infomec", "rmig"]
+    "name", ["informativeness", "misjed", "hoyer", "total_correlation", "infomec", "rmig", "z_diff"]
 )
 @pytest.mark.filterwarnings("error")
-def test_means_are_read_up_to_what_single_precision_holds(name):
+def test_means_are_read_up_to_what_sums_in_single_precision_hold(name):
     y = np.indices((3, 4)).reshape(2, -1).T.repeat(5, axis=0)
-    z = (y + 0.1 * RNG.normal(size=y.shape)) * 1e37
+    z = (y + 0.1 * RNG.normal(size=y.shape)) * 1e34
     metric = all_metrics()[name]
     labels = (y,) if card_of(metric).inputs == "codes and factors" else ()
     metric(Codes(z, np.zeros(z.shape)), *labels)
-    with pytest.raises(DistaffError, match="single precision: rescale"):
+    metric(Codes(z.astype(np.float32), np.zeros(z.shape)), *labels)
+    with pytest.raises(DistaffError, match="beyond 1e\\+35 overflow where they are added up: rescale"):
         metric(Codes(z * 1e3, np.zeros(z.shape)), *labels)
 
 

@@ -167,6 +167,51 @@ def test_the_scale_of_codes_does_what_is_said(name, seed, scale):
         assert values(name, scaled, classes) == pytest.approx(values(name, codes, classes), abs=2e-3)
 
 
+@every_protocol
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+@pytest.mark.filterwarnings("error::RuntimeWarning", "error::sklearn.exceptions.ConvergenceWarning")
+def test_codes_as_small_or_large_as_single_precision_holds_are_scored_as_others_are(name, scale, dtype):
+    codes, classes = world(0, "clear")
+    logvars = codes.logvars if scale < 1 else None  # a variance of 1e60 is refused
+    usual = Codes(codes.means.astype(dtype), logvars)
+    scaled = Codes(
+        (codes.means * scale).astype(dtype), None if logvars is None else logvars + 2 * np.log(scale)
+    )
+    found = values(name, scaled, classes)
+    assert np.isfinite(found).all()
+    if name not in GRID and scale > SMALL.get(name, 0):
+        assert found == pytest.approx(values(name, usual, classes), abs=2e-3)
+
+
+@every_protocol
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float16])
+def test_whole_numbers_are_scored_as_the_same_numbers_in_double_precision(name, dtype):
+    codes, classes = world(0, "clear")
+    whole = np.round(20 * codes.means)
+    assert values(name, Codes(whole.astype(dtype)), classes) == pytest.approx(
+        values(name, Codes(whole), classes), abs=2e-3
+    )
+
+
+@every_protocol
+def test_it_does_not_matter_where_a_latent_that_never_moves_stands(name):
+    codes, classes = world(0, "dead")
+    moved = Codes(codes.means + np.array([0, 7e5, 0]))
+    if not name.startswith("hoyer"):  # which is of absolute values
+        assert values(name, moved, classes) == pytest.approx(
+            values(name, Codes(codes.means), classes), abs=2e-3
+        )
+
+
+@pytest.mark.parametrize("kind", ["noise", "clear", "skewed"])
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+def test_z_diff_of_large_codes_has_the_classifier_that_no_penalty_holds_back(kind):
+    codes, classes = world(0, kind)
+    large, larger = (values("z_diff:locatello19", Codes(codes.means * s), classes) for s in (1e3, 1e9))
+    assert larger == pytest.approx(large, abs=2e-3)
+
+
 @pytest.mark.parametrize("protocol", ["locatello19", "kim18"])
 def test_z_diff_is_at_chance_for_small_codes_as_it_says(protocol):
     codes, classes = world(0, "clear")

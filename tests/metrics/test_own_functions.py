@@ -5,6 +5,7 @@ import types
 
 import numpy as np
 import pytest
+import torch
 
 from distaff import Codes, DistaffError
 from distaff.metrics import Result, evaluate, evaluate_scores, metric
@@ -41,6 +42,11 @@ def test_a_function_is_a_metric_with_interval_and_null():
     assert len(score.null.shuffled) == 2
     assert score.name == "best_correlation"
     assert score.metric == f"{__name__}:best_correlation"
+
+
+def test_its_number_may_be_a_tensor():
+    (score,) = evaluate_scores(CODES, metrics=[lambda codes: torch.tensor(0.25, requires_grad=True)]).scores
+    assert score.value == 0.25
 
 
 def test_it_is_found_by_its_name_beside_others():

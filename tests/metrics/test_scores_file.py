@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,29 @@ def test_what_is_written_is_read(tmp_path):
     found = Scores.read(tmp_path / "s.json")
     assert (found.step, found.seconds) == (7, 1.5)
     kl, mig, sap = found.of(Setup(50))
-    assert math.isnan(kl.score.value), "JSON has no infinity"
-    assert kl.score.per_latent == {"z0": 1.0}
+    assert (kl.score, kl.value) == (KL, math.inf), "JSON has no infinity"
     assert mig.score == MIG
     assert (sap.metric, sap.reason) == ("sap", "it needs factors.")
+
+
+def test_an_infinite_number_is_told_from_one_that_is_not_known(tmp_path):
+    score = Score(
+        "tc",
+        math.inf,
+        "Infinity",
+        settings={"factor": "Infinity", "bins": None},
+        per_latent={"a": -math.inf, "b": math.nan, "c": 1.0},
+        interval=(0.5, math.inf),
+        details={"pairs": [[math.inf, 0.0]], "standard_error": math.inf},
+        metric="tc",
+    )
+    write_scores(tmp_path / "s.json", Evaluation((score,)))
+    (held,) = json.loads((tmp_path / "s.json").read_text(), parse_constant=pytest.fail)["scores"]
+    assert held["value"] == "Infinity"
+    assert held["per_latent"] == {"a": "-Infinity", "b": None, "c": 1.0}
+    (entry,) = Scores.read(tmp_path / "s.json").entries
+    assert math.isnan(entry.score.per_latent["b"])
+    assert replace(entry.score, per_latent=None) == replace(score, per_latent=None)
 
 
 def test_scores_of_other_metrics_observations_and_seeds_stand_side_by_side():
@@ -83,6 +103,7 @@ def test_those_that_evaluate_wrote_then_count_for_no_metric(tmp_path):
         '{"step": "x", "scores": [], "skipped": []}',
         '{"scores": [4], "skipped": {}}',
         '{"scores": [{"name": "mig", "value": "high", "protocol": "p"}], "skipped": {}}',
+        '{"scores": [{"name": "mig", "value": ["Infinity"], "protocol": "p"}], "skipped": {}}',
     ],
 )
 def test_a_damaged_file_holds_nothing(tmp_path, text):

@@ -155,6 +155,19 @@ def test_one_component_is_its_own_density():
     )
 
 
+def test_latents_in_any_unit_have_the_density_of_that_unit():
+    mu, logvar = posteriors("trained", 3000)
+    z = samples(mu, logvar, 200).double()
+    units = 10.0 ** torch.tensor([-30, 0, 30, -12, 7], dtype=torch.float64)
+    mixture, plain = Mixture(mu * units, logvar + 2 * units.log()), Mixture(mu, logvar)
+    near = {"rtol": 0, "atol": 2e-4}
+    logs = units.log()
+    torch.testing.assert_close(mixture.log_density(z * units), plain.log_density(z) - logs.sum(), **near)
+    without, of_each = mixture.log_density_without_each(z * units), mixture.log_density_of_each(z * units)
+    torch.testing.assert_close(without, plain.log_density_without_each(z) - logs.sum() + logs, **near)
+    torch.testing.assert_close(of_each, plain.log_density_of_each(z) - logs, **near)
+
+
 def test_equal_means_do_not_trouble_the_boxes():
     mu = torch.zeros(5000, 2)
     z = torch.randn(600, 2)

@@ -45,6 +45,23 @@ def broken():
     return nll + {}["beta"] * kl
 
 
+@term
+def constant(s):
+    return torch.ones(())
+
+
+def unrelated():
+    return 2.0 * constant
+
+
+def heavy():
+    return nll + "much" * kl
+
+
+def undecorated():
+    return nll + dense
+
+
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
@@ -52,11 +69,42 @@ def broken():
         (number, "the term 'no_tensor' gives a float: return a tensor"),
         (wrong, r"the term .*:misspelt failed at .*test_own_mistakes\.py:\d+: AttributeError: .*'zed'"),
         (broken, r"the recipe .*:broken failed at .*test_own_mistakes\.py:\d+: KeyError: 'beta'"),
+        (unrelated, "^nothing in 2.0 constant depends on the model, which cannot learn"),
+        (heavy, "^the weight of kl is 'much': give a number or a schedule"),
+        (undecorated, "^dense is no term to be added to nll: make a function of a step one by @term"),
+        (f"{__name__}:QUICK", "^the recipe '.*:QUICK' is a dict, not a function"),
     ],
 )
 def test_recipes_and_terms(recipe, message):
     with pytest.raises(DistaffError, match=message) as error:
         distaff.train(recipe, IMAGES, **QUICK)
+    assert "\n" not in str(error.value)
+
+
+def lost(count: int):
+    return IMAGES[:count][99]
+
+
+def untyped(count: "Nowhere" = 3):  # noqa: F821
+    return IMAGES
+
+
+@pytest.mark.parametrize(
+    ("spec", "how", "message"),
+    [
+        (
+            "lost",
+            {"count": 9},
+            r"the data set .*:lost failed at .*test_own_mistakes\.py:\d+: IndexError: index 99",
+        ),
+        ("lost", {}, "lost needs count: say it, as in data_options='count=3'"),
+        ("untyped", {"count": 9}, "the type hints of untyped cannot be read: name 'Nowhere' is not defined"),
+        ("QUICK", {}, "the data set '.*:QUICK' is a dict, not a function"),
+    ],
+)
+def test_data_sets(spec, how, message):
+    with pytest.raises(DistaffError, match=message) as error:
+        distaff.train("vae", f"{__name__}:{spec}", data_options=how, **QUICK)
     assert "\n" not in str(error.value)
 
 

@@ -1,11 +1,12 @@
 """Functions of one's own as metrics of a study: measured like others, and imported only where trusted."""
 
+import importlib
 import sys
 
 import numpy as np
 import pytest
 
-from distaff import studies
+from distaff import cli, studies
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.trust import trusting
 
@@ -77,6 +78,27 @@ def test_a_study_is_scored_by_functions_of_ones_own(mine, tiny, tmp_path, here):
     assert "my_scores:spread" in studies.write_report(studies.Results.read(tmp_path / "out")).read_text()
     again = studies.run(tmp_path / "out", progress=False)
     assert again["state"].eq("finished").all()
+
+
+def test_a_function_that_failed_is_said_and_tried_again_once_it_is_corrected(
+    mine, tiny, tmp_path, here, capsys
+):
+    file, module, out = tmp_path / "own.yaml", tmp_path / "my_scores.py", tmp_path / "out"
+    file.write_text(STUDY.format(data=tiny))
+    module.write_text(MINE.replace("codes.std()", "1 / 0"))
+    cli.main(["study", "run", str(file), "--out", str(out)])
+    said = (
+        f"no my_scores:spread of 2 of 2 runs: the metric my_scores:spread failed at {module}:5: ZeroDivision"
+    )
+    assert said in capsys.readouterr().err
+    before = {file: file.stat().st_mtime_ns for file in out.rglob("checkpoint/*/*")}
+    assert before
+    module.write_text(MINE)
+    sys.modules.pop("my_scores")
+    importlib.invalidate_caches()
+    table = studies.run(file, out=out, progress=False)
+    assert table["my_scores:spread"].notna().all()
+    assert {file: file.stat().st_mtime_ns for file in out.rglob("checkpoint/*/*")} == before
 
 
 def test_a_folder_from_elsewhere_imports_no_metric_that_is_not_trusted(mine, tiny, tmp_path):

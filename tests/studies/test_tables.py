@@ -9,7 +9,7 @@ from distaff import studies
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import udr
 from distaff.studies.selection import metric_correlations, udr_agreement, udr_scores
-from distaff.studies.tables import group_table
+from distaff.studies.tables import _summary, group_table
 
 
 def test_means_and_intervals_are_those_of_the_runs(done):
@@ -29,6 +29,13 @@ def test_groups_may_be_coarser_and_the_interval_another(done):
     assert "bootstrap" in made.attrs["interval"]
     values = done.table.query("recipe == 'beta_vae'")["mig"]
     assert values.min() <= made["low"][0] <= made["mean"][0] <= made["high"][0] <= values.max()
+
+
+@pytest.mark.parametrize("interval", ["t", "bootstrap"])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_mean_of_an_infinite_score_is_infinite_and_has_no_interval(interval):
+    assert _summary(pd.Series([1.0, np.nan, np.inf]), interval)[:2] == (2, np.inf)
+    assert np.isnan(_summary(pd.Series([np.inf, np.inf]), interval)[2:]).all()
 
 
 def test_wrong_names_get_their_near_misses(done):

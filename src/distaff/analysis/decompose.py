@@ -42,7 +42,7 @@ from distaff.objectives.terms import (
     total_correlation,
 )
 from distaff.runs.checkpoints import find
-from distaff.runs.folder import RunFolder, warn
+from distaff.runs.folder import RunFolder, kept_if_allowed, warn
 from distaff.runs.load import load, open_data
 from distaff.runs.zoo import run_folder
 from distaff.training.batches import Batches
@@ -105,7 +105,9 @@ def decompose_run(
         seed=seed,
         progress=progress,
     )
-    write_json(folder.path / "decomposition.json", asdict(found))
+    kept = folder.path / "decomposition.json"
+    with kept_if_allowed(kept):
+        write_json(kept, asdict(found))
     return found
 
 

@@ -20,7 +20,7 @@ from distaff.models.coding import code_tensors, codes_from, joined
 from distaff.models.latents import LatentSpace
 from distaff.models.representation import Representation
 from distaff.runs.checkpoints import find
-from distaff.runs.folder import RunFolder, warn
+from distaff.runs.folder import RunFolder, kept_if_allowed, warn
 from distaff.runs.load import TrainedRun
 from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 from distaff.runs.pictures import typical
@@ -106,10 +106,11 @@ def encode_run(
         return known
     folder, rows = run.folder, _rows(len(data), sample)
     arrays = _arrays(run.model, data if rows is None else data.subset(rows), progress)
-    with atomic_file(folder.codes) as temporary:
-        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        save_file(contiguous, temporary, {**_key(run.step, data.fingerprint), **sample})
-    write_manifest(folder.codes_manifest, [folder.codes], step=run.step)
+    with kept_if_allowed(folder.codes):
+        with atomic_file(folder.codes) as temporary:
+            contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+            save_file(contiguous, temporary, {**_key(run.step, data.fingerprint), **sample})
+        write_manifest(folder.codes_manifest, [folder.codes], step=run.step)
     return _encoded(arrays, run.config.model.latents, rows)
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,12 +11,14 @@ import numpy as np
 from annotated_types import Ge
 
 from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sample_size
+from distaff.analysis.other_labels import with_labels
 from distaff.analysis.score_table import write_table
 from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller
+from distaff.foundation.files import refuse_to_replace
 from distaff.foundation.text import told_options
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.code_sources import ENDINGS, read_baseline, read_source
@@ -26,7 +29,7 @@ from distaff.metrics.selection import Selection, requested
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, warn
+from distaff.runs.folder import RunFolder, kept_if_allowed, warn
 from distaff.runs.load import TrainedRun, open_left_out
 from distaff.runs.settings import held_out_share
 from distaff.runs.zoo import run_folder
@@ -69,8 +72,9 @@ def evaluate_run(
         held_out: score what a run was not trained on; see --hold-out and --leave-out of training.
         fit: how other images of another size are brought to the model's: crop, pad or squash.
         data_options: what the reader of other data takes beside, such as labels=new.csv.
-        factors: labels for a file of codes: a file (csv, tsv, parquet, npy, npz), or names of columns of the
-            codes' own file (of obs in an h5ad file).
+        factors: labels that lie elsewhere: a file (csv, tsv, parquet, npy, npz) of a row per observation, in
+            their order or with a column that names them; for a file of codes also names of its own columns
+            (of obs in an h5ad file). A run's scores by them are written only where out says.
         latents: names of the columns of a table that are codes, or of the array in obsm of an h5ad file.
         observations: how many of a run's data set to score, chosen at random, or all; a smaller set is scored
             whole, as a file always is.
@@ -90,6 +94,8 @@ def evaluate_run(
     place = run_folder(run).path
     if out is not None and Path(out).suffix.lower() not in ("", ".json", ".csv", ".html", ".htm"):
         raise DistaffError(f"{out}: scores are written to .json, .csv or .html files.")
+    if out is not None:
+        refuse_to_replace(Path(out))
     named = "default" if metrics == "auto" else metrics
     requested(named, factor_bins, bootstrap, seed, null)
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
@@ -110,40 +116,40 @@ def evaluate_run(
         raise DistaffError(
             f"{run} is neither a run folder nor a file of codes: those end in {', '.join(ENDINGS)}."
         )
-    if factors is not None or latents is not None:
-        raise DistaffError(
-            f"{run} is a run, which has latents and factors of its own: --factors and --latents are for "
-            f"files of codes. For labels that lie elsewhere, encode first: distaff encode {run} --data ... "
-            "--out codes.npz, then distaff evaluate codes.npz --factors labels.csv."
-        )
+    if latents is not None:
+        raise DistaffError(f"{run} is a run, which has latents of its own: --latents is for files of codes.")
     if ica and (held_out or data is not None):
         raise DistaffError("ICA is fitted to what a run was trained on: --ica goes with no other data.")
     if held_out and data is not None:
         raise DistaffError(
             "give --held-out, which asks for a part of the run's own data, or --data, not both."
         )
+    if held_out and factors is not None:
+        raise DistaffError("--factors labels all of a run's data, of which --held-out asks for a part.")
     count = sample_size(observations)
     trained = TrainedRun.open(RunFolder(place))
     dataset = _scored_data(trained, data, held_out, fit, data_options)
+    scored = dataset if factors is None else with_labels(dataset, factors)
     if data is None and not held_out and (told := mixed(trained.config)) is not None:
         warn(said(f"{told}; --held-out leaves the others out"))
     began = time.monotonic()
     if data is not None or held_out:  # what is kept of a run's codes is of the data that it was trained on
-        encoded = encode(trained.model, dataset := some(dataset, count, seed), progress)
+        encoded = encode(trained.model, scored := some(scored, count, seed), progress)
     else:
         encoded = encode_run(trained, dataset, progress, count, seed)
     unmixing = unmix_run(trained.folder, encoded, trained.step, seed) if ica else None
-    evaluation = evaluate_encoded(encoded, dataset, metrics, unmixing=unmixing, **how)
-    if data is not None and out is None:
+    evaluation = evaluate_encoded(encoded, scored, metrics, unmixing=unmixing, **how)
+    if (data is not None or factors is not None) and out is None:
         return evaluation
     kept = _scores_file(trained.folder, ica, held_out)
     known = Scores.read(kept).at(trained.step) if out is None else Scores(trained.step)
     setup = replace(setup, observations=None if encoded.rows is None else count)
     known = known.plus(evaluation, setup).spent(time.monotonic() - began)
     path = kept if out is None else Path(out)
-    labels = varied_factors(dataset) if path.suffix.lower() == ".html" else None
+    labels = varied_factors(scored) if path.suffix.lower() == ".html" else None
     codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
-    _write(path, known, evaluation, place.name, codes, labels)
+    with kept_if_allowed(path) if out is None else nullcontext():
+        _write(path, known, evaluation, place.name, codes, labels)
     return evaluation
 
 
@@ -213,7 +219,8 @@ def unmix_run(folder: RunFolder, encoded: Encoded, step: int, seed: int = 0) -> 
         seed: of the ICA's start.
     """
     found = ica_of(encoded.codes, seed=seed)
-    found.write(folder.ica, {"step": str(step), "rows": str(len(encoded.codes)), "seed": str(seed)})
+    with kept_if_allowed(folder.ica):
+        found.write(folder.ica, {"step": str(step), "rows": str(len(encoded.codes)), "seed": str(seed)})
     return found
 
 

@@ -19,7 +19,7 @@ from distaff.models.representation import Representation
 from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Schedule, weight_at
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, read_log, read_names, titled
+from distaff.runs.folder import RunFolder, kept_if_allowed, read_log, read_names, titled
 from distaff.runs.load import TrainedRun
 from distaff.runs.pictures import drawable, random_images, traversals
 from distaff.runs.zoo import run_folder, seeds_of
@@ -98,8 +98,9 @@ def _pictures(trained: TrainedRun, data: Dataset, encoded: Encoded) -> list[Bloc
     log = read_log(folder.log)
     if len(log) > 1:
         drawings["curves"] = _curves(log, trained.config)
-    for name, (figure, _) in drawings.items():
-        figures.save(figure, folder.figures / f"{name}.png")
+    with kept_if_allowed(folder.figures):
+        for name, (figure, _) in drawings.items():
+            figures.save(figure, folder.figures / f"{name}.png")
     return [Picture(figure, alt=caption, title=caption) for figure, caption in drawings.values()]
 
 

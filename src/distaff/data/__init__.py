@@ -30,12 +30,13 @@ from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_hugging_face, from_object, from_torch
 from distaff.data.images import BitImages, ByteImages, FloatImages, Images
-from distaff.data.options import Beside, checked
+from distaff.data.options import Beside, checked, refuse_lack
 from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure_strokes
 from distaff.foundation.binding import find_function, names_code
 from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
 from distaff.foundation.files import named_path
+from distaff.foundation.own_code import told_if_it_fails
 
 __all__ = [
     "About",
@@ -113,7 +114,8 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
 def open_told(spec: str | Path, file: str | Path | None, options: Mapping[str, Any]) -> Dataset:
     """Like ``open_dataset``, with options passed as a mapping, so that they may have any name."""
     load, arguments, beside = find_reader(spec, file, options)
-    made = load(**arguments)
+    with told_if_it_fails("data set", load):
+        made = load(**arguments)
     data = made if isinstance(made, Dataset) else replace(from_object(made), name=load.__name__)
     return beside.done_to(data)
 
@@ -127,7 +129,9 @@ def find_reader(
     general = {field.name for field in fields(Beside)}.difference(signature(load).parameters)
     beside = {name: value for name, value in options.items() if name in general}
     told = {name: value for name, value in options.items() if name not in general}
-    return load, {**own, **checked(load, told, what, tuple(own))}, Beside(**checked(Beside, beside, what))
+    arguments = {**own, **checked(load, told, what, tuple(own))}
+    refuse_lack(load, arguments, what)
+    return load, arguments, Beside(**checked(Beside, beside, what))
 
 
 def _reader(spec: str | Path, file: str | Path | None) -> tuple[Callable[..., Any], dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,7 +29,7 @@ def cached(
     damaged or of another shape is rebuilt. If two processes need it at once, one builds and the other waits.
     """
     path = cache_folder() / f"{name}.npy"
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
             if not _is_whole(path, shape, np.dtype(dtype)):
@@ -36,13 +37,20 @@ def cached(
                 for left_over in path.parent.glob(f".{path.name}.*"):
                     left_over.unlink()
                 _write(path, shape, build, np.dtype(dtype))
+    mapped: NDArray[Any] = np.load(path, mmap_mode="r")
+    return mapped
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Whatever keeps a file of the cache from being written comes out as one sentence."""
+    try:
+        yield
     except OSError as problem:
         raise DistaffError(
             f"the cache {path} cannot be written ({problem.strerror or problem}):"
             " set DISTAFF_CACHE to a folder with room."
         ) from problem
-    mapped: NDArray[Any] = np.load(path, mmap_mode="r")
-    return mapped
 
 
 def hash_of(file: Path) -> str:

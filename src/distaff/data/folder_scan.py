@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from distaff.data.arrangements import Scaled
+from distaff.data.cache import writing
 from distaff.data.decoding import or_skip
 from distaff.data.pictures import CHANNELS, DEEP, SUFFIXES, Pictures, kind_of, open_pictures
 from distaff.data.reading import short_hash
@@ -103,7 +104,8 @@ def scan(
         if kind in DEEP
     )
     facts = (short, proportions, next(others, None), next(deep, None))
-    write_json(memory, [bad, mode, (height, width), *facts])
+    with writing(memory):
+        write_json(memory, [bad, mode, (height, width), *facts])
     return Scan(list(kinds), mode, (height, width), *facts)
 
 

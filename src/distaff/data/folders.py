@@ -1,11 +1,11 @@
 """Your own images in a folder, zip or tar, decoded once into a memory-mapped cache."""
 
-import csv
 import warnings
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from distaff.data.arrangements import Scaled
@@ -13,10 +13,11 @@ from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.folder_scan import Colours, Scan, scan
 from distaff.data.images import ByteImages, Images, ScaledImages
-from distaff.data.labels import with_factors
+from distaff.data.labels import label_column, rows_named, with_factors
 from distaff.data.pictures import CHANNELS, Fit, open_pictures
 from distaff.data.ranges import extremes, find_range
 from distaff.foundation.errors import DataNotice, DistaffError, said
+from distaff.foundation.table_files import read_csv
 
 NAMED = 3
 """Maximum number of skipped files that a message names."""
@@ -147,44 +148,33 @@ def _sub_folder(name: str) -> str:
     return parent
 
 
-def _table(file: Path, names: list[str]) -> tuple[list[NDArray[Any]], list[str]]:
+def _table(file: Path, names: list[str]) -> tuple[list[Any], list[str]]:
     """The columns of factors and their names, from a CSV whose first column has the file names."""
     try:
-        with file.open(newline="", encoding="utf-8") as text:
-            heading, *lines = [line for line in csv.reader(text) if line]
-    except (OSError, ValueError, csv.Error) as problem:
-        raise DistaffError(f"{file} cannot be read as a CSV file with a heading ({problem}).") from problem
-    rows = {}
-    for line in lines:
-        if len(line) != len(heading):
-            raise DistaffError(
-                f"{file} has {len(line)} columns in the row of {line[0]!r} but {len(heading)} headings."
-            )
-        rows[line[0]] = line[1:]
-    missing = [name for name in names if name not in rows and PurePosixPath(name).name not in rows]
+        frame = read_csv(file).drop_duplicates()
+    except DistaffError:
+        raise
+    except Exception as problem:  # readers raise errors of a dozen kinds
+        why = " ".join(str(problem).split())
+        raise DistaffError(f"{file} cannot be read as a CSV file with a heading ({why}).") from problem
+    first, *titles = frame.columns
+    rows = rows_named(frame[first].astype(str).tolist(), names, str(file))
+    missing = [name for name, row in zip(names, rows, strict=True) if row < 0]
     if missing:
         raise DistaffError(f"{file} has no row for {missing[0]} and {len(missing) - 1} other images.")
-    cells = [rows[name if name in rows else PurePosixPath(name).name] for name in names]
-    columns = {title: _numbers(c) for title, c in zip(heading[1:], zip(*cells, strict=True), strict=True)}
-    for title in [title for title, column in columns.items() if _all_different(column)]:
+    labels = frame.iloc[rows]
+    for title in [title for title in titles if _all_different(labels[title])]:
         warnings.warn(
             f"{file}: the column {title!r} is not a factor: its texts are all different.",
             DataNotice,
             stacklevel=3,
         )
-        del columns[title]
-    if not columns:
+        titles.remove(title)
+    if not titles:
         raise DistaffError(f"{file} has no column of labels beside the file names.")
-    return list(columns.values()), list(columns)
+    return [label_column(labels[title], title, str(file)) for title in titles], [str(t) for t in titles]
 
 
-def _all_different(column: NDArray[Any]) -> bool:
+def _all_different(column: "pd.Series[Any]") -> bool:
     """Whether a column of texts identifies its rows, as ids and dates do."""
-    return column.dtype.kind == "U" and len(column) > 2 and len(np.unique(column)) == len(column)
-
-
-def _numbers(column: tuple[str, ...]) -> NDArray[Any]:
-    try:
-        return np.array([float(cell) for cell in column])
-    except ValueError:
-        return np.array(column)
+    return not pd.api.types.is_numeric_dtype(column) and len(column) > 2 and column.is_unique

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from distaff.codes import as_array
@@ -36,6 +38,48 @@ def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | N
     sizes = tuple(map(len, tables))
     texts = {label: texts for label, (_, _, texts) in zip(labels, numbered, strict=False) if texts}
     return replace(data, factors=classes, names=labels, sizes=sizes, factor_values=tables, class_names=texts)
+
+
+def rows_named(keys: Sequence[str], names: Sequence[str], where: str) -> list[int]:
+    """The row of a table that names each observation, by its whole name or by that of its file alone.
+
+    Args:
+        keys: what the rows of the table name.
+        names: of the observations, such as ``birds/1.png``.
+        where: what an error calls the table.
+
+    Returns:
+        A row for each observation; −1 for one that is not there.
+
+    >>> rows_named(["2.png", "birds/1.png"], ["birds/1.png", "birds/2.png", "3.png"], "labels.csv")
+    [1, 0, -1]
+    """
+    rows = {key: row for row, key in enumerate(keys)}
+    if len(rows) < len(keys):
+        twice = next(key for row, key in enumerate(keys) if rows[key] != row)
+        raise DistaffError(f"{where} has two rows for {twice}: keep one.")
+    found: list[int] = []
+    shared: dict[str, str] = {}
+    for name in names:
+        file = PurePath(name).name
+        if name not in rows and file in rows and shared.setdefault(file, name) != name:
+            raise DistaffError(
+                f"{where} has one row for {file}, which is {shared[file]} and {name}: write their folders."
+            )
+        found.append(rows.get(name, rows.get(file, -1)))
+    return found
+
+
+def label_column(values: "pd.Series[Any]", name: str, where: str) -> Any:
+    """A column of labels as factors take it; one that is missing is NaN, or None among texts."""
+    missing = values.isna().to_numpy()
+    if missing.all():
+        raise DistaffError(f"factor {name!r} of {where} has no value in any row: leave it out.")
+    if pd.api.types.is_numeric_dtype(values):
+        return values.to_numpy(np.float64, na_value=np.nan) if missing.any() else values.to_numpy()
+    texts = values.astype(str).to_numpy(object)
+    texts[missing] = None
+    return texts
 
 
 def _classes(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 from distaff.data import correlated_factors
 from distaff.data import left_out as combinations
@@ -12,6 +12,7 @@ from distaff.data.pictures import Fit
 from distaff.data.sizes import check_side, resized
 from distaff.foundation.binding import read_value
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.own_code import types_of
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,19 @@ def checked(
     for name in options:
         if name not in known:
             raise unknown(f"option of {what}", name, known)
-    hints = get_type_hints(load, include_extras=True)
+    hints = types_of(load)
     told = {name: _value(name, value, hints.get(name, Any), what) for name, value in options.items()}
     if told.get("resize") is not None:
         check_side(told["resize"])
     return told
+
+
+def refuse_lack(load: Callable[..., Any], arguments: Mapping[str, Any], what: str) -> None:
+    """Raise if a reader needs an argument that it is not given."""
+    for name, parameter in signature(load).parameters.items():
+        several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if parameter.default is parameter.empty and not several and name not in arguments:
+            raise DistaffError(f"{what} needs {name}: say it, as in --data-options {name}=3.")
 
 
 def _value(name: str, value: Any, hint: Any, what: str) -> Any:

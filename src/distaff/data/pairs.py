@@ -171,12 +171,22 @@ def _varied_classes(data: Dataset, what: str) -> IntArray:
     """The factors that vary, if all factors are categorical, so that partners can be found by them."""
     if data.factors is None or 0 in data.sizes or math.prod(data.sizes) > np.iinfo(np.int64).max:
         raise DistaffError(
-            f"pairs by {what} need factors of classes, which {data.name} does not have: use --pairs "
-            "sequence, or a file of row numbers (P, 2) such as --pairs mine.npy."
+            f"pairs by {what} are drawn by factors, {_why_not(data)}: use --pairs sequence where "
+            "neighbouring observations share some, or a file of row numbers (P, 2) such as --pairs mine.npy."
         )
     if data.is_grid:
         return np.flatnonzero(np.array(data.sizes) > 1)
     return np.flatnonzero(np.fmin.reduce(data.factors) < np.fmax.reduce(data.factors))
+
+
+def _why_not(data: Dataset) -> str:
+    """Why no partners can be found by a data set's factors."""
+    if data.factors is None:
+        return f"of which {data.name} has none"
+    real = [name for name, size in zip(data.names, data.sizes, strict=True) if size == 0]
+    if real:
+        return f"which must be classes, and {', '.join(map(repr, real))} of {data.name} is real-valued"
+    return f"of which {data.name} has more combinations than can be numbered"
 
 
 def _differing(

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from distaff.data.reading import short_hash
 from distaff.foundation.archives import check_packing
@@ -189,7 +189,8 @@ def _opened(data: bytes, label: str) -> Iterator[Image.Image]:
     except DistaffError:
         raise
     except Exception as problem:  # on damaged bytes, a decoder can raise anything
-        raise DistaffError(f"{label} does not decode as an image ({problem}).") from problem
+        why = "it is of no kind that is known" if isinstance(problem, UnidentifiedImageError) else problem
+        raise DistaffError(f"{label} does not decode as an image ({why}).") from problem
 
 
 def _folder(place: Path) -> Pictures:

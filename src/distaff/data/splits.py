@@ -28,7 +28,9 @@ def split(data: Dataset, test: float = 0.1, seed: int = 0, by: str | None = None
     """
     count = round(len(data) * test)
     if not 0 < count < len(data):
-        raise DistaffError(f"a test share of {test} leaves nothing on one side of {len(data)} observations.")
+        raise DistaffError(
+            f"a share of {test} of {len(data)} observations leaves none on one side: choose another share."
+        )
     rng = np.random.default_rng(seed)
     if by is None:
         order = rng.permutation(len(data))

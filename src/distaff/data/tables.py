@@ -1,7 +1,6 @@
 """Tables: data frames, CSV, parquet, h5ad, and arrays of vectors, with standardised columns."""
 
 import os
-import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,13 +13,11 @@ import pandas as pd
 from distaff.data.arrangements import Table
 from distaff.data.columns import Kind, learn_column, listed
 from distaff.data.dataset import Dataset
-from distaff.data.labels import with_factors
+from distaff.data.labels import label_column, with_factors
 from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
 from distaff.foundation.h5ad import read_annotated
-from distaff.foundation.table_files import read_parquet
+from distaff.foundation.table_files import numbers_rows, read_csv, read_parquet
 
-FEW_ROWS = 20
-"""With up to this many rows, numbers that increase by one may be a coincidence."""
 DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[T ].*)?"
 """A date, with or without a time, such as 2024-05-31, 5/31/2024 or 31.5.24."""
 SUFFIXES = (".csv", ".tsv", ".parquet", ".h5ad")
@@ -62,10 +59,7 @@ def load(
         elif path.suffix == ".parquet":
             frame = read_parquet(path)
         else:
-            comma, point = _punctuation(path)
-            frame = pd.read_csv(path, sep=comma, decimal=point)
-            if frame.index.nlevels > 1:
-                raise DistaffError(f"{path} has rows with more cells than its heading has names.")
+            frame = read_csv(path)
     where = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
     data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, where)
     return of_matrix(data, matrix)
@@ -76,19 +70,6 @@ def of_matrix(data: Dataset, matrix: str | None) -> Dataset:
     if matrix is None or not isinstance(data.arrangement, Table):
         return data
     return replace(data, arrangement=replace(data.arrangement, matrix=matrix))
-
-
-def _punctuation(path: Path) -> tuple[str, str]:
-    """The separator of a table, judged by its header, and its decimal sign: spreadsheets in much of Europe
-    write ``price;kind`` and ``3,5``.
-    """
-    with path.open(encoding="utf-8", errors="replace") as file:
-        heading, row = file.readline(), file.readline()
-    if path.suffix == ".tsv" or heading.count("\t") > max(heading.count(","), heading.count(";")):
-        return "\t", "."
-    if heading.count(";") <= heading.count(","):
-        return ",", "."
-    return ";", "," if re.search(r"\d,\d", row) else "."
 
 
 def from_frame(
@@ -124,7 +105,7 @@ def from_frame(
     names = None if isinstance(frame.index, pd.RangeIndex) else np.array(list(map(str, frame.index)))
     data = replace(data, row_names=names)
     return (
-        with_factors(data, [_label(frame[label], label, where) for label in labels], labels)
+        with_factors(data, [label_column(frame[label], label, where) for label in labels], labels)
         if labels
         else data
     )
@@ -212,20 +193,7 @@ def _names_rows(values: "pd.Series[Any]") -> str:
         return "its values are dates"
     seen = values.dropna()
     if _holds_numbers(values) or pd.api.types.is_bool_dtype(values):
-        steps = np.diff(pd.to_numeric(seen, errors="coerce").to_numpy(np.float64))
-        return "it numbers the rows" if len(seen) > FEW_ROWS and (steps == 1).all() else ""
+        return "it numbers the rows" if numbers_rows(seen) else ""
     if len(seen) and seen.astype(str).str.fullmatch(DATE).all():
         return "its values are dates"
     return "its values are all different" if len(seen) > 2 and seen.nunique() == len(seen) else ""
-
-
-def _label(values: "pd.Series[Any]", name: str, where: str) -> Any:
-    """A column of labels in the form of factors; a missing label is NaN, or None among texts."""
-    missing = values.isna().to_numpy()
-    if missing.all():
-        raise DistaffError(f"factor {name!r} of {where} has no value in any row: leave it out.")
-    if pd.api.types.is_numeric_dtype(values):
-        return values.to_numpy(np.float64, na_value=np.nan) if missing.any() else values.to_numpy()
-    texts = values.astype(str).to_numpy(object)
-    texts[missing] = None
-    return texts

@@ -1,27 +1,27 @@
 """The model card: README.md in the form that the Hugging Face hub reads."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from distaff._version import __version__
 from distaff.foundation.files import yaml_text
+from distaff.metrics import Score
 from distaff.runs.config import RunConfig
 
 PICTURE = "traversals.png"
 
 
-def model_card(
-    config: RunConfig, objective: str, step: int, scores: Sequence[Mapping[str, Any]], picture: bool
-) -> str:
+def model_card(config: RunConfig, objective: str, step: int, scores: Sequence[Score], picture: bool) -> str:
     """The card of a run: metadata, what it is, how it scores, how to use it, how it was trained.
 
     Args:
         config: the run.
         objective: what was minimised, in words.
         step: of the checkpoint.
-        scores: as ``scores.json`` holds them, where a value that is not finite is null.
+        scores: what it scored.
         picture: whether there is a traversal picture beside the card.
 
     Returns:
@@ -40,7 +40,7 @@ def model_card(
         metadata=yaml_text(_metadata(config, scores)),
         objective=objective,
         picture=PICTURE if picture else None,
-        scores=[{**score, "protocol": _protocol(score)} for score in scores],
+        scores=[(score.name, _value(score), score.direction, _protocol(score)) for score in scores],
         settings=yaml_text({key: plain[key] for key in ("recipe", "model", "training")}),
         step=step,
         trust=f', trust="{",".join(modules)}"' if modules else "",
@@ -49,19 +49,25 @@ def model_card(
     )
 
 
-def _protocol(score: Mapping[str, Any]) -> str:
+def _value(score: Score) -> str:
+    if math.isnan(score.value):
+        return "–"
+    return "infinite" if math.isinf(score.value) else f"{score.value:.4f}"
+
+
+def _protocol(score: Score) -> str:
     """How a score was measured, with the size of the sample where it was one."""
-    size = score.get("settings", {}).get("observations")
-    return str(score["protocol"]) if size is None else f"{score['protocol']}, {size:,} observations"
+    size = score.settings.get("observations")
+    return score.protocol if size is None else f"{score.protocol}, {size:,} observations"
 
 
-def _metadata(config: RunConfig, scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _metadata(config: RunConfig, scores: Sequence[Score]) -> dict[str, Any]:
     task = "image-feature-extraction" if len(config.data.shape) == 3 else "feature-extraction"
     name = config.data.name
     metrics = [
-        {"type": score["name"], "name": f"{score['name']} ({_protocol(score)})", "value": score["value"]}
+        {"type": score.name, "name": f"{score.name} ({_protocol(score)})", "value": score.value}
         for score in scores
-        if score["value"] is not None
+        if math.isfinite(score.value)
     ]
     result = {"task": {"type": task}, "dataset": {"name": name, "type": name}, "metrics": metrics}
     return {

@@ -1,9 +1,8 @@
 """A run as a folder in the Hugging Face layout: weights, config, a card with scores, a traversal picture."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,7 +14,8 @@ from distaff.data.dataset import Dataset
 from distaff.export.card import PICTURE, model_card
 from distaff.export.formats import Written, refuse_existing
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import finite, write_text
+from distaff.foundation.files import write_text
+from distaff.metrics import Score
 from distaff.metrics.scores_file import Scores, Setup
 from distaff.runs.config import RunConfig
 from distaff.runs.hub import CONFIG, WEIGHTS, write_model
@@ -61,19 +61,18 @@ def _data(config: RunConfig) -> Dataset | None:
         return None
 
 
-def _scores(run: TrainedRun, data: Dataset | None, progress: bool) -> Sequence[Mapping[str, Any]]:
+def _scores(run: TrainedRun, data: Dataset | None, progress: bool) -> Sequence[Score]:
     """What ``distaff evaluate`` found of this checkpoint, on most observations, or finds now."""
     known = Scores.read(run.folder.scores).at(run.step)
     samples = {e.setup.observations or inf for e in known.entries if e.setup == Setup(e.setup.observations)}
     for size in sorted(samples, reverse=True):
         entries = known.of(Setup(None if size == inf else int(size)))
-        found = [entry.content for entry in entries if not entry.reason]
+        found = [entry.score for entry in entries if not entry.reason]
         if found:
             return found
     if data is None:
         return []
-    evaluation = evaluate_encoded(encode_run(run, data, progress, SAMPLE), data)
-    return [finite(score.to_dict()) for score in evaluation.scores]
+    return evaluate_encoded(encode_run(run, data, progress, SAMPLE), data).scores
 
 
 def _picture(run: TrainedRun, data: Dataset | None, progress: bool) -> Figure | None:

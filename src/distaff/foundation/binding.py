@@ -20,6 +20,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError, shown, unknown
+from distaff.foundation.own_code import types_of
 
 ADDED_LATER = {"added_later": True}
 """Metadata of a field that earlier versions did not have: its default value is not stored, so that an earlier
@@ -54,23 +55,31 @@ def _is_public(module: types.ModuleType, name: str, member: Any) -> bool:
 def find_function(
     kind: str, name: str, home: types.ModuleType | Mapping[str, Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """Find a function by its name in a module or mapping, or any other by ``package.module:function``.
-
-    All imports by name happen here; see ``trust`` for what a file may name.
-    """
-    place, colon, attribute = name.partition(":")
-    if not colon:
+    """Find a function by its name in a module or mapping, or any other by ``package.module:function``."""
+    if ":" not in name:
         if isinstance(home, types.ModuleType) and _is_public(home, name, found := vars(home).get(name)):
             return typing.cast(Callable[..., Any], found)
         known = public_functions(home) if isinstance(home, types.ModuleType) else home
         if name not in known:
             raise unknown(kind, name, known)
         return known[name]
+    found = imported(kind, name)
+    if not callable(found):
+        raise DistaffError(f"the {kind} {name!r} is a {type(found).__name__}, not a function.")
+    return typing.cast(Callable[..., Any], found)
+
+
+def imported(kind: str, name: str) -> Any:
+    """What ``package.module:name`` stands for, be it a function or any other thing.
+
+    All imports by name happen here; see ``trust`` for what a file may name.
+    """
+    place, _, attribute = name.partition(":")
     if not CODE.fullmatch(name):
         raise DistaffError(f"the {kind} {name!r} is not a name: write package.module:function.")
     trust.allow(kind, name)
     try:
-        found = getattr(importlib.import_module(place), attribute)
+        return getattr(importlib.import_module(place), attribute)
     except Exception as error:  # importing a module can fail in any way
         lost = isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}.")
         folder = (
@@ -82,7 +91,6 @@ def find_function(
             hint = f": did you mean {place}:{there[0]}?" if there else ""
             raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint or '.'}") from error
         raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint}.") from error
-    return typing.cast(Callable[..., Any], found)
 
 
 def names_code(text: str) -> bool:
@@ -154,7 +162,7 @@ def _signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect.Param
 
 @lru_cache(maxsize=256)
 def _known_signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:
-    return inspect.signature(function).parameters, typing.get_type_hints(function, include_extras=True)
+    return inspect.signature(function).parameters, types_of(function)
 
 
 def read_value(value: Any, hint: Any, name: str) -> Any:

@@ -79,6 +79,21 @@ def whole(file: str | Path, kind: str) -> Iterator[None]:
         raise DistaffError(f"{file} is not a whole {kind} ({reason}): fetch or save it again.") from problem
 
 
+def of_system(error: OSError) -> str:
+    """The sentence for a file that the system does not let be read or written, or for what else it refuses.
+
+    >>> of_system(FileNotFoundError(2, "No such file or directory", "/proc/run"))
+    '/proc/run cannot be read or written: No such file or directory.'
+    """
+    if error.strerror is None:
+        return str(error)
+    return (
+        f"{error.strerror}."
+        if error.filename is None
+        else f"{error.filename} cannot be read or written: {error.strerror}."
+    )
+
+
 class _Speaker:
     """Whether messages are for a command line, where settings are flags."""
 

@@ -52,11 +52,22 @@ def named_path(name: str | Path) -> Path:
     return path
 
 
+def refuse_to_replace(path: Path) -> None:
+    """Raise if there is something at ``path`` that a file must not take the place of."""
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "a device or a pipe"
+        raise DistaffError(f"{path} is {what}, in whose place no file can be written: name a file.")
+
+
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to ``path``; on success, sync it and rename it to ``path``."""
+    refuse_to_replace(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as problem:  # about a name that nobody gave
+        raise OSError(problem.errno, problem.strerror, str(path)) from problem
     os.close(handle)
     temporary = Path(name)
     try:

@@ -12,6 +12,7 @@ import tyro
 from distaff.foundation.binding import options_of, read_value
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.help_text import Described, described, help_text
+from distaff.foundation.own_code import types_of
 from distaff.foundation.wrong_flags import complaint
 
 
@@ -60,7 +61,7 @@ def parse_flags(
         raise complaint(prog, typed, parameters) from None
     placed = [p.name for p in parameters if p.default is p.empty]
     for function in functions:
-        _check_bounds(call, typing.get_type_hints(function, include_extras=True), placed)
+        _check_bounds(call, types_of(function), placed)
     return call
 
 
@@ -68,7 +69,7 @@ def _parameters(
     function: Callable[..., Any], leave_out: Sequence[str], defaults: Mapping[str, Any]
 ) -> Iterator[inspect.Parameter]:
     """The keyword parameters of a function, with their types and the given defaults."""
-    hints = typing.get_type_hints(function)
+    hints = types_of(function, extras=False)
     for parameter in inspect.signature(function).parameters.values():
         name = parameter.name
         if name in leave_out or parameter.kind is inspect.Parameter.VAR_KEYWORD:

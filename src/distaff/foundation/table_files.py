@@ -1,15 +1,74 @@
-"""Reading untrusted parquet files: a small file may unpack to more rows than fit in memory."""
+"""Reading untrusted tables: CSV files as spreadsheets write them, and parquet files, of which a small one may
+unpack to more rows than fit in memory.
+"""
 
+import itertools
+import re
+import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from distaff.foundation.errors import DistaffError, whole
+from distaff.foundation.errors import DataNotice, DistaffError, whole
 
 MOST_CELLS = 10_000_000
 """Number of values that any parquet file may hold, however small it is."""
 PER_BYTE = 2_000
 """Number of values per byte that a larger file may hold: repeated values take almost no space."""
+FEW_ROWS = 20
+"""With up to this many rows, numbers that increase by one may be a coincidence."""
+LOOKED_AT = 100
+"""Number of rows that are read to see how decimals are written."""
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """The table of a ``.csv`` or ``.tsv`` file; its first line names the columns, unless it has fractions."""
+    comma, point, named = _punctuation(path)
+    frame = pd.read_csv(path, sep=comma, decimal=point, header=0 if named else None)
+    # One cell more is the row's name, as R writes it, which is no fraction.
+    if frame.index.nlevels > 1 or pd.api.types.is_float_dtype(frame.index):
+        raise DistaffError(f"{path} has rows with more cells than its heading has names.")
+    if not named:
+        frame.columns = frame.columns.map(str)
+        warnings.warn(
+            f"{path} has no line of headings, so that its columns are called 0 to {frame.shape[1] - 1}.",
+            DataNotice,
+            stacklevel=3,
+        )
+    return frame
+
+
+def _punctuation(path: Path) -> tuple[str, str, bool]:
+    """The separator of a table, its decimal sign, and whether its first line is a heading.
+
+    Spreadsheets in much of Europe write ``price;kind`` and ``3,5``.
+    """
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        heading, rows = file.readline(), "".join(itertools.islice(file, LOOKED_AT))
+    comma, point = ",", "."
+    parting = re.sub(r"(?<=\d),(?=\d)", "", heading) if ";" in heading else heading
+    if path.suffix.lower() == ".tsv" or heading.count("\t") > max(parting.count(","), parting.count(";")):
+        comma = "\t"
+    elif parting.count(";") > parting.count(","):
+        comma, point = ";", "," if re.search(r"\d,\d", rows) else "."
+    cells = [cell.strip().strip('"') for cell in heading.split(comma)]
+    return comma, point, not all(map(_is_number, cells)) or all(cell.isdecimal() for cell in cells)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def numbers_rows(numbers: "pd.Series[Any]") -> bool:
+    """Whether a column of numbers increases by one from row to row, as row numbers do, over enough rows."""
+    steps = np.diff(pd.to_numeric(numbers, errors="coerce").to_numpy(np.float64))
+    return len(numbers) > FEW_ROWS and bool((steps == 1).all())
 
 
 def read_parquet(path: Path) -> pd.DataFrame:

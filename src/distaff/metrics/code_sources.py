@@ -10,7 +10,7 @@ import pandas as pd
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.h5ad import read_h5ad
-from distaff.foundation.table_files import read_parquet
+from distaff.foundation.table_files import numbers_rows, read_csv, read_parquet
 from distaff.metrics.codes_file import read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 
@@ -45,7 +45,7 @@ def read_source(
         if columns or latents is not None:
             raise DistaffError(f"{path} has no named columns: give a file as --factors, and no --latents.")
         codes, own = read_codes(path)
-        return codes, own if beside is None else as_factors(_in_place(beside, read_labels_file(beside)))
+        return codes, own if beside is None else as_factors(in_place(beside, read_labels_file(beside)))
     if kind == ".h5ad":
         means, frame = read_h5ad(path, latents, columns)
         codes, rows = Codes(means), frame.index.to_frame(index=False)
@@ -85,7 +85,7 @@ def read_table(path: Path) -> pd.DataFrame:
     try:
         if path.suffix.lower() == ".parquet":
             return read_parquet(path).reset_index(drop=True)
-        return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
+        return read_csv(path)
     except FileNotFoundError:
         raise DistaffError(f"{path} does not exist.") from None
     except DistaffError:
@@ -132,6 +132,11 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
                 raise unknown(f"column of {path.name}", column, table.columns)
         table = table[wanted]
     numeric = [c for c in table if pd.api.types.is_numeric_dtype(table[c]) and not _is_index(table[c])]
+    if latents is None and (numbers := [c for c in numeric if numbers_rows(table[c])]):
+        listed = ", ".join(map(str, numbers))
+        warnings.warn(f"{path}: not read as codes, since it numbers the rows: {listed}.", stacklevel=2)
+        table = table.drop(columns=numbers)
+        numeric = [c for c in numeric if c not in numbers]
     left = [str(c) for c in table if c not in numeric and not _is_index(table[c])]
     if not numeric:
         raise DistaffError(f"{path} has no column of numbers: codes are a table of numbers.")
@@ -165,7 +170,7 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
     named = [c for c in labels if c in table and not str(c).startswith(UNNAMED)]
     keys = [c for c in named if labels[c].is_unique and table[c].is_unique]
     if not keys:
-        return _in_place(beside, labels)
+        return in_place(beside, labels)
     key = keys[0]
     ordered = labels.set_index(key).reindex(table[key])
     found = table[key].isin(labels[key])
@@ -174,7 +179,7 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
     return ordered.reset_index(drop=True).drop(columns=[c for c in labels if str(c).startswith(UNNAMED)])
 
 
-def _in_place(path: Path, labels: Any) -> Any:
+def in_place(path: Path, labels: Any) -> Any:
     """Labels in the row order of the codes, without row numbers; numbers in another order are an error."""
     if not isinstance(labels, pd.DataFrame):
         return labels

@@ -192,10 +192,11 @@ class Inputs:
 
     @classmethod
     def read(cls, codes: Codes, factors: FactorsLike | None, bins: int | None) -> "Inputs":
-        """The codes, and the factors that can be scored."""
+        """The codes, and the factors that can be scored: one that never varies is left out, with a note."""
         if factors is None:
             return cls(codes, None)
-        return cls(*aligned(codes, as_factors(factors) if bins is None else quantize_factors(factors, bins)))
+        codes, read = aligned(codes, as_factors(factors) if bins is None else quantize_factors(factors, bins))
+        return cls(codes, read.without_constant())
 
     @cached_property
     def complete(self) -> tuple[Codes, Factors]:

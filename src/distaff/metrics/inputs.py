@@ -17,8 +17,8 @@ from distaff.metrics.options import BinCount, check
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
-_LARGEST_MEAN, _LARGEST_LOGVAR = 1e38, 80.0
-"""Some metrics read means in single precision, where larger ones overflow; on some, liblinear never stops."""
+_LARGEST_MEAN, _LARGEST_LOGVAR = 1e35, 80.0
+"""Some metrics add means in single precision, where larger ones overflow; on some, liblinear never stops."""
 _FEW = 20
 """With more rows than this, a factor with a different label in every row is a name, a number or a date."""
 
@@ -95,13 +95,21 @@ class Factors:
         real = [name for name, keep in zip(self.names, kept, strict=True) if not keep]
         return self.choose(kept, f"{_listed(real)} left out: real-valued, and no bins were asked for")
 
+    def without_constant(self) -> "Factors":
+        """The factors of more than one value, with a note that names the others; all if none has more."""
+        varies = np.fmax.reduce(self.values) > np.fmin.reduce(self.values)
+        if varies.all() or not varies.any():
+            return self
+        still = [name for name, moves in zip(self.names, varies, strict=True) if not moves]
+        return self.choose(varies, f"{_listed(still)} left out: fewer than two values")
 
-CodesLike = Codes | ArrayLike
+
+CodesLike = Codes | Mapping[str, ArrayLike] | ArrayLike
 FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
 
 
-def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
-    """``Codes`` from a ``Codes``, from (N, D) means, or from means and log-variances."""
+def codes_of(codes: Any, logvar: Any = None) -> Codes:
+    """``Codes`` from a ``Codes``, from (N, D) means or a dict of them, or from means and log-variances."""
     if isinstance(codes, str | Path):
         raise DistaffError(
             f"codes must be an array, and {str(codes)!r} is a text: distaff.evaluate_run scores a run or "
@@ -112,13 +120,24 @@ def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
             "codes must be an array, and this is an AnnData: give one of its arrays, as in "
             'distaff.evaluate(adata.obsm["X_pca"], adata.obs[["cell_type"]]).'
         )
+    if isinstance(codes, Mapping):
+        codes = _frame(codes)
     if not isinstance(codes, Codes):
         columns = codes.columns if isinstance(codes, pd.DataFrame) else pd.RangeIndex(0)
         named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)
         names = tuple(map(str, columns)) if named else ()
         check_index(codes, logvar, "codes and log-variances")
-        return Codes(as_array(codes), None if logvar is None else as_array(logvar), latents=names)
+        return Codes(codes, logvar, latents=names)
     return codes if logvar is None else replace(codes, logvars=as_array(logvar))
+
+
+def _frame(columns: Mapping[str, ArrayLike]) -> pd.DataFrame:
+    try:
+        return pd.DataFrame({str(name): as_array(column) for name, column in columns.items()})
+    except ValueError as problem:
+        raise DistaffError(
+            f"a dict of codes has a latent by each name, one number per row ({problem})."
+        ) from problem
 
 
 def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
@@ -130,7 +149,7 @@ def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
         raise DistaffError(f"the codes have {len(codes)} rows: a metric needs at least 2 observations.")
     if max(float(codes.means.max(initial=0)), -float(codes.means.min(initial=0))) > _LARGEST_MEAN:
         raise DistaffError(
-            f"means beyond {_LARGEST_MEAN:g} do not fit in single precision: rescale the latents."
+            f"means beyond {_LARGEST_MEAN:g} overflow where they are added up: rescale the latents."
         )
     if codes.logvars is not None and codes.logvars.max(initial=0) > _LARGEST_LOGVAR:
         raise DistaffError(

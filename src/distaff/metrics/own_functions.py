@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from distaff.codes import Codes
+from distaff.codes import Codes, as_array
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.own_code import failure, is_ours
+from distaff.foundation.own_code import told_if_it_fails
 from distaff.foundation.trust import NotTrusted
 from distaff.metrics.card import Card, Metric
 from distaff.metrics.inputs import Factors
@@ -33,10 +33,7 @@ def imported_metric(entry: str, known: Collection[str]) -> Metric:
     if ":" not in entry:
         raise unknown("metric", entry, [*known, "default", "all"])
     try:
-        found = find_function("metric", entry, {})
-        if not callable(found):
-            raise DistaffError(f"the metric {entry!r} is a {type(found).__name__}, not a function.")
-        return as_metric(found)
+        return as_metric(find_function("metric", entry, {}))
     except NotTrusted:
         raise
     except DistaffError as problem:
@@ -92,21 +89,14 @@ def named_if_it_fails(own: Metric) -> Iterator[None]:
 
     Exceptions in this library's metrics are not changed.
     """
-    try:
+    with told_if_it_fails("metric", vars(own.card.formula).get("function", own.card.formula)):
         yield
-    except DistaffError:
-        raise
-    except Exception as error:
-        function = vars(own.card.formula).get("function", own.card.formula)
-        if is_ours(function):
-            raise
-        raise failure("metric", function, error) from error
 
 
 def _result(place: str, found: Any) -> Result:
     if isinstance(found, Result):
         return found
-    value = found.item() if hasattr(found, "item") and np.size(found) == 1 else found
+    value = found.item() if hasattr(found, "item") and as_array(found).size == 1 else found
     if not isinstance(value, Real):
         raise DistaffError(f"the metric {place} returned a {type(found).__name__}, not a float.")
     return Result(float(value))

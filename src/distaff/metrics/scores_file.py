@@ -2,9 +2,11 @@
 
 ``{"step": 300000, "seconds": 12.3, "scores": [{"metric": "mig:chen18", "observations": null, "seed": 0,
 "factor_bins": null, "name": "mig", "value": 0.31, …}], "skipped": [{"metric": "sap", …, "reason": "…"}]}``:
-scores of the weights after ``step``, over ``observations`` observations (null for all).
+scores of the weights after ``step``, over ``observations`` observations (null for all). JSON has no infinite
+numbers, for which the texts ``"Infinity"`` and ``"-Infinity"`` stand; null is a number that is not known.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -20,6 +22,9 @@ from distaff.metrics.score import Null, Score
 ELBO = "elbo"
 """The metric name under which the reconstruction error and the KL are stored."""
 ELBO_SCORES = ("reconstruction_error", "kl")
+INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}
+OF_NUMBERS = ("value", "per_factor", "per_latent", "interval", "details", "null")
+"""Fields of a score in which null is NaN."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +66,29 @@ class Entry:
         return cls(_text(entry["metric"]), setup, {} if reason else _checked(entry), reason)
 
     @property
+    def value(self) -> float:
+        """The score's value; NaN if there is none."""
+        return float(_restored(self.content.get("value")))
+
+    @property
     def score(self) -> Score:
-        """The score; values that JSON cannot represent are NaN again."""
-        values = {key: _restored(value) for key, value in self.content.items() if key in OF_SCORE}
+        """The score, with the numbers that JSON has no word for."""
+        values = {key: value for key, value in self.content.items() if key in OF_SCORE}
+        values |= {key: _restored(values[key]) for key in OF_NUMBERS if key in values}
         for name in ("interval", "notes"):
             if name in values:
                 values[name] = tuple(values[name])
         if "null" in values:
-            null = {key: item for key, item in self.content["null"].items() if item is not None}
-            values["null"] = Null(**{**null, "shuffled": tuple(_restored(null["shuffled"]))})
+            null = {
+                key: values["null"][key] for key, item in self.content["null"].items() if item is not None
+            }
+            values["null"] = Null(**{**null, "shuffled": tuple(null["shuffled"])})
         return replace(Score(**values), metric=self.metric)
 
     def to_dict(self) -> dict[str, Any]:
         """The entry in the format of the file."""
         own = {"metric": self.metric, **asdict(self.setup)}
-        return {**own, "reason": self.reason} if self.reason else {**self.content, **own}
+        return {**own, "reason": self.reason} if self.reason else {**_with_words(self.content), **own}
 
 
 @dataclass(frozen=True)
@@ -162,6 +175,9 @@ class _Facts:
     seconds: StrictFloat = 0.0
 
 
+HeldNumber = StrictFloat | Literal["Infinity", "-Infinity"] | None
+
+
 @dataclass(frozen=True)
 class _HeldScore:
     """A ``Score`` as JSON holds it: absent fields are omitted, and null stands for NaN."""
@@ -169,19 +185,19 @@ class _HeldScore:
     __pydantic_config__ = ConfigDict(extra="ignore")
 
     name: StrictStr
-    value: StrictFloat | None
+    value: HeldNumber
     protocol: StrictStr
     direction: Literal["higher", "lower"] = "higher"
     settings: dict[str, Any] = field(default_factory=dict)
-    per_factor: dict[str, StrictFloat | None] = field(default_factory=dict)
-    per_latent: dict[str, StrictFloat | None] = field(default_factory=dict)
-    interval: Annotated[list[StrictFloat | None], Len(2, 2)] = field(default_factory=lambda: [None, None])
+    per_factor: dict[str, HeldNumber] = field(default_factory=dict)
+    per_latent: dict[str, HeldNumber] = field(default_factory=dict)
+    interval: Annotated[list[HeldNumber], Len(2, 2)] = field(default_factory=lambda: [None, None])
     details: dict[str, Any] = field(default_factory=dict)
     notes: list[StrictStr] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         error, count = self.details.get("standard_error"), self.settings.get("observations", 0)
-        if not isinstance(error, int | float | None) or type(count) is not int:
+        if not isinstance(_restored(error), int | float) or type(count) is not int:
             raise ValueError("standard errors and observations are numbers")
 
 
@@ -205,4 +221,15 @@ def _restored(value: Any) -> Any:
         return {key: _restored(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_restored(item) for item in value]
-    return float("nan") if value is None else value
+    return math.nan if value is None else INFINITE.get(value, value) if isinstance(value, str) else value
+
+
+def _with_words(value: Any) -> Any:
+    """The same with the words of ``INFINITE`` for infinite numbers, within mappings and lists too."""
+    if isinstance(value, Mapping):
+        return {key: _with_words(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_words(item) for item in value]
+    if isinstance(value, float) and math.isinf(value):
+        return next(word for word, number in INFINITE.items() if number == value)
+    return value

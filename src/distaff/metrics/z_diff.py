@@ -19,6 +19,8 @@ from distaff.metrics.shared import blocks
 
 _BATCH, _RATE, _START = 10, 0.01, 0.1
 _CACHED = 1 << 17
+_LARGE = 1000.0
+"""Differences up to here are given to the solver as they are."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,12 @@ def z_diff(codes: Codes, factors: Factors, settings: Pairing, seed: int) -> Resu
     differences = _mean_differences(codes, groups, fixed, settings.pairs, rng)
     train, tested = slice(None, settings.points), slice(settings.points, None)
     if settings.solver == "logistic":
+        # Large ones in a larger unit, with the penalty that this unit asks for: the same minimum, which the
+        # solver would not reach otherwise.
+        unit = max(float(differences.max()) / _LARGE, 1.0)
         with one_thread("blas"):  # the products are too narrow to parallelise
-            model = LogisticRegression(max_iter=1000).fit(differences[train], fixed[train])
-        guessed = model.predict(differences[tested])
+            model = LogisticRegression(C=unit**2, max_iter=1000).fit(differences[train] / unit, fixed[train])
+        guessed = model.predict(differences[tested] / unit)
     else:
         weights = _adagrad(differences[train], fixed[train], len(groups))
         guessed = _with_ones(differences[tested]).dot(weights).argmax(axis=1)

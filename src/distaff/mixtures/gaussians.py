@@ -20,8 +20,8 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.parallel import side_by_side
-from distaff.mixtures.box_sums import BoxSums
-from distaff.mixtures.boxes import Box, OtherPart, neighbours
+from distaff.mixtures.box_sums import BoxSums, Kept
+from distaff.mixtures.boxes import LOG_2, Box, OtherPart, neighbours
 
 SMALLEST_WIDTH = 1e-4
 """The σ given to a deterministic latent, in standard deviations of that latent under q(z)."""
@@ -109,7 +109,8 @@ class Mixture:
         self.mu, self.logvar = mu.detach(), logvar.detach()
         self.others = [part.map(torch.detach) for part in others]
         self.count, self.dimensions = mu.shape
-        self.scale = self.logvar.mean(0).div(2).exp()
+        # Squares of what is far from 1 are beyond float32. Powers of two round nothing.
+        self.unit = torch.exp2((self.logvar.double().mean(0) / (2 * LOG_2)).round())
         weights = mu.new_ones(self.count) if weights is None else weights.detach()
         self.weights = weights.double() / weights.double().sum()
 
@@ -127,13 +128,13 @@ class Mixture:
         Returns:
             (M,) in float64.
         """
-        return self._sums.log_densities(z.detach(), values, [keep])[0]
+        return self._log_densities(z, values, [keep])[0]
 
     def log_density_without_each(self, z: Tensor, values: Sequence[Tensor] = ()) -> Tensor:
         """(M, D + G) float64: log q(z_≠i) for every latent i, D Gaussian ones and then G categorical ones."""
         latents = range(self.dimensions + len(self.others))
         others = [[j for j in latents if j != i] for i in latents]
-        return self._sums.log_densities(z.detach(), values, others).T
+        return self._log_densities(z, values, others).T
 
     def log_density_of_each(self, z: Tensor, values: Sequence[Tensor] = ()) -> Tensor:
         """Log q(z_i) of every single latent.
@@ -164,16 +165,24 @@ class Mixture:
             total = torch.logaddexp(total, (pairs + self.weights[rows].log()).logsumexp(-1))
         return total
 
+    def _log_densities(self, z: Tensor, values: Sequence[Tensor], kept: Sequence[Kept]) -> Tensor:
+        """(S, M) S marginal log-densities of each sample: log q(z) = log q(z/u) − Σ_d log u_d."""
+        found = self._sums.log_densities(z.detach().double() / self.unit, values, kept)
+        units = self.unit.log()
+        chosen = (slice(None) if one is None else [i for i in one if i < self.dimensions] for one in kept)
+        return found - torch.stack([units[latents].sum() for latents in chosen])[:, None]
+
     @cached_property
     def _sums(self) -> BoxSums:
-        """The components grouped into boxes of neighbours."""
+        """The components grouped into boxes of neighbours, every latent in its unit."""
         least, most = COMPONENTS_PER_BOX if self.dimensions > 1 else COMPONENTS_PER_INTERVAL
-        groups = neighbours(self.mu / self.scale, min(max(self.count // BOXES, least), most))
+        groups = neighbours(self.mu / self.unit, min(max(self.count // BOXES, least), most))
+        shift = 2 * self.unit.log()
         weights = self.weights.log()
         boxes = side_by_side(
             lambda rows: Box.of(
-                self.mu[rows],
-                self.logvar[rows],
+                self.mu[rows] / self.unit,
+                self.logvar[rows] - shift,
                 [part.map(lambda p: p[rows]) for part in self.others],
                 weights[rows],
             ),

@@ -6,7 +6,6 @@ Networks take arguments behind their names: ``kim_mnih``, ``mlp:hidden=512,layer
 
 import inspect
 import re
-import sys
 import typing
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,8 +15,9 @@ from typing import Any, TypeVar
 from torch import nn
 
 from distaff.data.dataset import Dataset
-from distaff.foundation.binding import find_function
+from distaff.foundation.binding import find_function, imported
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.own_code import types_of
 from distaff.foundation.text import split_call
 from distaff.models import networks
 from distaff.models.encoders import TIMM, completed, timm_encoder
@@ -74,7 +74,7 @@ def find(kind: str, name: str, known: Mapping[str, Thing], others: tuple[str, ..
         if name not in known:
             raise unknown(kind, name, [*known, *others])
         return known[name]
-    found: Any = find_function(kind, name, sys.modules[__name__])
+    found = imported(kind, name)
     some = next(iter(known.values()))
     fits = isinstance(found, type) if isinstance(some, type) else isinstance(found, type(some))
     if not fits:
@@ -113,9 +113,8 @@ def _with_arguments(
         raise DistaffError(
             f"the network {name} is made already, and takes no arguments: write its name alone."
         )
-    hints = typing.get_type_hints(
-        vars(function).get("__init__", function) if isinstance(function, type) else function
-    )
+    called = vars(function).get("__init__", function) if isinstance(function, type) else function
+    hints = types_of(called, extras=False)
     own = [parameter for parameter in inspect.signature(function).parameters if parameter not in GIVEN]
     for argument, value in arguments.items():
         if argument not in own:

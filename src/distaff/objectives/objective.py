@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, shown
 from distaff.foundation.own_code import failure, is_ours
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, stratified
 from distaff.objectives.pairs import Sharing
-from distaff.objectives.schedules import Weight, weight_at
+from distaff.objectives.schedules import Schedule, Weight, weight_at
 from distaff.objectives.step import Step
 from distaff.objectives.usual import USUAL, Usual
 
@@ -66,6 +67,12 @@ class Weighted:
     weight: Weight
     term: Term
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.weight, Real | Schedule):
+            raise DistaffError(
+                f"the weight of {self.term.name} is {shown(self.weight)}: give a number or a schedule."
+            )
+
     def __str__(self) -> str:
         return self.term.name if self.weight == 1 else f"{self.weight} {self.term.name}"
 
@@ -92,7 +99,12 @@ class Objective:
             if names.count(name) > 1:
                 raise DistaffError(f"the term {name!r} is in the sum twice: add its weights instead.")
 
-    def __add__(self, other: "Term | Objective") -> "Objective":
+    def __add__(self, other: object) -> "Objective":
+        if not isinstance(other, Term | Objective):
+            what = getattr(other, "__name__", shown(other))
+            raise DistaffError(
+                f"{what} is no term to be added to {self}: make a function of a step one by @term."
+            )
         return replace(self, terms=self.terms + (1.0 * other if isinstance(other, Term) else other).terms)
 
     def using(self, density: Density) -> "Objective":

@@ -17,9 +17,9 @@ from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs, listed, unchanged
 from distaff.data.splits import split
 from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, shown
 from distaff.foundation.files import yaml_text
-from distaff.foundation.own_code import failure, is_ours
+from distaff.foundation.own_code import told_if_it_fails
 from distaff.foundation.text import split_call
 from distaff.models.encoders import TIMM
 from distaff.models.priors.prior import kinds_named
@@ -52,21 +52,16 @@ class RecipeCall:
     @classmethod
     def of(cls, recipe: str | Callable[..., Goal], arguments: Mapping[str, Any]) -> tuple["RecipeCall", Goal]:
         """A call with its defaults filled in, and what it returns."""
+        function = find_recipe(recipe)
         if isinstance(recipe, str):
-            name, function = recipe, find_recipe(recipe)
+            name = recipe
         else:
             own = public_functions(recipes).get(recipe.__qualname__) is recipe
             # The library's recipes have one name, whichever file of theirs they are written in.
-            name, function = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}", recipe
+            name = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}"
         bound = bind(function, arguments)
-        try:
+        with told_if_it_fails("recipe", function):
             goal = function(**bound)
-        except DistaffError:
-            raise
-        except Exception as problem:
-            if is_ours(function):
-                raise
-            raise failure("recipe", function, problem) from problem
         if not isinstance(goal, Goal):
             raise DistaffError(
                 f"the recipe {name} returns {type(goal).__name__}, not an Objective or a Game."
@@ -83,9 +78,16 @@ class RecipeCall:
         return self.of(self.name, self.arguments)[1]
 
 
-def find_recipe(name: str) -> Callable[..., Goal]:
-    """A recipe by its name, or by ``module:function``."""
-    return find_function("recipe", name, recipes)
+def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
+    """A recipe by its name, or by ``module:function``; a function is one already."""
+    if isinstance(recipe, str):
+        return find_function("recipe", recipe, recipes)
+    if not hasattr(recipe, "__qualname__"):
+        what = f"the objective {recipe}" if isinstance(recipe, Goal) else shown(recipe)
+        raise DistaffError(
+            f"a recipe is a name, such as vae, or a function that returns an objective, not {what}."
+        )
+    return recipe
 
 
 def resolved(training: TrainingSettings, goal: Goal, data: Dataset) -> TrainingSettings:

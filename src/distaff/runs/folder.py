@@ -1,5 +1,6 @@
 """The run folder: ``run.yaml`` and what training and evaluation leave beside it."""
 
+import errno
 import hashlib
 import math
 import re
@@ -30,6 +31,8 @@ from distaff.runs.manifests import is_as_written, write_sealed
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
 """The name of a file while it is written: that which it gets once it is whole, and eight random letters."""
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""What the system says where nothing may be written."""
 STALE = 600.0
 """Seconds after which a temporary file of another command, which may be under way, is one left behind."""
 LONGEST_NAME = 60
@@ -181,9 +184,10 @@ class RunFolder:
             raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
 
     def refuse_file(self) -> None:
-        """Raise where a file lies in the folder's place."""
-        if self.path.exists() and not self.path.is_dir():
-            raise DistaffError(f"{self.path} is a file, and a run is a folder: choose another name.")
+        """Raise where a file lies in the folder's place, or in that of a folder above it."""
+        for place in (self.path, *self.path.parents):
+            if place.is_file():
+                raise DistaffError(f"{place} is a file, and a run is a folder: choose another name.")
 
     def claim(self, config: RunConfig, held: RunConfig | None = None) -> None:
         """Make the folder this run's own; one of the same run is kept, one of another run is refused.
@@ -223,6 +227,8 @@ class RunFolder:
                 return False
         except DistaffError:
             return True
+        except PermissionError:  # a folder that may only be read does not say
+            return False
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -306,6 +312,17 @@ def save_name(folder: RunFolder, latents: Iterable[str], latent: str, title: str
 def titled(latents: Iterable[str], names: Mapping[str, str]) -> list[str]:
     """The latents with the names they were given behind them: ``z0``, ``z1 x position``."""
     return [f"{latent} {names[latent]}" if latent in names else latent for latent in latents]
+
+
+@contextmanager
+def kept_if_allowed(path: Path) -> Iterator[None]:
+    """Within it, write what is kept beside what was asked for; folders that may only be read keep nothing."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno not in READ_ONLY:
+            raise
+        warn(f"{path} is not kept: its folder may only be read ({problem.strerror}).")
 
 
 def warn(message: str) -> None:

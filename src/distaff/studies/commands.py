@@ -12,6 +12,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
 from distaff.foundation.trust import remember
 from distaff.runs.settings import AtLeastOne
+from distaff.studies.changed_file import tell_change
 from distaff.studies.display import Display
 from distaff.studies.kept import keep_results
 from distaff.studies.results import Results
@@ -37,7 +38,8 @@ def run(
 
     Stopped or killed at any moment, the same call resumes the study: finished runs are kept, others resume
     from their last checkpoint. A run that fails is tried once more; its error is then kept in its folder
-    while the others go on, and the next call tries it again.
+    while the others go on, and the next call tries it again. Where the file has changed since the folder was
+    begun, a line says which runs are new and which are no longer part of the study; those stay.
 
     Args:
         file: the study file, or the folder of a study begun before.
@@ -53,9 +55,10 @@ def run(
     results = find(file, scale=scale, out=out)
     with ExitStack() as stack:
         stack.enter_context(_alone(results.folder))
+        tell_change(results)
         write_text(results.folder / "study.yaml", results.study.to_yaml())
         remember(results.folder, results.study.code)
-        pending = [one for one in results.all_runs if one.state != "finished"]
+        pending = [one for one in results.all_runs if one.state != "finished" or one.may_be_mended]
         if pending:
             from distaff.studies.queue import work_through  # tables need nothing of what trains
 
@@ -159,6 +162,7 @@ def write_page(
         out: the study's folder, where the file is given and it is not the usual one.
     """
     results = find(study, scale=scale, out=out)
+    tell_change(results)
     results.write()
     return write_report(results, page)
 

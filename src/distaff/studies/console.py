@@ -1,6 +1,7 @@
 """``distaff study …``: the commands, and what they print."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from distaff.foundation.trust import trusted_modules, trusting
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from distaff.studies.results import Results
 
 FAILED = 1
 HELP = """usage: distaff study COMMAND [flags]; distaff study COMMAND --help says more.
@@ -73,6 +76,7 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
     elif name == "run":
         results = commands.find(call["file"], scale=call["scale"], out=call["out"])
         show_verdicts(write_claims(results.study, found, results.folder), stderr=True)
+        _say_what_lacks(results, say)
         _end(found, results.folder, say)
     else:
         if name == "table" and (few := found["n"] < FEWEST).any():
@@ -95,6 +99,13 @@ def _with_address(arguments: Sequence[str]) -> list[str]:
         if after == len(given) or given[after].startswith("--"):
             given.insert(after, "local")
     return given
+
+
+def _say_what_lacks(results: "Results", say: Callable[[str], None]) -> None:
+    """Name the metrics that finished runs have no score of, each with its reason."""
+    lacking = Counter(pair for run in results.all_runs for pair in run.skipped.items())
+    for (metric, reason), count in lacking.items():
+        say(f"no {metric} of {count:,} of {len(results.all_runs):,} runs: {reason}")
 
 
 def _end(table: "pd.DataFrame", folder: Path, say: Callable[[str], None]) -> None:

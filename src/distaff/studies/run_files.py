@@ -70,7 +70,7 @@ class Measurement(NamedTuple):
     metric: str
     setup: Setup
     name: str
-    value: float | None
+    value: float
     reason: str
 
 
@@ -146,8 +146,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 def _measured(path: Path, *stamp: int) -> Measured:
     found = _scores(path, *stamp)
     entries = (
-        Measurement(e.metric, e.setup, e.content.get("name", ""), e.content.get("value"), e.reason)
-        for e in found.entries
+        Measurement(e.metric, e.setup, e.content.get("name", ""), e.value, e.reason) for e in found.entries
     )
     return Measured(found.step, found.seconds, tuple(entries))
 

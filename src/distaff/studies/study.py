@@ -130,6 +130,8 @@ class Study:
             for drawing in figures:
                 drawing.check()
         runs, metrics = _runs(content, factor), _metrics(content.get("metrics"))
+        if not runs and not figures:
+            raise DistaffError("a study has runs, or figures to draw, and this one has neither: add runs.")
         elsewhere = None if (data := content.get("scored_on")) is None else DataCall.of(data)
         ica = _switch("ica", content.get("ica", False))
         if ica and elsewhere is not None:
@@ -218,6 +220,9 @@ def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:
             if "data" not in own:
                 raise DistaffError("nothing says which data to train on: add data, such as data: dsprites.")
             own["seed"] = _seeds(own.pop("seeds")) if "seeds" in own else own.get("seed", seeds)
+            for name, value in own.items():
+                if how_many({name: value}) == 0:
+                    raise DistaffError(f"{name} is an empty list: give it values, or leave it out.")
             if (count := how_many(own)) > MOST_RUNS:
                 raise DistaffError(f"{count:,} runs are more than the {MOST_RUNS:,} that a study may have.")
             for request in _requests(own, scale):

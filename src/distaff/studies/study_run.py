@@ -1,6 +1,5 @@
 """A run of a study in its folder: how far it is, what it scored, and what drawings want of it."""
 
-import math
 import os
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +19,7 @@ from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import TrainedRun
 from distaff.runs.request import RunRequest
 from distaff.studies import run_files
-from distaff.studies.own_metrics import column_of
+from distaff.studies.own_metrics import column_of, is_own
 from distaff.studies.run_files import Measurement, Work
 
 State = Literal["waiting", "training", "scoring", "interrupted", "trained", "failed", "finished"]
@@ -83,6 +82,11 @@ class StudyRun:
         return (known.step or -1) >= self.steps and {ELBO, *self.metrics} <= done
 
     @property
+    def may_be_mended(self) -> bool:
+        """Whether a metric of one's own gave it no score, which it may give once it is corrected."""
+        return any(is_own(metric) for metric in self.skipped)
+
+    @property
     def saved_step(self) -> int:
         """The step of the newest checkpoint."""
         return max(self.saved_steps, default=0)
@@ -135,8 +139,7 @@ class StudyRun:
     @property
     def values(self) -> dict[str, float]:
         """The values of ``scores`` alone, which tables of many runs ask for."""
-        found = {column_of(e.metric, e.name): e.value for e in self._measured if not e.reason}
-        return {name: math.nan if value is None else float(value) for name, value in found.items()}
+        return {column_of(e.metric, e.name): e.value for e in self._measured if not e.reason}
 
     @property
     def skipped(self) -> dict[str, str]:

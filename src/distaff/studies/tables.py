@@ -79,6 +79,8 @@ def _summary(values: pd.Series, interval: Interval) -> tuple[int, float, float, 
     numbers = values.dropna().to_numpy(np.float64)
     if not len(numbers):
         return 0, np.nan, np.nan, np.nan
+    if not np.isfinite(numbers).all():  # the KL of deterministic latents, for one: a mean without an interval
+        return len(numbers), float(np.mean(numbers)), np.nan, np.nan
     mean, low, high = (float(value) for value in mean_interval(numbers))
     if interval == "bootstrap" and len(numbers) > 1:
         draws = np.random.default_rng(0).choice(numbers, (DRAWS, len(numbers))).mean(1)

@@ -24,6 +24,7 @@ from distaff.runs.config import named_code
 from distaff.runs.data_config import DataCall
 from distaff.runs.folder import RunFolder, warn
 from distaff.runs.request import RunRequest
+from distaff.studies.own_metrics import is_own
 from distaff.studies.run_files import WORK, Work
 from distaff.studies.study_run import StudyRun
 from distaff.training.train import begin, resume
@@ -154,13 +155,14 @@ def score(run: StudyRun) -> None:
     """Compute the metrics that ``scores.json`` lacks and write it, with how long they took.
 
     A metric that a run's codes do not allow is noted as skipped, with the reason: one collapsed model should
-    not take the others' scores with it. What no run could have was refused before any was trained.
+    not take the others' scores with it. What no run could have was refused before any was trained. One of the
+    user's own that gave none is tried again: she may have corrected it.
     """
     began = time.monotonic()
     setup = Setup(run.observations)
     step = trained_steps(run.folder)
     known = Scores.read(run.scores_file).at(step)
-    done = {entry.metric for entry in known.of(setup)}
+    done = {entry.metric for entry in known.of(setup) if not (entry.reason and is_own(entry.metric))}
     missing = [metric for metric in run.metrics if metric not in done]
     encoded = run.encoded
     known = known.plus(elbo(encoded), setup)

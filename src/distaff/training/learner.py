@@ -10,6 +10,7 @@ from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from distaff.foundation.errors import DistaffError
 from distaff.models.infogan import InfoGAN
 from distaff.models.representation import Model
 from distaff.models.vae import VAE
@@ -94,6 +95,8 @@ class VAELearner:
         rate = self.course.begin(self.optimisers["model"], index)
         with self.fabric.autocast():
             values = self.objective(step := self._step(batches, index))
+        if not values["loss"].requires_grad:
+            raise DistaffError(f"nothing in {self.objective} depends on the model, which cannot learn.")
         descend(self.fabric, self.model, self.optimisers["model"], values["loss"], self.course.clip)
         self.course.end(self.model, index)
         if self.memory is not None:

@@ -76,7 +76,7 @@ def train(
 
 def _refuse_unknown(recipe: str | Callable[..., Goal], own: Mapping[str, Any]) -> None:
     """A setting that neither the recipe nor training has; other libraries' words for one are understood."""
-    function = find_recipe(recipe) if isinstance(recipe, str) else recipe
+    function = find_recipe(recipe)
     known = [*inspect.signature(function).parameters, *SETTINGS]
     for name in own:
         if name not in known:

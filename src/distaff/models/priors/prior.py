@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from distaff.data.images import Images
 from distaff.foundation.binding import find_function, public_functions
 from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.own_code import types_of
 from distaff.models.latents import TEMPERATURE, Group, LatentSpace, Quantized, Real
 from distaff.models.posteriors import GroupPosterior, Posterior
 from distaff.models.priors import named as kinds
@@ -186,7 +187,7 @@ def _make(kind: Kind, numbers: list[str], name: str, group: Group) -> nn.Module:
 
 def _fits(kind: Kind, group: Group) -> bool:
     first = next(iter(inspect.signature(kind).parameters), "")
-    accepted = typing.get_type_hints(kind).get(first)
+    accepted = types_of(kind, extras=False).get(first)
     if accepted is None:
         raise DistaffError(
             f"the prior {kind.__name__!r} does not say which latents it fits: annotate its first argument, "

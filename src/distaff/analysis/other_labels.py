@@ -1,0 +1,51 @@
+"""Labels of a run's observations that lie in a file of their own."""
+
+from pathlib import Path, PurePath
+from typing import Any
+
+import pandas as pd
+
+from distaff.data.dataset import Dataset
+from distaff.data.labels import rows_named, with_factors
+from distaff.foundation.errors import DistaffError
+from distaff.metrics import as_factors
+from distaff.metrics.code_sources import ARRAYS, TABLES, in_place, read_labels_file
+
+
+def with_labels(data: Dataset, file: str | Path) -> Dataset:
+    """The same observations with the labels of a file as their factors.
+
+    A column that names the observations, such as by their files, pairs them by it: one that it does not name
+    has no label. Otherwise rows are paired by their place.
+
+    Args:
+        data: the observations, whose own factors are set aside.
+        file: as of ``read_labels_file``.
+    """
+    path = Path(file)
+    if path.suffix.lower() not in (*ARRAYS, *TABLES):
+        raise DistaffError(
+            f"--factors of a run is a file of labels, one that ends in {', '.join((*ARRAYS, *TABLES))}, not "
+            f"{str(file)!r}."
+        )
+    labels = read_labels_file(path)
+    if isinstance(labels, pd.DataFrame):
+        labels = _in_order(path, labels, data)
+    factors = as_factors(labels)
+    if len(factors) != len(data):
+        raise DistaffError(
+            f"{path} has {len(factors)} rows of labels, and {data.name} {len(data)} observations: give one "
+            "for each, in their order or with a column that names them."
+        )
+    return with_factors(data, list(factors.values.T), factors.names)
+
+
+def _in_order(path: Path, labels: pd.DataFrame, data: Dataset) -> Any:
+    """The labels in the order of the observations, by the column that names them, if any does."""
+    names = [] if data.row_names is None else [str(name) for name in data.row_names]
+    for column in labels:
+        keys = labels[column].astype(str)
+        if keys.is_unique and keys.isin({*names, *(PurePath(name).name for name in names)}).any():
+            rows = rows_named(keys.tolist(), names, str(path))
+            return labels.drop(columns=column).reset_index(drop=True).reindex(rows).reset_index(drop=True)
+    return in_place(path, labels)
