@@ -96,6 +96,15 @@ def lifted(by, scale=0.01):
     return lambda s, name: by * (s["recipe"] == "factor_vae") + noise(s, scale)
 
 
+def test_numbers_that_are_not_finite_leave_a_claim_undecided_and_say_so(monkeypatch, tmp_path):
+    claim = {"within": {"metric": "total_correlation", "range": [0, 1]}}
+    found = Made(monkeypatch, tmp_path).verdict(claim, lambda settings, name: np.inf)
+    assert (found.outcome, found.note) == (
+        "undecided",
+        "no seed has a finite total_correlation in all its runs",
+    )
+
+
 def test_a_large_effect_holds_and_its_opposite_does_not(made):
     verdict = made.verdict({"higher": HIGHER, "published": [0.82, 0.73]}, lifted(1.0))
     assert verdict.text == "holds"

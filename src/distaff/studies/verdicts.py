@@ -241,7 +241,10 @@ def _by_seed(
             numbers = {**row, setting: settings[setting]} if setting else row
             found.setdefault(int(settings["seed"]), []).append([_number(numbers, name) for name in columns])
     tables = {seed: np.array(numbers, np.float64) for seed, numbers in found.items()}
-    return {seed: numbers for seed, numbers in tables.items() if np.isfinite(numbers).all()}
+    whole = {seed: numbers for seed, numbers in tables.items() if np.isfinite(numbers).all()}
+    if not whole and any(np.isinf(numbers).any() for numbers in tables.values()):
+        raise _NotDecidable(f"no seed has a finite {' and '.join(columns)} in all its runs")
+    return whole
 
 
 def _number(row: Mapping[str, Any], name: str) -> float:
