@@ -34,7 +34,8 @@ class Decomposition:
         samples: how many z ``exact`` is averaged over.
         bounded: how many observations the bound's distance from the ELBO is averaged over.
         seed: of the sample and of every draw.
-        standard_errors: s/√N of ``nll`` and ``kl`` where they are of a sample, and of ``log_px``.
+        standard_errors: of ``nll``, ``kl``, ``elbo`` and ``log_px``. Of a sample they are s/√N; of the whole
+            data set they are those of one z an observation, which ``kl`` has none of in closed form.
     """
 
     nll: float
