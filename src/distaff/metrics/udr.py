@@ -47,8 +47,8 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
 
     Args:
         models: two or more codes of the same observations, by name or in order; with log-variances, latents
-            with less than 0.01 nats of KL to N(0, 1) are left out. Categorical latents take no part, which a
-            note says.
+            with less than 0.01 nats of KL to their prior, whichever it is, are left out. Categorical latents
+            take no part, which a note says.
         protocol: ``"duan20"`` (lasso) or ``"duan20-spearman"``.
         bootstrap: halves of the rows to score for the interval, 0 for none. It holds the mean score over
             fresh rows and fresh other models of the same kind, and needs three models or more.
