@@ -14,7 +14,8 @@ class Decomposition:
     Args:
         nll: −E log p(x|z).
         kl: E KL(q(z|x) ‖ p(z)).
-        kl_per_latent: its share of each latent.
+        kl_per_latent: E KL(q(z_d|x) ‖ p(z_d)) of each latent; they add up to ``kl`` where latents are
+            independent under the prior, and not under ``full_covariance``.
         exact: terms with q(z) summed over the whole data set. ``mutual_information`` and
             ``total_correlation`` of Gaussian latents are the numbers of ``metrics.total_information`` and
             ``metrics.total_correlation`` for as many samples and the same seed; discrete latents are relaxed

@@ -87,7 +87,7 @@ def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
         information = mean_information(codes, settings.bins, labels).information
 
     each = modularities(information)
-    empty = [name for name, score in zip(codes.names, each, strict=True) if score == 0]
+    empty = [name for name, most in zip(codes.names, information.max(axis=1), strict=True) if most <= _TOLD]
     if empty:
         notes += (f"latents that know no factor count 0: {', '.join(empty)}",)
     return Result(each.mean(), per_latent=each, details={"mutual_information": information}, notes=notes)
