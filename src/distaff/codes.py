@@ -1,4 +1,4 @@
-"""``Codes``: what an encoder says about a data set, as plain arrays from any framework."""
+"""``Codes``: the output of an encoder for a data set, as plain arrays from any framework."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ FloatArray = NDArray[np.floating[Any]]
 
 
 def as_array(values: Any) -> NDArray[Any]:
-    """A numpy array of a numpy array, a torch tensor, a scipy sparse matrix, a frame or nested lists.
+    """Convert a numpy array, a torch tensor, a scipy sparse matrix, a frame or nested lists to a numpy array.
 
-    What is masked becomes NaN (None among labels that are not numbers).
+    Masked values become NaN (None among labels that are not numbers).
     """
     try:
         if hasattr(values, "detach"):
             values = values.detach().to_dense().cpu()
-            if str(values.dtype) == "torch.bfloat16":  # numpy has no such type
+            if str(values.dtype) == "torch.bfloat16":  # numpy does not have this type
                 values = values.float()
         if hasattr(values, "tocsr"):
             return np.asarray(values.toarray())
@@ -38,11 +38,11 @@ def as_array(values: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """The posteriors q(z|x) of N observations: Gaussian latents, and categorical groups beside them.
+    """The posteriors q(z|x) of N observations: Gaussian latents, and optionally categorical ones.
 
     Args:
-        means: (N, D) means of the Gaussian latents; D may be 0 when there are categorical groups.
-        logvars: (N, D) their log-variances; ``-inf`` is a deterministic latent. ``None``: only means known.
+        means: (N, D) means of the Gaussian latents; D may be 0 if there are categorical latents.
+        logvars: (N, D) their log-variances; ``-inf`` is a deterministic latent. ``None`` if unknown.
         categories: name → (N, k) class probabilities of one categorical latent.
         latents: D names of the Gaussian latents; ``z0`` … by default.
     """
@@ -71,17 +71,17 @@ class Codes:
         object.__setattr__(self, "categories", groups)
         if self.latents and len(self.latents) != means.shape[1]:
             raise DistaffError(
-                f"{len(self.latents)} names for {means.shape[1]} latents: give each one name of its own."
+                f"{len(self.latents)} names for {means.shape[1]} latents: give each its own name."
             )
         if (self.latents or groups) and len(set(names := self.names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise DistaffError(f"two latents are called {twice!r}: give each one name of its own.")
+            raise DistaffError(f"two latents are called {twice!r}: give each its own name.")
 
     def __len__(self) -> int:
         return len(self.means)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: each latent's spread, and how much it says, in nats, if that is known."""
+        """The notebook view: each latent's spread, and its information in nats if known."""
         about = f"{len(self):,} observations, {len(self.names)} latents"
         named = zip(self.names, self.means.T, strict=False)
         spread = [(name, float(column.mean()), float(column.std())) for name, column in named if len(self)]
@@ -100,7 +100,7 @@ class Codes:
         return snippet("Codes", about, headers=headers, rows=rows)
 
     def __getitem__(self, rows: Any) -> "Codes":
-        """The codes of some observations: a slice, a mask or an index array over rows."""
+        """The codes of some observations, selected by a slice, a mask or an index array over rows."""
         return Codes(
             self.means[rows],
             None if self.logvars is None else self.logvars[rows],
@@ -110,7 +110,7 @@ class Codes:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """One name per latent variable: of the Gaussian ones, then of the categorical groups."""
+        """One name per latent: first the Gaussian, then the categorical ones."""
         return (*(self.latents or (f"z{d}" for d in range(self.means.shape[1]))), *self.categories)
 
 
@@ -127,7 +127,7 @@ def _matrix(what: str, values: Any, minus_infinity: bool = False, names: Sequenc
     if array.ndim != 2:
         given = f"an array of shape {array.shape}" if array.ndim else f"a {type(values).__name__}"
         raise DistaffError(f"{what} must be a matrix (N, D), not {given}.")
-    if array.dtype == object:  # as frames of mixed or nullable columns have it
+    if array.dtype == object:  # for frames with mixed or nullable columns
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
@@ -138,14 +138,14 @@ def _matrix(what: str, values: Any, minus_infinity: bool = False, names: Sequenc
             raise DistaffError(
                 f"{what} must be real numbers, and column {column} holds {value!r}: leave it out."
             ) from None
-    if array.dtype == bool:  # whether each feature of a sparse auto-encoder is there
+    if array.dtype == bool:  # for example, whether each feature of a sparse auto-encoder is active
         array = array.astype(np.float32)
     if not np.issubdtype(array.dtype, np.number) or np.iscomplexobj(array):
         raise DistaffError(f"{what} must be real numbers, not {array.dtype}.")
     if not np.issubdtype(array.dtype, np.floating) or array.dtype.itemsize not in (4, 8):
         array = array.astype(np.float32 if array.dtype.itemsize < 4 else np.float64)
     if not (array.flags.writeable and array.dtype.isnative and min(array.strides) >= 0):
-        array = array.astype(array.dtype.newbyteorder("="))  # torch shares memory with no such array
+        array = array.astype(array.dtype.newbyteorder("="))  # torch cannot share memory with such an array
     finite = np.isfinite(array)
     if minus_infinity:
         finite |= np.isneginf(array)

@@ -75,8 +75,8 @@ def test_each_kind_of_number_has_its_store() -> None:
         (np.zeros(5), r"not \(5,\)"),
         (np.zeros((1, 2, 3, 4, 5)), r"not \(1, 2, 3, 4, 5\)"),
         (np.zeros((0, 8, 8)), r"not \(0, 8, 8\)"),
-        (np.zeros((5, 3, 64, 3)), "leave open which axis"),
-        (np.zeros((5, 32, 64, 64)), "leave open which axis"),
+        (np.zeros((5, 3, 64, 3)), "do not show which axis"),
+        (np.zeros((5, 32, 64, 64)), "do not show which axis"),
     ],
 )
 def test_images_that_cannot_be_used_are_one_sentence(images: np.ndarray, message: str) -> None:
@@ -267,9 +267,9 @@ def test_of_bytes_no_more_is_read_than_tells_their_range(tmp_path, monkeypatch):
 def test_what_only_images_have_is_refused_of_vectors_and_signals(tmp_path):
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(20, 8)))
     for told in ({"standardise": True}, {"signals": True}):
-        with pytest.raises(DistaffError, match="only images are brought to a size: no resize"):
+        with pytest.raises(DistaffError, match="only images can be scaled: leave out resize"):
             open_dataset(tmp_path / "rows.npy", resize=16, **told)
-        with pytest.raises(DistaffError, match="only these have black and white: no range"):
+        with pytest.raises(DistaffError, match="only images have black and white: leave out range"):
             open_dataset(tmp_path / "rows.npy", range="min-max", **told)
     with pytest.raises(DistaffError, match=r"unknown channels of rows\.npy 'middle': Known: auto, first"):
         open_dataset(tmp_path / "rows.npy", channels="middle")

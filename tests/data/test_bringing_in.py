@@ -110,7 +110,7 @@ def test_what_a_model_of_images_cannot_take_is_named(tmp_path):
     ]:
         with pytest.raises(DistaffError, match=said):
             bring_in(given, shape, like, resize=16)
-    with pytest.raises(DistaffError, match="rows of 2 numbers, and only images are brought to a size"):
+    with pytest.raises(DistaffError, match="rows of 2 numbers, and only images can be scaled"):
         open_dataset("pinwheel", resize=16)
 
 
@@ -173,7 +173,7 @@ def test_the_shape_is_known_before_anything_is_decoded(photos):
 
 def test_labels_that_only_name_their_rows_are_left_out(photos, tmp_path):
     (tmp_path / "labels.csv").write_text("file,person,taken\n0.png,a,mon\n1.png,b,tue\n2.png,a,wed\n")
-    with pytest.warns(UserWarning, match="the column 'taken' is no factor"):
+    with pytest.warns(UserWarning, match="the column 'taken' is not a factor"):
         data = folders.load(photos, labels=tmp_path / "labels.csv", resize=16, fit="crop")
     assert data.names == ("person",)
 
@@ -231,7 +231,9 @@ def test_new_data_are_told_no_more_than_may_differ_from_training(photos, tmp_pat
     found = bring_in(photos, (3, 16, 16), like, {"resize": 16, "colours": "rgb"}, resize=16, fit="pad")
     assert found.shape == (3, 16, 16), "what was told in training may be told again"
     for name in ("resize", "colours", "folder", "data", "shape", "like", "told"):
-        with pytest.raises(DistaffError, match=rf"cannot be told {name}=8, only labels or skip_bad or fit"):
+        with pytest.raises(
+            DistaffError, match=rf"cannot have the option {name}=8, only labels or skip_bad or fit"
+        ):
             bring_in(photos, (3, 16, 16), like, {"resize": 16}, **{name: 8})
     for option, said in [
         ({"fit": "cut"}, "fit must be squash or crop"),
@@ -242,10 +244,14 @@ def test_new_data_are_told_no_more_than_may_differ_from_training(photos, tmp_pat
     frame = pd.DataFrame({"x": [1.0, 2.0, 4.0], "y": [1.0, 0.0, 4.0]})
     frame.to_csv(tmp_path / "mine.csv", index=False)
     data = open_dataset(tmp_path / "mine.csv")
-    with pytest.raises(DistaffError, match=r"mine\.csv cannot be told columns=x, only factors or matrix"):
+    with pytest.raises(
+        DistaffError, match=r"mine\.csv cannot have the option columns=x, only factors or matrix"
+    ):
         bring_in(tmp_path / "mine.csv", data.shape, data.arrangement, columns="x")
     np.save(tmp_path / "mine.npy", np.zeros((3, 16, 16, 3), np.uint8))
-    with pytest.raises(DistaffError, match=r"mine\.npy cannot be told range=signed, only key or channels"):
+    with pytest.raises(
+        DistaffError, match=r"mine\.npy cannot have the option range=signed, only key or channels"
+    ):
         bring_in(tmp_path / "mine.npy", (3, 16, 16), like, range="signed")
 
 

@@ -186,7 +186,7 @@ def test_labels_come_from_sub_folders(folder: Path) -> None:
     assert (data.names, data.sizes) == (("folder",), (2,))
     np.testing.assert_array_equal(data.column("folder"), [0, 0, 1, 1])
     (folder / "b" / "c.bmp").rename(folder / "c.bmp")
-    with pytest.raises(DistaffError, match=r"c\.bmp lies in no sub-folder"):
+    with pytest.raises(DistaffError, match=r"c\.bmp is not in a sub-folder"):
         open_dataset(folder, labels="folders")
 
 
@@ -220,5 +220,7 @@ def test_skipped_images_take_their_labels_along(folder: Path) -> None:
 
 def test_what_is_left_out_is_named(folder: Path) -> None:
     (folder / "half.png").write_bytes((folder / "a/1.png").read_bytes()[:60])
-    with pytest.warns(UserWarning, match=r"1 of 5 images in photos left out, which do not decode: half.png"):
+    with pytest.warns(
+        UserWarning, match=r"1 of 5 images in photos left out because they do not decode: half.png"
+    ):
         assert len(folders.load(folder, skip_bad=True)) == 4

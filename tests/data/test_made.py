@@ -44,7 +44,7 @@ def test_pinwheel_follows_its_seed_and_refuses_uneven_arms() -> None:
     assert open_dataset("pinwheel").fingerprint == open_dataset("pinwheel", seed=0).fingerprint
     assert open_dataset("pinwheel").fingerprint != open_dataset("pinwheel", seed=1).fingerprint
     assert len(open_dataset("pinwheel")) == 400
-    with pytest.raises(DistaffError, match="cannot be shared out evenly"):
+    with pytest.raises(DistaffError, match="cannot be divided evenly"):
         open_dataset("pinwheel", count=401)
 
 
@@ -90,7 +90,7 @@ def test_joints_that_cannot_be_are_refused() -> None:
             from_joint(TOY, names, joint)
     with pytest.raises(DistaffError, match="has no rows"):
         from_joint(TOY.subset(TOY.where({"shape": 0})), ["shape"], np.ones(3))
-    with pytest.raises(DistaffError, match="a tie needs"):
+    with pytest.raises(DistaffError, match="correlated factors need a width above 0"):
         correlated(TOY, "shape", "shape")
 
 

@@ -21,9 +21,9 @@ def test_names_and_paths_that_lead_nowhere_are_explained(tmp_path: Path) -> None
     with pytest.raises(DistaffError, match="there is no file or folder"):
         data.open_dataset(str(tmp_path / "absent"))
     (tmp_path / "table.xls").write_text("1")
-    with pytest.raises(DistaffError, match="not a kind of file"):
+    with pytest.raises(DistaffError, match="not a supported kind of file"):
         data.open_dataset(tmp_path / "table.xls")
-    with pytest.raises(DistaffError, match="a file goes with a data set known by name"):
+    with pytest.raises(DistaffError, match="file is for a data set known by name"):
         data.open_dataset(tmp_path, file="x.npz")
 
 
@@ -110,4 +110,4 @@ def test_no_flag_wins_over_an_option_of_the_same_name(
         assert "--resize is given, and resize among --data-options: keep one" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["train", "vae", "--data", "pinwheel", "--fit", "crop"])
-    assert "--fit says how images are brought to a size: give --resize 64" in capsys.readouterr().err
+    assert "--fit is for scaling images: give --resize 64" in capsys.readouterr().err

@@ -97,7 +97,7 @@ def test_names_of_rows_are_left_out_and_said():
         ({"size": [*map(str, range(31)), "oops"]}, {}, r"column 'size' .* holds 'oops' in row 31"),
         ({"size": [np.inf] + [1.0] * 31}, {}, "column 'size' .* is infinite in row 0"),
         ({"size": [None] * 32}, {}, "column 'size' .* is empty"),
-        ({"visits": [-1] * 32}, {"counts": "visits"}, "column 'visits' .* holds -1, which is no count"),
+        ({"visits": [-1] * 32}, {"counts": "visits"}, "column 'visits' .* holds -1, which is not a count"),
         ({}, {"columns": "sise"}, "did you mean 'size'"),
         (
             {"colour": [f"{n}" * 2 + "x" for n in range(31)] + ["00x"]},
@@ -120,7 +120,9 @@ def test_rows_that_do_not_fit_the_model_are_named():
     data = from_frame(FRAME[["size", "visits", "kind"]])
     with pytest.raises(DistaffError, match="lacks the column 'size'"):
         bring_in(FRAME[["visits", "kind"]], data.shape, data.arrangement)
-    with pytest.raises(DistaffError, match="holds 'c' in row 3, which training never saw: it knows a, b"):
+    with pytest.raises(
+        DistaffError, match="holds 'c' in row 3, which was not in training: the known values are a, b"
+    ):
         bring_in(FRAME.assign(kind=["a", "b", "a", "c"]), data.shape, data.arrangement)
     with pytest.raises(DistaffError, match=r"row 1 .* lacks a value of 'size'"):
         bring_in(FRAME.assign(size=[1, None, 2, 3]), data.shape, data.arrangement)

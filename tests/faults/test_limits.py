@@ -225,7 +225,9 @@ def test_yaml_keeps_what_people_write():
     ],
 )
 def test_names_too_long_for_any_file_are_one_sentence(given):
-    with pytest.raises(DistaffError, match=r"no looking for a file '\[\[.{,600}\(File name too long\)"):
+    with pytest.raises(
+        DistaffError, match=r"'\[\[.{,600} cannot be the name of a file \(File name too long\)"
+    ):
         given("[" * 20_000)
 
 

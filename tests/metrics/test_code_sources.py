@@ -26,7 +26,7 @@ def written(frame, path):
 
 
 @pytest.mark.parametrize("kind", [".csv", ".tsv", ".parquet"])
-@pytest.mark.filterwarnings("ignore:.*no numbers")
+@pytest.mark.filterwarnings("ignore:.*do not hold numbers")
 def test_tables_that_share_a_column_of_names_are_paired_by_it(tmp_path, kind):
     codes = written(CODES, tmp_path / f"codes{kind}")
     labels = written(LABELS.sample(frac=1, random_state=0), tmp_path / f"labels{kind}")
@@ -51,7 +51,9 @@ def test_columns_of_one_table_are_labels_and_latents(tmp_path):
     read, factors = read_source(both, "shape,size", "tall")
     assert read.names == ("tall",)
     assert factors.names == ("shape", "size")
-    with pytest.warns(UserWarning, match="no numbers are not read as codes: cell, shape"):
+    with pytest.warns(
+        UserWarning, match="columns that do not hold numbers are not read as codes: cell, shape"
+    ):
         assert read_source(both, "size")[0].names == ("wide", "tall")
     with pytest.raises(DistaffError, match="did you mean 'size'"):
         read_source(both, "sise")
@@ -59,9 +61,9 @@ def test_columns_of_one_table_are_labels_and_latents(tmp_path):
 
 def test_columns_that_are_named_twice_are_one_sentence(tmp_path):
     both = written(CODES[["wide", "tall"]].assign(size=CLASSES[:, 1]), tmp_path / "both.csv")
-    with pytest.raises(DistaffError, match="--latents names column 'wide' twice"):
+    with pytest.raises(DistaffError, match="column 'wide' is twice in --latents"):
         read_source(both, "size", "wide,wide")
-    with pytest.raises(DistaffError, match="'size' is named by --factors and by --latents"):
+    with pytest.raises(DistaffError, match="'size' is in both --factors and --latents"):
         read_source(both, "size", "wide, size")
 
 
@@ -141,7 +143,7 @@ def test_h5ad_files_have_codes_in_obsm_and_labels_in_obs(tmp_path):
     [
         ("absent.csv", "absent.csv does not exist"),
         ("absent.h5ad", "absent.h5ad does not exist"),
-        ("codes.xlsx", "is no file of codes"),
+        ("codes.xlsx", "is not a file of codes"),
         ("text.h5ad", "not a whole HDF5 file"),
         ("words.csv", "has no column of numbers"),
     ],
@@ -185,7 +187,7 @@ def test_labels_that_are_pickled_objects_are_refused_in_a_sentence(tmp_path, nam
 
 
 @pytest.mark.parametrize("codes", ["codes.npy", "codes.csv"])
-@pytest.mark.filterwarnings("ignore:.*no numbers")
+@pytest.mark.filterwarnings("ignore:.*do not hold numbers")
 def test_labels_whose_rows_are_numbered_in_another_order_are_not_paired_by_place(tmp_path, codes):
     np.save(tmp_path / "codes.npy", MEANS)
     CODES.to_csv(tmp_path / "codes.csv", index=False)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from distaff import Codes, DistaffError
-from distaff.metrics import Score
+from distaff.metrics import Score, modularity
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of
 
@@ -83,3 +83,13 @@ def test_any_input_gives_finite_scores_or_one_sentence(name, case, bootstrap):
     for score in scores:
         assert math.isfinite(score.value)
         assert score.interval is None or score.interval[0] <= score.value <= score.interval[1]
+
+
+def test_modularity_tells_a_latent_of_two_factors_from_one_of_none():
+    """Both have a modularity of 0; the note is about the second alone."""
+    factors = np.indices((4, 4)).reshape(2, -1).T
+    both = factors.sum(axis=1, keepdims=True)
+    assert modularity(both, factors).notes == ()
+    found = modularity(np.hstack([both, np.ones_like(both)]), factors)
+    assert np.allclose(list(found.per_latent.values()), 0)
+    assert found.notes == ("latents without information about any factor count 0: z1",)

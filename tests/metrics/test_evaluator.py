@@ -80,14 +80,14 @@ OTHER_LATENTS = Codes(CODES.means, CODES.logvars, {"c": np.eye(3)[CLASSES[:, 0]]
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
-        ((CODES,), "all batches have factors"),
+        ((CODES,), "give factors with all batches or with none"),
         ((CODES.means, CLASSES), "other latents"),
         ((OTHER_LATENTS, CLASSES), "other latents"),
         ((CODES, CLASSES[:-1]), "240 rows of codes but 239"),
         ((CODES, CLASSES[:, :2]), "they must be the same in all"),
         ((CODES, {"a": CLASSES[:, 0]}), "they must be the same in all"),
-        ((CODES, np.empty((240, 0))), "names that differ"),
-        ((CODES, as_factors(CLASSES)), "as they are"),
+        ((CODES, np.empty((240, 0))), "factor names must differ"),
+        ((CODES, as_factors(CLASSES)), "give a batch's factors unconverted"),
         ((CODES, CLASSES[None]), r"matrix \(N, K\)"),
         ((np.full((240, 4), np.nan), CLASSES), "nan at row 0"),
         ((torch.zeros(3, 4, 5), CLASSES), r"matrix \(N, D\)"),

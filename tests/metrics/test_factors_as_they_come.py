@@ -58,8 +58,8 @@ def test_labels_that_are_all_different_are_named_and_left_out(unique):
     table = evaluate(CODES, FRAME.assign(row=unique), metrics=["mig", "modularity"])
     plain = evaluate(CODES, FRAME, metrics=["mig", "modularity"])
     assert table["value"].tolist() == plain["value"].tolist()
-    assert set(table["notes"]) == {"factor 'row' left out: the label is another one in every row"}
-    with pytest.raises(DistaffError, match=r"'row': the label is another one in every row.*real=True"):
+    assert set(table["notes"]) == {"factor 'row' left out: the label differs in every row"}
+    with pytest.raises(DistaffError, match=r"'row': the label differs in every row.*real=True"):
         mig(CODES, {"row": unique})
 
 

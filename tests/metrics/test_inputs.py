@@ -265,8 +265,8 @@ def test_what_has_no_name_of_its_own_is_one_sentence(make, message):
     ("codes", "factors", "message"),
     [
         (np.zeros((4, 2)), np.arange(5), "4 rows of codes but 5"),
-        (np.zeros((4, 2)), {"hue": [1, 1, 1, 1], "b": [0, 1, 0, 1]}, "'hue' has one value only"),
-        (np.zeros((4, 2)), {"hue": [0.1] * 4}, "'hue' has one value only"),
+        (np.zeros((4, 2)), {"hue": [1, 1, 1, 1], "b": [0, 1, 0, 1]}, "'hue' has only one value"),
+        (np.zeros((4, 2)), {"hue": [0.1] * 4}, "'hue' has only one value"),
         (np.zeros((4, 2)), {"hue": [1, None, None, None]}, "only 1 rows have all their labels"),
         (np.zeros((4, 0)), np.arange(4), "no latents"),
         (np.zeros((1, 2)), np.arange(1), "at least 2 observations"),

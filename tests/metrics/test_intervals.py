@@ -180,10 +180,10 @@ def test_what_has_no_error_has_no_interval_but_a_note():
     for codes in (z, np.hstack([z[:, :3], z[:, :3]])):  # 40 latents of 30 rows depend on each other
         score = gaussian_total_correlation(codes, bootstrap=10)
         assert score.interval is None
-        assert "no interval: halves of the rows score infinitely much" in score.notes
+        assert "no interval: halves of the rows have infinite scores" in score.notes
     for score in udr([z[:, :3], z[:, 3:6]], bootstrap=10).values():
         assert score.interval is None
-        assert score.notes == ("no interval: one other model does not tell how models differ",)
+        assert score.notes == ("no interval: one other model does not show how models differ",)
 
 
 def test_a_metric_from_outside_gets_intervals_for_nothing():

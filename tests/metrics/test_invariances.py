@@ -160,7 +160,8 @@ def test_the_scale_of_codes_does_what_is_said(name, seed, scale):
     scaled = Codes(codes.means * scale, codes.logvars + 2 * np.log(scale))
     if name in GRID:
         assert any(
-            "do not see" in note or "outside" in note for note in scores(name, scaled, classes)[0].notes
+            "miss what is finer" in note or "outside" in note
+            for note in scores(name, scaled, classes)[0].notes
         )
     elif scale > SMALL.get(name, 0):
         assert values(name, scaled, classes) == pytest.approx(values(name, codes, classes), abs=2e-3)

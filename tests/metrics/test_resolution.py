@@ -21,7 +21,7 @@ def scaled(scale):
 @pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.01, 0.05])
 def test_codes_finer_than_a_bin_carry_a_note_in_every_score_of_the_grid(scale):
     notes = evaluate(scaled(scale), CLASSES, metrics=GRIDDED)["notes"]
-    assert notes.str.contains(r"do not see what is finer than one of them \(z0").all()
+    assert notes.str.contains(r"miss what is finer than one of them \(z0").all()
 
 
 @pytest.mark.parametrize("scale", [0.3, 1, 1.5])

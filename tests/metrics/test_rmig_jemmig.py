@@ -290,7 +290,7 @@ def test_one_latent_counts_a_second_best_of_zero_and_says_so():
         (lambda z, y: rmig(z, y, probabilities={"a": np.ones((len(z), 2)) / 2}), "either factors"),
         (lambda z, y: rmig(z, probabilities={"a": np.ones((len(z), 2))}), "sum to 1"),
         (lambda z, y: rmig(z, probabilities={"a": np.ones((3, 2)) / 2}), "shape"),
-        (lambda z, y: rmig(z, probabilities={"a": np.eye(2)[np.zeros(len(z), int)]}), "one value only"),
+        (lambda z, y: rmig(z, probabilities={"a": np.eye(2)[np.zeros(len(z), int)]}), "only one value"),
         (lambda z, y: rmig(z, probabilities={}), "holds no factor"),
         (lambda z, y: misjed(z[:, :1]), "only one"),
         (lambda z, y: jemmig(z, np.random.default_rng(0).normal(size=(len(z), 1))), "quantize"),

@@ -38,7 +38,7 @@ def test_thousands_of_latents_give_every_metric_of_single_latents_and_a_sentence
     for name, reason in announced.items():
         limit = card_of(all_metrics()[name]).limit(None)
         assert reason.startswith(f"it {limit[1]}, which takes too long for {WIDE} latents")
-        assert f"it is for up to {limit[0]}; name it" in reason
+        assert f"(the limit is {limit[0]}): name it" in reason
     assert {name for name, reason in found.skipped.items() if "log-variances" not in reason} == set(announced)
 
 

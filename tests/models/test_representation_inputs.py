@@ -66,7 +66,7 @@ def test_a_row_may_be_a_series_or_a_dict(table, rows):
 
 def test_a_dict_of_columns_can_be_trained_on(rows):
     assert distaff.train("vae", rows.to_dict("list"), **TINY).shape == (4,)
-    with pytest.raises(DistaffError, match="the dict is no table"):
+    with pytest.raises(DistaffError, match="the dict is not a table"):
         distaff.train("vae", {"a": [1, 2], "b": [1, 2, 3]}, **TINY)
 
 

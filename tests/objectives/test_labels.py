@@ -108,7 +108,7 @@ def test_missing_labels_of_arrays():
     ("data", "settings", "message"),
     [
         (from_array(np.zeros((20, 2))), {"labels": 3}, "has no labels to learn from"),
-        (turned_grid((3, 3, 3)), {"labels": 99}, "99 labelled observations are asked for, but array has 27"),
+        (turned_grid((3, 3, 3)), {"labels": 99}, "99 labelled observations were requested, but array has 27"),
         (turned_grid((3, 3, 3)), {"labels": 5, "latents": 2}, "labels of 3 factors need a real latent each"),
         (turned_grid((3, 3, 3)), {"labels": 0}, "labels must"),
     ],

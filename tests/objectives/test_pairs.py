@@ -180,7 +180,7 @@ def test_pairs_by_factors_need_no_whole_grid():
     first, second = random(part, 3000, np.random.default_rng(0)).T
     counts = np.bincount((part.factors[first] != part.factors[second]).sum(1), minlength=5) / 3000
     np.testing.assert_allclose(counts, [0, 1 / 3, 1 / 3, 1 / 3, 0], atol=0.04)
-    with pytest.raises(DistaffError, match="too few observations that differ in just so many factors"):
+    with pytest.raises(DistaffError, match="too few observations that differ in exactly that many factors"):
         find_pairs("k=1", data.subset([0, 119, 7]))
     with pytest.raises(DistaffError, match="need factors of classes"):
         find_pairs("k=1", from_array(np.zeros((9, 2)), np.linspace(0, 1.5, 9)))

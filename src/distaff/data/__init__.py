@@ -1,15 +1,14 @@
-"""Where observations come from: one file per data set, each with a ``load() -> Dataset``.
+"""Data sets: one file per data set, each with a ``load() -> Dataset``.
 
-- ``open_dataset`` opens any by name, file or folder; ``names`` lists those with names, and
-  ``distaff.data.NAME.load()`` opens one of them (its ``ABOUT`` says what it is).
-- ``from_array``, ``from_torch``, ``from_hugging_face`` make a ``Dataset`` of what you have.
+- ``open_dataset`` opens any data set by name, file or folder; ``names`` lists the named ones, and
+  ``distaff.data.NAME.load()`` opens one of them (its ``ABOUT`` describes it).
+- ``from_array``, ``from_torch``, ``from_hugging_face`` turn your own data into a ``Dataset``.
 - ``BitImages``, ``ByteImages``, ``FloatImages`` are the ``Images`` that a ``Dataset`` can hold.
-- ``split``, ``some``, ``some_rows``, ``without`` take parts of one; ``measure_strokes`` measures drawn
-  characters.
+- ``split``, ``some``, ``some_rows``, ``without`` select parts of a data set; ``measure_strokes`` measures
+  drawn characters.
 
-To add a data set, write one file here with ``load()`` and an ``ABOUT = About(...)``: it is found by being
-there, and the arguments of ``load`` are its options.
-
+To add a data set, write one file here with ``load()`` and an ``ABOUT = About(...)``: it is found
+automatically, and the arguments of ``load`` are its options.
 >>> import distaff
 >>> distaff.data.pinwheel.load(count=80)
 pinwheel: 80 × (2,), arm 4
@@ -59,7 +58,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> ModuleType:
-    """The file of a data set, as in ``distaff.data.dsprites.load()``, imported when it is asked for."""
+    """The module of a data set, as in ``distaff.data.dsprites.load()``, imported on first use."""
     if not name.startswith("_") and any(module.name == name for module in iter_modules(__path__)):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module 'distaff.data' has no attribute {name!r}")
@@ -70,13 +69,13 @@ def __dir__() -> list[str]:
 
 
 def names() -> tuple[str, ...]:
-    """The data sets known by name: the files of this folder that describe themselves in an ``ABOUT``."""
+    """The names of all named data sets: the modules of this room that define an ``ABOUT``."""
     modules = (module.name for module in iter_modules(__path__))
     return tuple(name for name in modules if hasattr(import_module(f"{__name__}.{name}"), "ABOUT"))
 
 
 def absent(spec: str) -> DistaffError:
-    """The error for data that are not here and not known by name, with what may have been meant."""
+    """The error for data that neither exist here nor are known by name, with suggestions."""
     path = Path(spec)
     there = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     near = [str(path.with_name(name)) for name in get_close_matches(path.name, there, n=2, cutoff=0.7)]
@@ -90,16 +89,17 @@ def absent(spec: str) -> DistaffError:
 
 @spoken_to_its_caller
 def open_dataset(spec: str | Path, file: str | Path | None = None, **options: Any) -> Dataset:
-    """The data set of a known name, of a table, a file of arrays, or a folder or archive of images.
+    """Open a data set by name, or from a table, a file of arrays, or a folder or archive of images.
 
     Args:
         spec: ``"dsprites"``, ``"my.npz"``, ``"my.h5"``, ``"my.csv"``, ``"photos/"`` or ``"photos.zip"``; or
-            ``"mine:discs"``, a function of your own that returns a ``Dataset``, an array or a data frame.
-        file: for a known name, where the official file is, instead of the built-in images or the usual place.
-        options: what that data set's ``load`` takes beside, such as ``part="test"``. For any, ``resize=64``
-            scales the images, ``leave_out="composition"`` leaves combinations of factors out (see
-            ``left_out``; ``left_out=True`` gives what was left out instead), and
-            ``correlate="scale,posX:0.4"`` ties two factors to each other.
+            ``"mine:discs"``, your own function that returns a ``Dataset``, an array or a data frame.
+        file: for a named data set, the official file, if it is not in the default location or to be used
+            instead of the built-in images.
+        options: further arguments of the data set's ``load``, such as ``part="test"``. For any data set,
+            ``resize=64`` scales the images, ``leave_out="composition"`` leaves out combinations of factors
+            (see ``left_out``; ``left_out=True`` returns those left out instead), and
+            ``correlate="scale,posX:0.4"`` correlates two factors.
 
     Returns:
         The data set.
@@ -111,7 +111,7 @@ def open_dataset(spec: str | Path, file: str | Path | None = None, **options: An
 
 
 def open_told(spec: str | Path, file: str | Path | None, options: Mapping[str, Any]) -> Dataset:
-    """As ``open_dataset``, of options that may have any name."""
+    """Like ``open_dataset``, with options passed as a mapping, so that they may have any name."""
     load, arguments, beside = find_reader(spec, file, options)
     made = load(**arguments)
     data = made if isinstance(made, Dataset) else replace(from_object(made), name=load.__name__)
@@ -121,7 +121,7 @@ def open_told(spec: str | Path, file: str | Path | None, options: Mapping[str, A
 def find_reader(
     spec: str | Path, file: str | Path | None, options: Mapping[str, Any]
 ) -> tuple[Callable[..., Any], dict[str, Any], Beside]:
-    """The function that reads a data set, its arguments, and what is done beside; all of it checked."""
+    """The function that reads a data set, its arguments, and the general options; all are checked."""
     load, own = _reader(spec, file)
     what = named_path(spec).name if named_path(spec).exists() else str(spec)
     general = {field.name for field in fields(Beside)}.difference(signature(load).parameters)
@@ -131,14 +131,12 @@ def find_reader(
 
 
 def _reader(spec: str | Path, file: str | Path | None) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The function that reads what ``spec`` names, and those of its arguments that are no options."""
+    """The function that reads ``spec``, and those of its arguments that are not options."""
     path = named_path(spec)
     if str(spec) in names():
         return import_module(f"{__name__}.{spec}").load, {} if file is None else {"file": file}
     if file is not None:
-        raise DistaffError(
-            f"a file goes with a data set known by name ({', '.join(names())}), not with {spec}."
-        )
+        raise DistaffError(f"--file is for a data set known by name ({', '.join(names())}), not for {spec}.")
     if names_code(str(spec)) and not path.exists():
         return find_function("data set", str(spec), {}), {}
     if path.suffix in tables.SUFFIXES:
@@ -149,7 +147,7 @@ def _reader(spec: str | Path, file: str | Path | None) -> tuple[Callable[..., An
         return arrays.load, {"file": path}
     if path.exists():
         raise DistaffError(
-            f"{path} is not a kind of file that can be read: give an .npz, .npy, .h5,"
+            f"{path} is not a supported kind of file: give an .npz, .npy, .h5,"
             " .csv, .parquet, .h5ad or a folder of images."
         )
     raise absent(str(spec))

@@ -1,4 +1,4 @@
-"""What is known of a data set before it is opened; each data-set file holds one as ``ABOUT``."""
+"""The description of a data set that is available before it is opened: the ``ABOUT`` of its file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file as its authors published it.
+    """A file as published by its authors.
 
     Args:
         name: the file's name.
-        folder: the address it lies under, ending in a slash; empty where it must be fetched by hand.
-        known_hash: ``md5:…`` or ``sha256:…`` of the whole file, where one is known.
-        extra: another form or variant, fetched only when it is asked for by its name.
+        folder: the URL of its folder, ending in a slash; empty if it must be downloaded by hand.
+        known_hash: ``md5:…`` or ``sha256:…`` of the whole file, if known.
+        extra: whether it is another format or variant, which is downloaded only if requested by name.
     """
 
     name: str
@@ -22,24 +22,24 @@ class RemoteFile:
 
     @property
     def url(self) -> str:
-        """The file's address."""
+        """The URL of the file."""
         return self.folder + self.name
 
 
 @dataclass(frozen=True)
 class About:
-    """A data set in a few lines.
+    """A short description of a data set.
 
     Args:
         summary: one sentence.
         source: the page to get it from.
         licence: the terms it is published under.
         citation: the paper to cite.
-        count: how many observations there are.
-        shape: the shape of one.
-        factors: the number of classes of each factor, by name.
-        built_in: whether ``load()`` needs no file.
-        files: what the authors published.
+        count: number of observations.
+        shape: shape of one observation.
+        factors: number of classes of each factor, by name.
+        built_in: whether ``load()`` works without a file.
+        files: the files that the authors published.
     """
 
     summary: str

@@ -1,4 +1,4 @@
-"""How a run's observations were made of what its user gave, so that other data can be brought in alike."""
+"""How a run's observations were derived from the user's data, so that new data can be converted alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ BYTE = 255
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a table as vectors: real columns first, then counts, then each column of classes.
+    """Rows of a table as vectors: real columns first, then counts, then each categorical column.
 
     Args:
-        columns: what is known of each, in that order.
-        named: whether rows come with headings; those of arrays have numbers.
+        columns: the description of each column, in that order.
+        named: whether columns have headings; columns of arrays are numbered.
         missing: whether values may be missing.
-        matrix: which matrix of an ``.h5ad`` file they were, if not ``X``.
+        matrix: the matrix of an ``.h5ad`` file that the rows come from, if not ``X``.
     """
 
     columns: tuple[Column, ...]
@@ -36,19 +36,19 @@ class Table:
 
     @classmethod
     def of(cls, columns: Sequence[Column], frame: pd.DataFrame) -> "Table":
-        """Columns in the model's order, as they are in ``frame``."""
+        """Describe the rows of ``frame``, with columns in the model's order."""
         order = sorted(columns, key=lambda column: ("real", "count", "classes").index(column.kind))
         missing = bool(frame[[column.name for column in order]].isna().to_numpy().any())
         return cls(tuple(order), not _numbered(frame), missing)
 
     @property
     def shape(self) -> tuple[int]:
-        """Of what the model sees of a row."""
+        """The shape of a row as the model sees it."""
         return (sum(column.width for column in self.columns),)
 
     @property
     def headings(self) -> list[str]:
-        """What each number that the model sees is called: ``price``, ``kind = new``."""
+        """The name of each number that the model sees: ``price``, ``kind = new``."""
         return [
             heading
             for column in self.columns
@@ -57,12 +57,12 @@ class Table:
 
     @property
     def log_density(self) -> float:
-        """What log p(x) gains by the change of units: −Σ log scale."""
+        """The change in log p(x) due to the change of units: −Σ log scale."""
         return -float(sum(np.log(column.scale) for column in self.columns))
 
     @property
     def likelihood(self) -> str:
-        """What suits the columns, as ``distaff.models.likelihoods`` names it."""
+        """The likelihood that suits the columns, by its name in ``distaff.models.likelihoods``."""
         kinds = [column.kind for column in self.columns]
         if not self.missing and set(kinds) == {"real"}:
             return "unit_gaussian"
@@ -72,7 +72,7 @@ class Table:
         return "by_column:" + ",".join(f"{name}={value}" for name, value in parts.items() if value)
 
     def dataset(self, frame: Any, name: str = "table", where: str = "the table") -> Dataset:
-        """What the model sees of the rows of a data frame, or of an array without headings."""
+        """Convert the rows of a data frame, or of an array without headings, to what the model sees."""
         table = pd.DataFrame(frame).rename(columns=str)
         if not self.named and len(table.columns) == len(self.columns):
             table.columns = pd.Index([str(number) for number in range(len(table.columns))])
@@ -90,7 +90,7 @@ class Table:
         return Dataset(FloatImages(values), name=name, arrangement=self)
 
     def back(self, observations: FloatArray) -> Any:
-        """Observations of the model in the user's columns and units: a data frame, or an array."""
+        """Convert the model's observations to the user's columns and units: a data frame, or an array."""
         ends = np.cumsum([column.width for column in self.columns])
         parts = np.split(observations, ends[:-1], axis=1)
         columns = {c.name: c.values(part) for c, part in zip(self.columns, parts, strict=True)}
@@ -101,7 +101,7 @@ class Table:
         return frame[order].to_numpy()
 
     def plain(self) -> dict[str, Any]:
-        """As ``run.yaml`` holds it: one line per column."""
+        """The form stored in ``run.yaml``: one line per column."""
         told = {column.name: _told(column) for column in self.columns}
         which = {} if self.matrix is None else {"matrix": self.matrix}
         return {"columns": told, "named": self.named, "missing": self.missing, **which}
@@ -133,15 +133,15 @@ def _column(name: str, told: Any) -> Column:
 
 @dataclass(frozen=True)
 class Scaled:
-    """Images of a user's own values and sizes, brought to (C, H, W) in 0–1.
+    """Images with the user's range of values and sizes, converted to (C, H, W) in 0–1.
 
     Args:
-        shape: (C, H, W) of what the model sees.
+        shape: (C, H, W) that the model sees.
         low: the user's value that becomes 0.
         high: the user's value that becomes 1.
-        fit: what is done where proportions differ; None if images were not scaled.
+        fit: how images of other proportions were fitted; None if images were not scaled.
         mode: the kind of pixels that image files are decoded to.
-        told: whether the range was given; otherwise arrays that lie in 0–1 by themselves stay as they are.
+        told: whether the user gave the range; otherwise arrays that already lie in 0–1 are not changed.
     """
 
     shape: tuple[int, ...]
@@ -152,7 +152,7 @@ class Scaled:
     told: bool = False
 
     def plain(self) -> dict[str, Any]:
-        """As ``run.yaml`` holds it."""
+        """The form stored in ``run.yaml``."""
         return {"images": list(self.shape), "range": [self.low, self.high], "fit": self.fit} | {
             "mode": self.mode,
             "told": self.told,
@@ -160,11 +160,11 @@ class Scaled:
 
 
 Arrangement = Table | Scaled | Signals
-"""How a run's observations were made of what its user gave."""
+"""How a run's observations were derived from the user's data."""
 
 
 def read_arrangement(plain: Any) -> Arrangement | None:
-    """The arrangement that ``plain`` values describe; None if there is none."""
+    """Parse the arrangement that ``plain`` values describe; None if there is none."""
     if plain is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Data of your own: an array in memory, or in an ``.npz``, ``.npy`` or HDF5 file."""
+"""Your own data: an array in memory, or in an ``.npz``, ``.npy`` or HDF5 file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,11 +27,11 @@ from distaff.foundation.progress import progress
 Channels = Literal["auto", "first", "last"]
 Column = NDArray[Any] | None
 BLOCK = 1 << 24
-"""Values per block in which a large array is checked."""
+"""Number of values per block when a large array is checked."""
 MANY = 60
-"""Blocks above which a bar is drawn meanwhile."""
+"""Number of blocks above which a progress bar is shown."""
 LARGE = 1 << 30
-"""Bytes above which a mapped file stays on disk; a smaller one is brought to the form quickest to read."""
+"""Size in bytes above which a mapped file stays on disk; smaller ones are loaded into the fastest format."""
 
 
 @spoken_to_its_caller
@@ -44,17 +44,17 @@ def from_array(
     pairs: Any = None,
     range: str | None = None,
 ) -> Dataset:
-    """A data set of arrays (numpy, torch, pandas, lists).
+    """A data set from arrays (numpy, torch, pandas, lists).
 
     Args:
         images: (N, H, W), (N, H, W, C) or (N, C, H, W) with values 0–255, 0–1 or booleans; or vectors (N, D).
-        factors: (N, K) or (N,). Whole numbers and strings are classes, numbered in order; other numbers are
-            real-valued factors (size 0). A label that is missing is NaN, or −1 beside classes 0, 1, ….
+        factors: (N, K) or (N,). Integers and strings are classes, numbered in order; other numbers are
+            real-valued factors (size 0). A missing label is NaN, or −1 next to classes 0, 1, ….
         names: one name per factor.
-        channels: which axis holds the channels, where the shape leaves it open.
-        name: what messages call it.
+        channels: the axis that holds the channels, if it is not clear from the shape.
+        name: the name used in messages.
         pairs: (P, 2) rows that belong together, for recipes that learn from pairs.
-        range: which values of images are black and white, where they are not 0 and 1, or 0 and 255:
+        range: the values that are black and white in images, if not 0 and 1, or 0 and 255:
             ``min-max``, ``percentiles:1:99``, ``signed`` (−1 to 1) or ``0:4095``.
 
     Returns:
@@ -93,19 +93,19 @@ def load(
     """The data set in a file of arrays.
 
     Args:
-        file: an ``.npz`` or HDF5 file with an array ``images`` and perhaps ``factors``, ``factor_names`` and
-            (in an ``.npz``) ``pairs`` (P, 2), or a ``.npy`` of images, which is memory-mapped.
-        key: what the array of images is called.
-        channels: which axis holds the channels, where the shape leaves it open.
+        file: an ``.npz`` or HDF5 file with an array ``images`` and optionally ``factors``, ``factor_names``
+            and (in an ``.npz``) ``pairs`` (P, 2), or a ``.npy`` of images, which is memory-mapped.
+        key: the name of the array of images.
+        channels: the axis that holds the channels, if it is not clear from the shape.
         resize: scale the images to this many pixels per side.
-        fit: what to do then where they are not square: ``squash``, ``crop`` or ``pad``.
-        range: which values are black and white, as of ``from_array``.
-        standardise: bring the columns of vectors to mean 0 and variance 1; NaN is then a missing value.
+        fit: how to scale images that are not square: ``squash``, ``crop`` or ``pad``.
+        range: the values that are black and white, as for ``from_array``.
+        standardise: scale the columns of vectors to mean 0 and variance 1; NaN is then a missing value.
         counts: ``"all"`` if vectors are counts.
-        signals: whether the array holds signals over time, (N, T) or (N, C, T).
-        largest: bytes that one array of an ``.npz`` may unpack to.
-        seconds: processor time that a block of rows of an HDF5 file may take to read.
-        memory: bytes that reading an HDF5 file may take beside what comes of it.
+        signals: treat the array as signals over time, (N, T) or (N, C, T).
+        largest: maximum size in bytes of one unpacked array of an ``.npz``.
+        seconds: maximum processor time for reading a block of rows of an HDF5 file.
+        memory: maximum memory in bytes for reading an HDF5 file, in addition to the result.
     """
     images, factors, names, pairs = read_arrays(file, key, largest, seconds, memory)
     name = Path(file).stem
@@ -117,7 +117,9 @@ def load(
         data = from_array(images, factors, names, channels, name, pairs, range)
         return data if resize is None else resized(data, resize, fit, levels=range is None)
     if range is not None:
-        raise DistaffError(f"{name} holds no images, and only these have black and white: no --range.")
+        raise DistaffError(
+            f"{name} holds no images, and only images have black and white: leave out --range."
+        )
     data = data if factors is None else labelled(data, factors, names)
     return data if resize is None else resized(data, resize, fit)
 
@@ -125,7 +127,7 @@ def load(
 def read_arrays(
     file: str | Path, key: str, largest: int = LARGEST, seconds: float = SECONDS, memory: int = MEMORY
 ) -> tuple[NDArray[Any], Column, list[str] | None, Column]:
-    """The observations in a file as they are; their factors, these factors' names and pairs, if any."""
+    """The observations in a file, unchanged, with their factors, factor names and pairs, if any."""
     path = Path(file)
     names: NDArray[Any] | None = None
     factors: NDArray[Any] | None = None
@@ -224,7 +226,7 @@ def _observations(
 
 
 def _whole_numbers(array: NDArray[Any], white: int, channels_last: bool) -> Images:
-    """Images of whole numbers from 0 to ``white``, which is 1 or 255."""
+    """Images of integers from 0 to ``white``, which is 1 or 255."""
     if _stays(array):
         if array.dtype == np.uint8:
             return ByteImages(array, channels_last, white)
@@ -235,7 +237,7 @@ def _whole_numbers(array: NDArray[Any], white: int, channels_last: bool) -> Imag
 
 
 def _stays(array: NDArray[Any]) -> bool:
-    """Whether an array is a mapped file too large to be copied into memory."""
+    """Whether an array is a mapped file that is too large to copy into memory."""
     return array.nbytes > LARGE and mapped_file(array) is not None
 
 
@@ -249,16 +251,16 @@ def _channels_last(shape: tuple[int, ...], channels: Channels) -> bool:
     first, last = shape[1] <= 4, shape[3] <= 4
     if first == last:
         raise DistaffError(
-            f"images of shape {shape} leave open which axis holds the channels:"
-            " say channels='first' or channels='last'."
+            f"images of shape {shape} do not show which axis holds the channels:"
+            " give channels='first' or channels='last'."
         )
     return last
 
 
 def _extent(array: NDArray[Any], name: str) -> tuple[float, float, bool]:
-    """The smallest and largest value, and whether all are whole numbers; not a number is an error.
+    """The smallest and largest value, and whether all are integers; an error for NaN or infinity.
 
-    Of bytes no more is read once one above 1 is found: what is left to know is whether they are all 0 and 1.
+    Bytes are read only until one is above 1, since it only matters whether all of them are 0 or 1.
     """
     low, high, whole = np.inf, -np.inf, True
     rows = max(1, BLOCK * len(array) // array.size)

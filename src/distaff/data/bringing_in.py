@@ -1,4 +1,4 @@
-"""Other data than a model was trained on, brought in as its own were: files, frames, arrays, a photograph."""
+"""Convert new data (files, frames, arrays, a photograph) in the same way as a model's training data."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -41,16 +41,16 @@ def bring_in(
     /,
     **options: Any,
 ) -> Dataset:
-    """Observations for a model, made of whatever its training would have taken.
+    """Convert data of any kind that training accepts into observations for a trained model.
 
     Args:
         data: a path (a folder, an archive, a photograph, a table, a file of arrays), the name of a data set,
-            a PIL image, a list of paths or of PIL images, a data frame or a row of one, an array of one
-            observation or of many, or a data set.
-        shape: what the model takes.
-        like: how the observations that it was trained on were made.
-        told: what their reader was told, which holds for these as well where it can.
-        **options: what the reader of a file takes beside, such as ``labels="folders"``.
+            a PIL image, a list of paths or of PIL images, a data frame or one of its rows, an array of one
+            or many observations, or a data set.
+        shape: the shape of the model's observations.
+        like: how the model's training observations were derived from the user's data.
+        told: the options given to the reader of the training data, which also apply here if possible.
+        **options: further arguments of the reader of a file, such as ``labels="folders"``.
     """
     told = told or {}
     if isinstance(data, str | Path):
@@ -71,13 +71,13 @@ def bring_in(
 
 
 def is_given(data: Any) -> bool:
-    """Whether data are a user's own, which have to be brought in, and no store of a model's observations."""
+    """Whether ``data`` is user data that must be converted, not a store of the model's observations."""
     ours = np.ndarray | Dataset | Image.Image | pd.Series
     return isinstance(data, ours) or hasattr(data, "detach") or is_frame(data)
 
 
 def _together(parts: list[Dataset]) -> Dataset:
-    """Observations that were given one by one, as one data set."""
+    """Combine observations that were given one by one into one data set."""
     images = np.concatenate([part.images[:].numpy() for part in parts])
     named = [part.row_names for part in parts if part.row_names is not None]
     names = np.concatenate(named) if len(named) == len(parts) else None
@@ -120,7 +120,7 @@ def _opened(
 
 
 def _known_to(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
-    """What the reader of a data set known by name can be told as well: that of a folder takes more."""
+    """The options that the reader of a named data set also accepts; the reader of a folder has more."""
     load, *_ = find_reader(name, None, {})
     known = {*signature(load).parameters, *(field.name for field in fields(Beside))}
     return {option: value for option, value in told.items() if option in known}
@@ -133,11 +133,11 @@ def _taken(
     options: Mapping[str, Any],
     path: Path,
 ) -> dict[str, Any]:
-    """What a reader is told of new data: what may differ from those of training, and nothing else."""
+    """The arguments of the reader for new data: only options that may differ from training are allowed."""
     for name, value in options.items():
         if name not in known and told.get(name) != value:
             raise DistaffError(
-                f"new data are brought in as those of training were, so that {path.name} cannot be told "
+                f"new data are read like those of training, so {path.name} cannot have the option "
                 f"{name}={value}, only {' or '.join(known)}."
             )
     chosen = {name: value for name, value in {**told, **options}.items() if name in known}
@@ -145,7 +145,7 @@ def _taken(
 
 
 def _refuse_rows(table: str, shape: Shape, like: Arrangement | None) -> None:
-    """A table holds nothing that a model of images or of signals could take."""
+    """Raise an error if the model takes images or signals, which a table cannot hold."""
     if len(shape) > 1:
         kind = "signals" if isinstance(like, Signals) else "images"
         raise DistaffError(f"{table} is a table, but the model was trained on {kind} of shape {shape}.")
@@ -221,9 +221,9 @@ def _array(
 
 
 def _many(values: NDArray[Any], shape: Shape) -> NDArray[Any]:
-    """One image as many: (H, W) of a grey one, (H, W, C) or (C, H, W) of one in colour.
+    """Add a batch axis to one image: (H, W) for grey, (H, W, C) or (C, H, W) for colour.
 
-    To a model of colours grey images are what they are in files: the same in all three.
+    For a model of colour images, the grey level is repeated in all three channels, as for files.
     """
     if shape[0] == 1:
         alone = values.ndim == 2 or (values.ndim == 3 and values.shape[2] == 1)
@@ -236,7 +236,7 @@ def _many(values: NDArray[Any], shape: Shape) -> NDArray[Any]:
 
 
 def _channels(given: Shape, shape: Shape) -> arrays.Channels:
-    """Which axis holds the channels, by how many the model takes."""
+    """The axis that holds the channels, from the number that the model takes."""
     if len(given) != 4:
         return "auto"
     first, last = given[1] == shape[0], given[3] == shape[0]

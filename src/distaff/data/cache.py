@@ -1,4 +1,4 @@
-"""Arrays that are built once and then memory-mapped: whole, checked, and built by one process at a time."""
+"""Arrays that are built once and then memory-mapped: complete, verified, built by one process at a time."""
 
 import hashlib
 import os
@@ -14,25 +14,25 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file, cache_folder, sha256
 
 DIGEST = 32
-"""Bytes of SHA-256 that end every cached file, over what stands before them."""
+"""Length in bytes of the SHA-256 at the end of every cached file, computed over the rest of it."""
 BLOCK, LARGE, SPREAD = 1 << 20, 1 << 30, 16
 
 
 def cached(
     name: str, shape: tuple[int, ...], build: Callable[[NDArray[Any]], None], dtype: DTypeLike = np.uint8
 ) -> NDArray[Any]:
-    """The array ``name`` from the cache folder, memory-mapped; ``build`` fills it where it is absent.
+    """The array ``name`` from the cache folder, memory-mapped; ``build`` fills it if it does not exist.
 
-    The file is a ``.npy`` with a digest at its end: of all of it up to a gigabyte, of one block in sixteen
-    above, or each start would wait for the whole to be read. A file that is cut short, damaged or of another
-    shape is built anew. Of two processes that need it at once one builds and the other waits.
+    The file is a ``.npy`` followed by a digest: of the whole file up to a gigabyte, and of one block in
+    sixteen for larger files, so that start-up does not have to read all of it. A file that is truncated,
+    damaged or of another shape is rebuilt. If two processes need it at once, one builds and the other waits.
     """
     path = cache_folder() / f"{name}.npy"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(path.with_suffix(".lock")):
             if not _is_whole(path, shape, np.dtype(dtype)):
-                # Left by a process that was killed: nobody else can be writing while we hold the lock.
+                # Left by a killed process: nobody else can be writing while we hold the lock.
                 for left_over in path.parent.glob(f".{path.name}.*"):
                     left_over.unlink()
                 _write(path, shape, build, np.dtype(dtype))
@@ -46,7 +46,7 @@ def cached(
 
 
 def hash_of(file: Path) -> str:
-    """The SHA-256 of a source file, which names the cache made from it."""
+    """The SHA-256 of a source file, used in the name of its cache."""
     try:
         return sha256(file)
     except OSError as problem:
@@ -56,7 +56,7 @@ def hash_of(file: Path) -> str:
 def _is_whole(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
     try:
         array = np.load(path, mmap_mode="r")
-    except Exception:  # the reader fed damaged bytes raises whatever it happens to meet
+    except Exception:  # on damaged bytes, the reader can raise anything
         return False
     if array.shape != shape or array.dtype != dtype or not array.flags.c_contiguous:
         return False
@@ -73,7 +73,7 @@ def _write(
         array = np.lib.format.open_memmap(temporary, mode="w+", dtype=dtype, shape=shape)
         size = temporary.stat().st_size
         with temporary.open("r+b") as file:
-            # Claim the disk space now: a full disk met through a mapping would kill the process.
+            # Reserve the disk space now: running out of it while writing to a mapping would kill the process.
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, size + DIGEST)
         build(array)

@@ -37,7 +37,7 @@ ABOUT = About(
     ),
 )
 MESH = (128, 128, 3, 24, 4)
-"""One file: rows, columns, colours, azimuths, elevations."""
+"""The shape of one file: rows, columns, colours, azimuths, elevations."""
 
 
 def load(file: str | Path | None = None) -> Dataset:

@@ -1,4 +1,4 @@
-"""The data sets known by name: listed, described, fetched and verified."""
+"""The named data sets: list, describe, download and verify them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from distaff.foundation.files import cache_folder
 
 
 def about(name: str) -> About:
-    """What is known of the data set ``name``."""
+    """The description of the data set ``name``."""
     if name not in names():
         raise unknown("data set", name, names())
     description: About = import_module(f"distaff.data.{name}").ABOUT
@@ -24,16 +24,16 @@ def about(name: str) -> About:
 
 
 def overview() -> dict[str, tuple[About, str]]:
-    """Every data set with its description and where it is: built in, in a folder, or not here."""
+    """Every data set with its description and location: built in, in a folder, or not available."""
     return {name: (about(name), _availability(name)) for name in names()}
 
 
 def info(name: str, *, file: str | Path | None = None) -> str:
-    """A few lines about a data set: what, how much, factors, terms, where from, and where on this machine.
+    """A few lines about a data set: content, size, factors, terms, source, and location on this machine.
 
     Args:
         name: the data set.
-        file: an official file of it, to say what that holds.
+        file: an official file whose content should be described too.
     """
     facts = about(name)
     factors = ", ".join(f"{factor} {size}" for factor, size in facts.factors.items())
@@ -54,16 +54,16 @@ def info(name: str, *, file: str | Path | None = None) -> str:
 
 
 def fetch(name: str, files: Sequence[str] = (), mirror: str | None = None) -> list[Path]:
-    """Download the official files of a data set into its folder, resuming where an earlier try broke off.
+    """Download the official files of a data set into its folder, resuming interrupted downloads.
 
     Args:
         name: the data set.
-        files: which of its files; by default all but the extra ones.
-        mirror: an address to get them from instead of the authors', ending in a slash.
+        files: the files to download; by default all but the extra ones.
+        mirror: a URL to use instead of the authors', ending in a slash.
     """
     facts = about(name)
     if not facts.files:
-        raise DistaffError(f"{name} is made here and has no files to fetch.")
+        raise DistaffError(f"{name} is generated and has no files to fetch.")
     known = {file.name: file for file in facts.files}
     for file_name in files:
         if file_name not in known:
@@ -74,7 +74,9 @@ def fetch(name: str, files: Sequence[str] = (), mirror: str | None = None) -> li
     for file in wanted:
         address = mirror + file.name if mirror else file.url
         if not mirror and not file.folder:
-            raise DistaffError(f"{file.name} of {name} must be fetched by hand, as its terms ask: {by_hand}.")
+            raise DistaffError(
+                f"{file.name} of {name} must be fetched by hand because of its terms: {by_hand}."
+            )
         try:
             fetched.append(download(address, folder_of(name) / file.name, file.known_hash))
         except DistaffError as problem:
@@ -87,7 +89,7 @@ State = Literal["whole", "damaged", "absent", "here", "unknown"]
 
 @dataclass(frozen=True)
 class FileState:
-    """One official file on this machine: ``unknown`` is a file that is there but has no published hash."""
+    """The state of one official file on this machine; ``unknown``: present, but no hash is published."""
 
     path: Path
     state: State

@@ -44,11 +44,12 @@ def load(
     """CelebA from its official files, decoded once into the cache (2.5 GB for all).
 
     Args:
-        file: the folder that holds ``img_align_celeba/`` or ``img_align_celeba.zip``,
+        file: the folder with ``img_align_celeba/`` or ``img_align_celeba.zip``,
             ``list_attr_celeba.txt`` and ``list_eval_partition.txt``.
-        part: of the official partition.
+        part: the part of the official partition.
         identity: add the person as a factor, from ``identity_CelebA.txt``.
-        crop: the square cut out of the middle of each 178×218 image before it is scaled; 148 is usual.
+        crop: side of the square that is cut from the middle of each 178×218 image before scaling; 148 is
+            usual.
         skip_bad: leave out images that do not decode, instead of stopping at the first.
     """
     if part not in PARTS:
@@ -69,7 +70,7 @@ def load(
 
 
 def _attributes(path: Path) -> tuple[list[str], list[str], IntArray]:
-    """The file names, the 40 attributes' names and their values (N, 40), 1 for yes and 0 for no."""
+    """The file names, the names of the 40 attributes and their values (N, 40), 1 for yes and 0 for no."""
     lines = _lines(path)
     attributes = lines[1].split() if len(lines) > 1 else []
     if len(attributes) != 40 or len(set(attributes)) != 40:
@@ -89,7 +90,7 @@ def _attributes(path: Path) -> tuple[list[str], list[str], IntArray]:
 
 
 def _numbers(path: Path, names: list[str]) -> NDArray[np.int64]:
-    """One whole number for each image, from lines of a name and a number."""
+    """One integer per image, from lines with a name and a number."""
     rows = dict(pair for line in _lines(path) if len(pair := line.split()) == 2)
     missing = next((name for name in names if not rows.get(name, "").isdecimal()), None)
     if missing is not None:
@@ -105,7 +106,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _located(pictures: Pictures, names: list[str]) -> list[str]:
-    """Where each image lies in the folder or archive, which may hold one folder around them all."""
+    """The path of each image in the folder or archive, which may have one folder around all of them."""
     places = {name.rpartition("/")[2]: name for name in pictures.names}
     missing = [name for name in names if name not in places]
     if missing:

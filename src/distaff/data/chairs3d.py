@@ -34,8 +34,8 @@ def load(
 
     Args:
         file: ``rendered_chairs.tar``, or the folder it unpacks to.
-        resize: pixels per side to scale the 600×600 renderings to.
-        crop: first cut a square of this many pixels per side out of the middle.
+        resize: pixels per side to which the 600×600 renderings are scaled.
+        crop: side in pixels of a square to cut from the middle first.
         skip_bad: leave out images that do not decode, instead of stopping at the first.
     """
     usual = ("rendered_chairs", "rendered_chairs.tar")

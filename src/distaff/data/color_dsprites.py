@@ -1,4 +1,4 @@
-"""Colour dSprites: dSprites whose shapes have a colour, which is no factor (Locatello et al. 2019)."""
+"""Colour dSprites: dSprites with coloured shapes; the colour is not a factor (Locatello et al. 2019)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.painted import PaintedImages
 
 ABOUT = About(
-    summary="dSprites in colours that vary beside the factors, 64×64.",
+    summary="dSprites with random colours that are not a factor, 64×64.",
     source="https://github.com/google-research/disentanglement_lib",
     licence="Apache-2.0",
     citation="Locatello et al. (2019), Challenging common assumptions in the unsupervised learning of "
@@ -25,13 +25,13 @@ ABOUT = About(
 
 
 def load(file: str | Path | None = None, seed: int = 0) -> Dataset:
-    """All of dSprites, each shape in a colour drawn from [0.5, 1]³, black around it.
+    """All of dSprites, with each shape in a colour drawn from [0.5, 1]³ on black.
 
-    disentanglement_lib draws a new colour whenever it shows an image; here an image keeps its own.
+    disentanglement_lib draws a new colour each time an image is read; here each image keeps its colour.
 
     Args:
         file: the official file of dSprites, instead of the built-in images.
-        seed: of the colours.
+        seed: random seed for the colours.
     """
     plain = dsprites.load(file)
     return replace(plain, images=PaintedImages(plain.images, coloured, seed), name="color_dsprites")

@@ -1,4 +1,4 @@
-"""The columns of a table: real numbers, counts and classes, learnt once and applied to other rows."""
+"""The columns of a table: real numbers, counts and classes; fitted once and applied to other rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from distaff.foundation.errors import DistaffError
 Kind = Literal["real", "count", "classes"]
 Value = str | int | float | bool
 MOST_CLASSES = 200
-"""Of one column."""
+"""Maximum number of classes of a column."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table and what the model sees of it: one number, or one per class.
+    """One column of a table and its encoding for the model: one number, or one per class.
 
     Args:
-        name: its heading; for arrays its number.
-        kind: ``real`` numbers are standardised, counts stay as they are, classes become 0 and 1.
-        mean: that is taken off a real number.
-        scale: that it is divided by then.
-        classes: the values of a column of classes, in the order of the model.
+        name: its heading; for arrays, its number.
+        kind: ``real`` numbers are standardised, counts are unchanged, classes become 0 and 1.
+        mean: the mean that is subtracted from a real number.
+        scale: the scale by which it is then divided.
+        classes: the values of a categorical column, in the model's order.
     """
 
     name: str
@@ -37,11 +37,11 @@ class Column:
 
     @property
     def width(self) -> int:
-        """How many numbers the model sees of it."""
+        """The number of values that the model sees of it."""
         return len(self.classes) or 1
 
     def numbers(self, values: "pd.Series[Any]", where: str) -> FloatArray:
-        """(N, width) what the model sees of some values; a missing one is NaN."""
+        """(N, width) the encoding of some values; NaN if missing."""
         if self.kind == "classes":
             return self._one_hot(values, where)
         numbers = as_numbers(values, self.name, where)
@@ -50,7 +50,7 @@ class Column:
         return ((numbers - self.mean) / self.scale)[:, None]
 
     def values(self, numbers: FloatArray) -> "pd.Series[Any]":
-        """The user's values of what the model gives (N, width): the likeliest class of several."""
+        """The user's values for the model's output (N, width); for classes, the most likely one."""
         if self.kind == "classes":
             return pd.Series(np.array(self.classes, object)[numbers.argmax(1)]).infer_objects()
         return pd.Series(numbers[:, 0].astype(np.float64) * self.scale + self.mean)
@@ -62,8 +62,8 @@ class Column:
         if (places == -2).any():
             row = int(np.argmax(places == -2))
             raise DistaffError(
-                f"column {self.name!r} of {where} holds {plain[row]!r} in row {row}, which training never "
-                f"saw: it knows {', '.join(map(str, self.classes))}."
+                f"column {self.name!r} of {where} holds {plain[row]!r} in row {row}, which was not "
+                f"in training: the known values are {', '.join(map(str, self.classes))}."
             )
         one_hot = np.zeros((len(places), len(self.classes)))
         one_hot[np.arange(len(places)), places] = 1
@@ -72,14 +72,14 @@ class Column:
 
 
 def learn_column(name: str, values: "pd.Series[Any]", kind: Kind, standardise: bool, where: str) -> Column:
-    """A column as its values ask for it.
+    """Fit a column to its values.
 
     Args:
         name: its heading.
-        values: (N,) of the rows to learn from.
-        kind: how it is read.
-        standardise: whether real numbers are brought to mean 0 and variance 1.
-        where: what a message calls the table.
+        values: (N,) values of the rows to fit to.
+        kind: how the values are interpreted.
+        standardise: whether real numbers are scaled to mean 0 and variance 1.
+        where: the name of the table in messages.
     """
     if kind == "classes":
         known = {value for value in plain_values(values) if value is not None}
@@ -101,20 +101,20 @@ def learn_column(name: str, values: "pd.Series[Any]", kind: Kind, standardise: b
     if not standardise:
         return Column(name)
     deviation = float(seen.std())
-    # A constant column's deviation is rounding, and dividing by it would make noise of it.
+    # The deviation of a constant column is rounding error; dividing by it would produce noise.
     varies = deviation > 10 * np.finfo(np.float64).eps * float(np.abs(seen).max())
     return Column(name, "real", float(seen.mean()), deviation if varies else 1.0)
 
 
 def as_numbers(values: "pd.Series[Any]", name: str, where: str) -> NDArray[np.float64]:
-    """A column as numbers, NaN where nothing is; anything else in it is named with its row."""
+    """A column as numbers, NaN where empty; an error names any other value and its row."""
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     wrong = np.isnan(numbers) & values.notna().to_numpy()
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DistaffError(
-            f"column {name!r} of {where} holds {str(values.iloc[row])!r} in row {row}, which is no number: "
-            "correct it, leave the column out, or name it among categorical."
+            f"column {name!r} of {where} holds {str(values.iloc[row])!r} in row {row}, which is not a "
+            "number: correct it, leave the column out, or name it among categorical."
         )
     if np.isinf(numbers).any():
         row = int(np.argmax(np.isinf(numbers)))
@@ -123,18 +123,18 @@ def as_numbers(values: "pd.Series[Any]", name: str, where: str) -> NDArray[np.fl
 
 
 def check_counts(numbers: NDArray[np.float64], name: str, where: str) -> None:
-    """Counts are whole and not negative."""
+    """Raise an error unless all counts are non-negative integers."""
     seen = numbers[~np.isnan(numbers)]
     wrong = (seen < 0) | (seen != np.floor(seen))
     if wrong.any():
         value = float(seen[np.argmax(wrong)])
         raise DistaffError(
-            f"column {name!r} of {where} holds {value:g}, which is no count: leave it out of counts."
+            f"column {name!r} of {where} holds {value:g}, which is not a count: leave it out of counts."
         )
 
 
 def plain_values(values: "pd.Series[Any]") -> list[Value | None]:
-    """A column's values as plain ones, None where nothing is."""
+    """The values of a column as plain Python values, None where empty."""
     missing = values.isna().to_numpy()
     listed = (v.item() if isinstance(v, np.generic) else v for v in values.tolist())
     return [

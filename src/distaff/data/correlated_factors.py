@@ -1,4 +1,4 @@
-"""Data sets whose factors depend on each other, drawn from one whose factors do not."""
+"""Data sets with dependent factors, drawn from data sets with independent ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,14 +13,14 @@ from distaff.foundation.errors import DistaffError
 def from_joint(
     data: Dataset, names: Sequence[str], joint: NDArray[Any], count: int | None = None, seed: int = 0
 ) -> Dataset:
-    """Draw ``count`` rows of ``data`` so that the named factors follow ``joint``; the others stay.
+    """Draw ``count`` rows of ``data`` so that the named factors follow ``joint``; the others are unchanged.
 
     Args:
         data: rows with known factors.
         names: M factors.
         joint: their joint probabilities (size₁, …, size_M), up to a constant.
-        count: how many rows, with replacement; by default as many as ``data`` has.
-        seed: of the random numbers.
+        count: number of rows, drawn with replacement; by default as many as ``data`` has.
+        seed: random seed.
 
     Returns:
         ``count`` rows of ``data``.
@@ -48,18 +48,18 @@ def from_joint(
 def correlated(
     data: Dataset, first: str, second: str, width: float = 0.2, count: int | None = None, seed: int = 0
 ) -> Dataset:
-    """Tie two factors together: p(a, b) ∝ exp(−(a − b)² / 2·width²), both factors running from 0 to 1.
+    """Correlate two factors: p(a, b) ∝ exp(−(a − b)² / 2·width²), with both factors running from 0 to 1.
 
-    The smaller ``width``, the stronger the tie (Träuble et al. 2021, Eq. 1; their code has widths of
+    The smaller ``width``, the stronger the correlation (Träuble et al. 2021, Eq. 1; their code has widths of
     0.2, 0.4 and 0.7 of the range).
 
     Args:
         data: rows with known factors.
         first: a factor.
-        second: another.
-        width: how far apart the two may lie.
-        count: how many rows, with replacement; by default as many as ``data`` has.
-        seed: of the random numbers.
+        second: another factor.
+        width: standard deviation of the Gaussian in a − b, as a fraction of the range.
+        count: number of rows, drawn with replacement; by default as many as ``data`` has.
+        seed: random seed.
 
     Returns:
         ``count`` rows of ``data``.
@@ -74,17 +74,19 @@ def correlated(
         data.column(name)
     sizes = [data.sizes[data.names.index(name)] for name in (first, second)]
     if width <= 0 or min(sizes) < 2 or first == second:
-        raise DistaffError("a tie needs a width above 0 and two different factors with two classes or more.")
+        raise DistaffError(
+            "correlated factors need a width above 0 and two different factors with two classes or more."
+        )
     a, b = (np.arange(size) / (size - 1) for size in sizes)
     return from_joint(data, (first, second), np.exp(-((a[:, None] - b) ** 2) / (2 * width**2)), count, seed)
 
 
 def tied(data: Dataset, text: str) -> Dataset:
-    """``correlated`` as a text says it: two factors, and how far apart they may lie.
+    """``correlated`` with a text that gives the two factors and the width.
 
     Args:
         data: rows with known factors.
-        text: such as ``scale,posX:0.4``; without a number the width is 0.2.
+        text: for example ``scale,posX:0.4``; without a number the width is 0.2.
 
     >>> from distaff.data import from_array
     >>> square = from_array([[i, j] for i in range(5) for j in range(5)], np.indices((5, 5)).reshape(2, -1).T)

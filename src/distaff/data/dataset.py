@@ -1,4 +1,4 @@
-"""``Dataset``: observations, and the factors that made them where these are known."""
+"""``Dataset``: observations, and the factors that generated them if known."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 Condition = float | Sequence[float] | Callable[[NDArray[Any]], NDArray[np.bool_]]
 SAMPLE = 256
-"""How many observations, spread over the set, stand for all of them."""
+"""Number of observations, spread over the set, that represent all of them."""
 
 
 def called(name: str) -> str:
-    """What a message calls data of a name; those without one are "the array"."""
+    """The name of a data set in messages; unnamed data are "the array"."""
     return f"the {name}" if name == "array" else name
 
 
 def grid(sizes: Sequence[int]) -> IntArray:
-    """(N, K) every combination of classes once, the last factor changing fastest."""
+    """(N, K) every combination of classes once, with the last factor changing fastest."""
     return np.indices(tuple(sizes)).reshape(len(sizes), -1).T
 
 
@@ -38,17 +38,17 @@ class Dataset:
     Args:
         images: the observations; ``images[indices]`` gives float32 (B, C, H, W) in [0, 1], or vectors (B, D).
         factors: (N, K) integer classes 0 … size-1, or real numbers in columns of size 0; NaN where a label is
-            missing. ``None``: unknown.
+            missing. ``None`` if unknown.
         names: one name per factor.
         sizes: the number of classes of each factor; 0 for a real-valued one.
-        factor_values: the real value of each class of each factor; ``None``: the classes themselves.
-        name: what messages and run folders call it.
-        pairs: (P, 2) rows that belong together, for recipes that learn from pairs. ``None``: there are none.
-        arrangement: how the observations were made of what the user gave, so that others can be made alike;
-            ``None``: they are as they were given.
-        row_names: (N,) what each observation is called, such as its file; ``None``: by its number.
-        class_names: the texts that the classes of a factor were given as, by the factor's name; factors that
-            were given as numbers have none.
+        factor_values: the real value of each class of each factor; ``None`` for the class numbers themselves.
+        name: the name used in messages and run folders.
+        pairs: (P, 2) rows that belong together, for recipes that learn from pairs; ``None`` if none.
+        arrangement: how the observations were derived from the user's data, so that other data can be
+            converted alike; ``None`` if they are unchanged.
+        row_names: (N,) the name of each observation, such as its file; ``None`` for row numbers.
+        class_names: the original texts of the classes of a factor, by factor name; factors given as numbers
+            have none.
     """
 
     images: Images
@@ -64,7 +64,7 @@ class Dataset:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """Where settings are checked a data set is taken as it is: its own checks are below."""
+        """Let pydantic accept data sets without further validation: their own checks are below."""
         return handler(Any)
 
     def __post_init__(self) -> None:
@@ -105,7 +105,7 @@ class Dataset:
         return f"{self.name}: {len(self):,} × {self.shape}, {factors or 'no factors'}"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a contact sheet, one row per factor where any are known."""
+        """The notebook view: a contact sheet, with one row per factor if any are known."""
         from distaff.data.preview import contact_sheet
 
         return contact_sheet(self)
@@ -117,7 +117,7 @@ class Dataset:
 
     @property
     def values(self) -> NDArray[np.float64] | None:
-        """(N, K) the factors as real values, looked up by class where there are tables; NaN where missing."""
+        """(N, K) the factors as real values, looked up by class if there are tables; NaN where missing."""
         if self.factors is None or self.factor_values is None:
             return None if self.factors is None else self.factors.astype(np.float64)
         values = self.factors.astype(np.float64)
@@ -138,7 +138,7 @@ class Dataset:
         assert values is not None
         if name not in self.class_names:
             return values[:, self.names.index(name)]
-        texts = np.array([*self.class_names[name], None], object)  # the last stands for what is missing
+        texts = np.array([*self.class_names[name], None], object)  # the last one is for missing labels
         return texts[np.where(np.isnan(column), -1, column).astype(np.int64)]
 
     @property
@@ -150,14 +150,14 @@ class Dataset:
 
     @cached_property
     def is_grid(self) -> bool:
-        """Whether the rows enumerate every combination of classes once, the last factor changing fastest."""
+        """Whether the rows are every combination of classes once, with the last factor changing fastest."""
         if self.factors is None or 0 in self.sizes or np.prod(self.sizes, dtype=object) != len(self):
             return False
         return bool((self.factors == grid(self.sizes)).all())
 
     @cached_property
     def cells(self) -> tuple[IntArray, IntArray]:
-        """The rows whose classes are all known, in the order of their combinations, and these' numbers."""
+        """The rows whose classes are all known, sorted by combination, and the combinations' numbers."""
         assert self.factors is not None
         known = np.flatnonzero(self.labelled.all(1))
         numbers = np.ravel_multi_index(tuple(self.factors[known].astype(np.int64).T), self.sizes)
@@ -167,13 +167,13 @@ class Dataset:
     def sample(
         self, count: int, rng: np.random.Generator, fixed: Mapping[str, float] | None = None
     ) -> IntArray:
-        """``count`` indices drawn uniformly, with replacement, among the rows where ``fixed`` factors hold.
+        """Draw ``count`` indices uniformly, with replacement, among the rows with the ``fixed`` factors.
 
-        On a grid this is index arithmetic; elsewhere the rows are searched.
+        On a grid this is index arithmetic; otherwise the rows are searched.
 
         Args:
-            count: how many indices.
-            rng: the random numbers.
+            count: number of indices.
+            rng: random number generator.
             fixed: the class of each factor that is held fixed.
 
         Returns:
@@ -206,7 +206,7 @@ class Dataset:
         return rng.choice(matching, count)
 
     def where(self, combination: Mapping[str, Condition]) -> NDArray[np.bool_]:
-        """(N,) which observations meet all conditions: a class, several, or a function of the column.
+        """(N,) mask of observations that meet all conditions: a class, several, or a function of the column.
 
         >>> from distaff.data import toy_line
         >>> toy_line.load(count=4).where({"point": lambda number: number > 1}).tolist()
@@ -219,7 +219,7 @@ class Dataset:
         return matches
 
     def column(self, name: str) -> NDArray[Any]:
-        """(N,) the classes (or real values) of one factor by its name."""
+        """(N,) the classes (or real values) of one factor, by name."""
         if self.factors is None:
             raise DistaffError(f"{self.name} has no factors, so {name!r} cannot be fixed or asked for.")
         if name not in self.names:
@@ -227,9 +227,9 @@ class Dataset:
         return self.factors[:, self.names.index(name)]
 
     def subset(self, indices: Indices, name: str | None = None) -> "Dataset":
-        """The chosen observations as a data set of their own, sharing memory with this one.
+        """The chosen observations as a data set, sharing memory with this one.
 
-        Of its pairs those stay whose members are both chosen, by their numbers among the chosen.
+        A pair is kept, renumbered, if both of its members are chosen.
         """
         rows = as_rows(indices, len(self))
         return Dataset(
@@ -247,7 +247,7 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A SHA-256 of the content: shape, count, factors and a spread of observations."""
+        """A SHA-256 of the content: shape, count, factors and a sample of observations."""
         digest = hashlib.sha256(f"{len(self)} {self.shape} {self.names} {self.sizes}".encode())
         if self.factors is not None:
             digest.update(np.ascontiguousarray(self.factors, dtype=np.float64).tobytes())
@@ -258,7 +258,7 @@ class Dataset:
 
     @cached_property
     def is_grey(self) -> bool:
-        """Whether one channel holds shades between black and white, as far as a spread of images tells."""
+        """Whether there is one channel, with shades between black and white, judged by a sample of images."""
         if len(self.shape) != 3 or self.shape[0] != 1:
             return False
         some = self._spread
@@ -270,7 +270,7 @@ class Dataset:
 
 
 def _pairs_among(pairs: IntArray, rows: IntArray, size: int) -> IntArray | None:
-    """The pairs whose members are both among the rows, by their places there; None if no pair is."""
+    """The pairs whose members are both among the rows, renumbered; None if there are none."""
     places = np.full(size, -1)
     places[rows] = np.arange(len(rows))
     found = places[pairs]
@@ -279,12 +279,12 @@ def _pairs_among(pairs: IntArray, rows: IntArray, size: int) -> IntArray | None:
 
 
 def checked_pairs(pairs: Any, size: int, what: str) -> IntArray:
-    """Pairs of rows (P, 2), if they are that.
+    """Return pairs as rows (P, 2), or raise an error if they are not.
 
     Args:
-        pairs: whole numbers.
-        size: how many rows there are.
-        what: what an error calls them.
+        pairs: integers.
+        size: number of rows.
+        what: the name of the pairs in errors.
     """
     rows = np.asarray(pairs)
     if rows.ndim != 2 or rows.shape[1] != 2 or not len(rows) or rows.dtype.kind not in "iu":

@@ -1,4 +1,4 @@
-"""Many image files decoded once into one memory-mapped array."""
+"""Decode many image files once, into one memory-mapped array."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,16 +24,16 @@ def decoded(
     skip_bad: bool = False,
     fit: Fit = "squash",
 ) -> tuple[NDArray[Any], IntArray]:
-    """The named images as (N, H, W, C) from the cache, and the rows of those that decoded (all, or an error).
+    """The named images as (N, H, W, C) from the cache, and the rows of those that decoded.
 
     Args:
-        pictures: where the files are.
-        names: which of them, in this order.
+        pictures: the folder or archive.
+        names: the files to decode, in this order.
         mode: ``"L"``, ``"RGB"``, ``"RGBA"`` or ``"F"``.
         size: the (height, width) to scale to.
-        crop: first cut a square of this many pixels per side out of the middle.
-        skip_bad: leave files that do not decode black, and out of the rows, instead of stopping.
-        fit: what to do where the proportions differ.
+        crop: side in pixels of a square to cut from the middle first.
+        skip_bad: leave files that do not decode black and exclude them from the rows, instead of stopping.
+        fit: how to fit images of other proportions.
     """
     how = f"{pictures.state} {mode} {size} {crop} {skip_bad}" + ("" if fit == "squash" else f" {fit}")
     key = short_hash(how, lines=names)
@@ -62,5 +62,5 @@ def decoded(
 
 
 def or_skip(problem: DistaffError) -> DistaffError:
-    """The same sentence, with the way out."""
+    """The same error, with advice on how to skip such files."""
     return DistaffError(f"{str(problem).rstrip('.')}: remove it, or leave such files out with --skip-bad.")

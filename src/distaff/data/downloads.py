@@ -1,4 +1,4 @@
-"""Downloads that are checked, and that resume where they broke off."""
+"""Downloads that are verified, and that resume after an interruption."""
 
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,12 @@ CHUNK = 1 << 20
 
 
 def download(url: str, target: Path, known_hash: str | None) -> Path:
-    """Get ``url`` into ``target``; a whole file that is already there is kept.
+    """Download ``url`` to ``target``; a complete file that is already there is kept.
 
     Args:
-        url: where the file is.
-        target: where it goes; what is fetched so far lies beside it as ``.part``.
-        known_hash: ``md5:…`` or ``sha256:…``; a file that differs is not kept.
+        url: the URL.
+        target: the destination; a partial download is next to it as ``.part``.
+        known_hash: ``md5:…`` or ``sha256:…``; a file with another hash is not kept.
     """
     import pooch
     import requests
@@ -40,7 +40,7 @@ def download(url: str, target: Path, known_hash: str | None) -> Path:
 
 
 def _resume(url: str, part: Path) -> None:
-    """Fetch what ``part`` lacks, from the start where the server cannot send the rest alone."""
+    """Download what ``part`` lacks, or start over if the server does not support partial requests."""
     import requests
 
     have = part.stat().st_size if part.exists() else 0

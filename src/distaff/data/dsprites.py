@@ -62,8 +62,8 @@ def load(file: str | Path | None = None) -> Dataset:
     """All of dSprites in the official order and numbering, without its constant colour factor.
 
     Args:
-        file: the official ``dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz`` or ``.hdf5``; without it the
-            images are drawn here (a few seconds, once) and kept in the cache folder.
+        file: the official ``dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz`` or ``.hdf5``; by default the
+            images are drawn once (a few seconds) and kept in the cache folder.
     """
     shape = (COUNT, SIDE * SIDE // 8)
     if file is None:
@@ -89,8 +89,8 @@ def draw(outline: NDArray[np.float64], scale: float, angles: NDArray[np.float64]
     """One outline at one scale, every angle (A,) and all 32 × 32 positions, as rows of 64 bits (A, X, Y, 64).
 
     A row of pixels is the exclusive or, over the polygon's edges that cross it, of all pixels from the
-    crossing to the right border: the even-odd rule. The vertices' x depend on posX and their y on posY
-    alone, so which edge crosses which row is settled for all posX at once.
+    crossing to the right border: the even-odd rule. The x of vertices depends only on posX and their y only
+    on posY, so which edge crosses which row is determined for all posX at once.
     """
     u, w = outline.T
     cos, sin = np.cos(angles)[:, None], np.sin(angles)[:, None]
@@ -99,7 +99,7 @@ def draw(outline: NDArray[np.float64], scale: float, angles: NDArray[np.float64]
     y = _snap(centres[:, None] + (scale * (-sin * u + cos * w))[:, None, :])  # (A, Y, V)
     next_x, next_y = np.roll(x, -1, axis=1), np.roll(y, -1, axis=2)
 
-    # A bottom edge is inside and a top edge outside: an edge owns its lower end and not its upper one.
+    # A bottom edge is inside and a top edge outside: an edge includes its lower end but not its upper one.
     row_y = UNITS * np.arange(SIDE, dtype=np.int32) + UNITS // 2
     top, bottom = np.minimum(y, next_y)[:, :, None], np.maximum(y, next_y)[:, :, None]
     angle, place, row, edge = np.nonzero((top < row_y[:, None]) & (row_y[:, None] <= bottom))
@@ -111,7 +111,7 @@ def draw(outline: NDArray[np.float64], scale: float, angles: NDArray[np.float64]
     numerator = np.sign(rise) * (
         (start_x - UNITS // 2) * rise + (row_y[row][:, None] - start_y) * (end_x - start_x)
     )
-    # The first pixel whose centre is at or right of the crossing: a left edge is inside, a right one outside.
+    # The first pixel with its centre at or right of the crossing: a left edge is inside, a right one outside.
     column = -(-numerator // (UNITS * np.abs(rise)))
 
     line = (angle * 32 + place) * SIDE + row

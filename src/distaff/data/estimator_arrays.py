@@ -1,4 +1,4 @@
-"""Between a user's array and what a model is trained on: vectors standardised, images brought to 0–1."""
+"""Convert between a user's arrays and the model's observations: standardised vectors, images in 0–1."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +17,11 @@ MOST_CHANNELS = 4
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """Vectors (N, D), each column brought to mean 0 and variance 1.
+    """Vectors (N, D), with each column scaled to mean 0 and variance 1.
 
     Args:
-        mean: (D,) of the columns.
-        scale: (D,) their standard deviations; 1 for a column that never varies.
+        mean: (D,) means of the columns.
+        scale: (D,) their standard deviations; 1 for a constant column.
     """
 
     mean: NDArray[np.float64]
@@ -29,34 +29,34 @@ class Standardised:
 
     @classmethod
     def of(cls, vectors: NDArray[Any]) -> "Standardised":
-        """Learnt from the columns of ``vectors``."""
+        """Fit to the columns of ``vectors``."""
         values = vectors.astype(np.float64)
         deviation = values.std(0)
-        # A constant column's deviation is rounding, and dividing by it would make noise of it.
+        # The deviation of a constant column is rounding error; dividing by it would produce noise.
         varies = deviation > 10 * np.finfo(np.float64).eps * np.abs(values).max(0)
         return cls(values.mean(0), np.where(varies, deviation, 1.0))
 
     @property
     def log_density(self) -> float:
-        """What log p(x) gains by the change of units: −Σ log scale."""
+        """The change in log p(x) due to the change of units: −Σ log scale."""
         return -float(np.log(self.scale).sum())
 
     def dataset(self, vectors: NDArray[Any]) -> Dataset:
-        """What the model sees."""
+        """Convert vectors to the model's observations."""
         return from_array((vectors - self.mean) / self.scale)
 
     def back(self, observations: FloatArray) -> FloatArray:
-        """Observations of the model in the user's units."""
+        """Convert the model's observations to the user's units."""
         return np.asarray(observations * self.scale + self.mean)
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """Images (N, H, W), (N, H, W, C) or (N, C, H, W), divided by their white and cut to 0–1.
+    """Images (N, H, W), (N, H, W, C) or (N, C, H, W), divided by their white and clipped to 0–1.
 
     Args:
-        shape: of one image as the user gives it.
-        white: what is 1 to the model.
+        shape: shape of one image as the user gives it.
+        white: the value that becomes 1.
     """
 
     shape: tuple[int, ...]
@@ -64,7 +64,7 @@ class Pictures:
 
     @classmethod
     def of(cls, images: NDArray[Any]) -> "Pictures":
-        """Learnt from ``images``: white is 255 for bytes, and else the largest value if that is above 1."""
+        """Fit to ``images``: white is 255 for bytes, otherwise the largest value if that is above 1."""
         if images.ndim > 4 or images.min() < 0:
             raise DistaffError(
                 "X must be vectors (N, D) or images (N, H, W), (N, H, W, C) or (N, C, H, W) of values from 0 "
@@ -75,16 +75,16 @@ class Pictures:
 
     @property
     def log_density(self) -> float:
-        """Nothing: a Bernoulli likelihood of pixels is no density of their values."""
+        """0: a Bernoulli likelihood of pixels is not a density of their values."""
         return 0.0
 
     @property
     def channels_last(self) -> bool:
-        """Whether the last axis holds the channels, as all but (C, H, W) with C ≤ 4 < W do."""
+        """Whether the last axis holds the channels: true for all but (C, H, W) with C ≤ 4 < W."""
         return len(self.shape) == 3 and not self.shape[0] <= MOST_CHANNELS < self.shape[2]
 
     def dataset(self, images: NDArray[Any]) -> Dataset:
-        """What the model sees."""
+        """Convert images to the model's observations."""
         if images.shape[1:] != self.shape:
             raise DistaffError(f"X holds images of shape {images.shape[1:]}, but was fitted on {self.shape}.")
         values = np.clip(np.asarray(images, np.float32) / np.float32(self.white), 0, 1)
@@ -93,7 +93,7 @@ class Pictures:
         return from_array(values, channels="first")
 
     def back(self, observations: FloatArray) -> FloatArray:
-        """Observations (N, C, H, W) of the model in the user's shape and units."""
+        """Convert the model's observations (N, C, H, W) to the user's shape and units."""
         values = np.moveaxis(observations, 1, 3) if self.channels_last else observations
         return np.asarray(values.reshape(-1, *self.shape) * self.white)
 
@@ -102,7 +102,7 @@ EstimatorArrangement = Standardised | Pictures
 
 
 def arrange(values: NDArray[Any], standardise: bool = True) -> EstimatorArrangement:
-    """The arrangement that fits an array (N, ...); vectors stay as they are if not to be standardised."""
+    """The arrangement for an array (N, ...); vectors are unchanged unless ``standardise``."""
     if values.ndim > 2:
         return Pictures.of(values)
     columns = values.shape[1]

@@ -1,4 +1,4 @@
-"""3D Faces: renderings of the Basel face model, read from the forms in which they are passed on."""
+"""3D Faces: renderings of the Basel face model, read from the formats in which they are distributed."""
 
 from pathlib import Path
 
@@ -31,8 +31,8 @@ def load(file: str | Path | None = None, resize: int = 64) -> Dataset:
 
     Args:
         file: ``basel_face_renders.pth`` (a tensor of bytes (50, 21, 11, 11, 64, 64)), an ``.npz`` with such
-            ``images`` or with (N, H, W) and perhaps ``factors``, or a folder of images.
-        resize: pixels per side to scale a folder's images to.
+            ``images`` or with (N, H, W) and optionally ``factors``, or a folder of images.
+        resize: pixels per side to which the images of a folder are scaled.
     """
     place = Path(file) if file is not None else None
     if place is None or not place.is_dir():

@@ -1,4 +1,4 @@
-"""Fashion-MNIST: 70,000 garments in the form of MNIST, 28×28."""
+"""Fashion-MNIST: 70,000 garments in the format of MNIST, 28×28."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.idx import Part, idx_files, load_idx
 
 ABOUT = About(
-    summary="Garments in grey, 28×28: 60,000 to train on and 10,000 to test.",
+    summary="Garments in grey, 28×28: 60,000 for training and 10,000 for testing.",
     source="https://github.com/zalandoresearch/fashion-mnist",
     licence="MIT",
     citation="Xiao, Rasul & Vollgraf (2017), Fashion-MNIST: a novel image dataset for benchmarking",
@@ -28,7 +28,7 @@ def load(file: str | Path | None = None, part: Part = "train") -> Dataset:
     """Fashion-MNIST from its four idx files.
 
     Args:
-        file: the folder that holds them, gzipped or not; without it the data set's own folder is looked in.
+        file: the folder that holds them, gzipped or not; by default the folder of the data set.
         part: ``"train"`` (60,000), ``"test"`` (10,000) or ``"all"``.
     """
     return load_idx("fashion_mnist", ABOUT, "garment", file, part)

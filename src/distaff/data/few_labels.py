@@ -1,4 +1,4 @@
-"""Few labels: which observations of a data set have labels to learn from, and what these are."""
+"""Few labels: the observations of a data set with labels to learn from, and these labels."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -16,12 +16,12 @@ class Labels:
     """Labels of some observations.
 
     Args:
-        rows: (n,) which observations of the data set.
+        rows: (n,) indices of the observations in the data set.
         values: (n, K) their factors scaled to 0–1; NaN where a label is missing.
-        names: of the factors.
-        size: N, of the data set.
-        low: (K,) what is scaled to 0.
-        span: (K,) how far above it 1 is; NaN for a factor that never varies.
+        names: the names of the factors.
+        size: N, the size of the data set.
+        low: (K,) the value that is scaled to 0.
+        span: (K,) the distance from there to the value that is scaled to 1; NaN for a constant factor.
     """
 
     rows: IntArray
@@ -35,13 +35,13 @@ class Labels:
     def of(cls, data: Dataset, count: int | Literal["all"], seed: int = 0) -> "Labels":
         """The labels of ``count`` observations chosen at random among those that have any, or of all.
 
-        Classes 0 … size−1 become 0 … 1, and so do numbers from their smallest to their largest among the
-        labels chosen. A factor that never varies says nothing and counts as missing.
+        Classes 0 … size−1 are scaled to 0 … 1, and numbers from their smallest to their largest value among
+        the chosen labels. A constant factor is uninformative and counts as missing.
 
         Args:
-            data: rows with factors, some of which may be missing.
-            count: how many rows.
-            seed: of the choice.
+            data: rows with factors; some labels may be missing.
+            count: number of rows.
+            seed: random seed for the choice.
 
         >>> from distaff.data import from_array
         >>> data = from_array(np.zeros((4, 2)), [0, 2, np.nan, 1])
@@ -55,7 +55,7 @@ class Labels:
         if count != "all":
             if count > len(rows):
                 raise DistaffError(
-                    f"{count} labelled observations are asked for, but {data.name} has {len(rows)}: "
+                    f"{count} labelled observations were requested, but {data.name} has {len(rows)}: "
                     "ask for fewer, or for all."
                 )
             rows = np.sort(np.random.default_rng((seed, len(data))).choice(rows, count, replace=False))
@@ -67,10 +67,10 @@ class Labels:
         return cls(rows, ((table - low) / span).astype(np.float32), data.names, len(data), low, span)
 
     def of_others(self, data: Dataset) -> "Labels":
-        """All labels of other observations on the same scale; of those without any, one that lacks them all.
+        """All labels of other observations on the same scale; one row of missing labels if there are none.
 
         Args:
-            data: observations that are not learnt from.
+            data: observations that are not learned from.
         """
         rows = np.flatnonzero(data.labelled.any(1)) if data.names == self.names else np.empty(0, np.int64)
         if data.factors is None or not len(rows):

@@ -1,4 +1,4 @@
-"""What the headers of image files say, before any of them is decoded."""
+"""Inspect the headers of image files before any of them is decoded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ from distaff.foundation.files import cache_folder, read_json, write_json
 from distaff.foundation.progress import progress
 
 WORDS = {"F": " (floats)", "I": " (whole numbers of 32 bits)"}
-"""What Pillow's names of pixels mean."""
+"""Explanations of Pillow's names of pixel types."""
 Colours = Literal["auto", "grey", "rgb", "rgba"]
 Kind = tuple[str, tuple[int, int]]
-"""What pixels a file has, and its (height, width)."""
+"""The pixel type of a file, and its (height, width)."""
 
 
 @dataclass(frozen=True)
 class Scan:
-    """What the headers of images say.
+    """The result of inspecting the headers of images.
 
     Args:
         names: the files to use.
-        mode: what they are decoded to.
+        mode: the mode they are decoded to.
         size: their (height, width).
         short: whether all have 16 bits.
-        proportions: whether some are not of the proportions that they are scaled to.
-        other: what the first file of another size is, in words.
-        deep: what the first file of more than 8 bits is, in words.
+        proportions: whether some have other proportions than the size they are scaled to.
+        other: a description of the first file of another size.
+        deep: a description of the first file with more than 8 bits.
     """
 
     names: list[str]
@@ -50,7 +50,7 @@ def shape_of(
     colours: Colours = "auto",
     **_: Any,
 ) -> tuple[int, int, int]:
-    """The (C, H, W) that ``load`` with the same arguments gives images, before any of them is decoded."""
+    """The (C, H, W) of the images that ``load`` returns with the same arguments, without decoding them."""
     with open_pictures(Path(folder)) as pictures:
         found = scan(pictures, resize, skip_bad, colours)
     return (CHANNELS[found.mode], *found.size)
@@ -63,7 +63,7 @@ def scan(
     colours: Colours = "auto",
     like: Scaled | None = None,
 ) -> Scan:
-    """The files to use, their mode and their size; remembered, because looking into each takes a while."""
+    """The files to use, their mode and their size; cached, since reading every header takes a while."""
     size = like.shape[1:] if like is not None else None
     how = f"{pictures.state} {resize} {skip_bad} {colours} {size} {like and like.mode}"
     memory = cache_folder() / f"looked-into-{short_hash(how)}.json"
@@ -128,7 +128,7 @@ def _mode(kinds: dict[str, Kind], colours: Colours, pictures: Pictures) -> str:
 
 
 def _mode_like(kinds: dict[str, Kind], like: Scaled) -> str:
-    """As the model's images were decoded; a model of arrays takes files that have its channels."""
+    """The mode of the model's images; a model of arrays takes files with the same number of channels."""
     deep = [name for name, (kind, _) in kinds.items() if kind in DEEP]
     if len(deep) == len(kinds) and like.shape[0] != 1:
         raise DistaffError(

@@ -1,4 +1,4 @@
-"""Images of your own in a folder, zip or tar, decoded once into a memory-mapped cache."""
+"""Your own images in a folder, zip or tar, decoded once into a memory-mapped cache."""
 
 import csv
 import warnings
@@ -19,9 +19,9 @@ from distaff.data.ranges import extremes, find_range
 from distaff.foundation.errors import DataNotice, DistaffError, said
 
 NAMED = 3
-"""Files left out that a sentence names."""
+"""Maximum number of skipped files that a message names."""
 WHITE, DARK = 65535.0, 8
-"""Of images of 16 bits; those whose brightest pixel is below this part of white are dark."""
+"""White in 16-bit images; they are dark if their brightest pixel is below this fraction (1/8) of it."""
 
 
 def load(
@@ -37,17 +37,17 @@ def load(
     """The images below ``folder`` in the order of their names, grey if all of them are, else RGB.
 
     Args:
-        folder: where to look, sub-folders included; a zip or tar of images, or one image, will do.
-        labels: ``"folders"`` makes the sub-folder's name a factor; a CSV file, with a heading, gives the
-            images' names in its first column and a factor in each other.
-        resize: scale every image to this many pixels per side; without it all must have one size.
+        folder: the folder, including its sub-folders; a zip or tar of images, or a single image, also works.
+        labels: ``"folders"`` makes the sub-folder's name a factor; a CSV file with a header gives the
+            images' names in its first column and one factor per further column.
+        resize: scale every image to this many pixels per side; by default all must have the same size.
         skip_bad: leave out files that do not decode, instead of stopping at the first.
-        fit: what to do where an image is not square: ``"crop"`` keeps its middle, ``"pad"`` keeps all of it
-            with black beside it, ``"squash"`` stretches it, as is done by default.
-        range: which values are black and white, for images of 16 bits or of floats: ``min-max``,
+        fit: how to fit images that are not square: ``"crop"`` keeps the middle, ``"pad"`` keeps all of the
+            image and adds black borders, ``"squash"`` (the default) stretches it.
+        range: the values that are black and white, for 16-bit or float images: ``min-max``,
             ``percentiles:1:99``, ``signed`` (−1 to 1) or ``0:4095``.
-        colours: ``"grey"``, ``"rgb"`` or ``"rgba"``, to have them so whatever they are.
-        like: how the images of a trained model were brought in, to bring these in alike.
+        colours: ``"grey"``, ``"rgb"`` or ``"rgba"``, to convert all images to it.
+        like: how the images of a trained model were converted, to convert these alike.
     """
     place = Path(folder)
     with open_pictures(place) as pictures:
@@ -81,7 +81,7 @@ def load(
 def _stored(
     images: NDArray[Any], found: Scan, text: str | None, fit: Fit | None, like: Scaled | None, name: str
 ) -> tuple[Images, Scaled]:
-    """Decoded images as the model sees them, and what was done to them."""
+    """Decoded images as the model sees them, and how they were converted."""
     shape = (CHANNELS[found.mode], *found.size)
     if like is not None:
         low, high, told = like.low, like.high, like.told
@@ -105,7 +105,7 @@ def _range(images: NDArray[Any], found: Scan, text: str | None, name: str) -> tu
         _, brightest = extremes(images, name)
         if brightest < WHITE / DARK:
             text = (
-                f"the brightest pixel of {name} is {brightest:g} of {WHITE:g}, so that all images are dark: "
+                f"the brightest pixel of {name} is {brightest:g} of {WHITE:g}, so all images are dark: "
                 f"--range min-max, or --range=0:{brightest:g}, makes it white."
             )
             warnings.warn(said(text), DataNotice, stacklevel=2)
@@ -123,14 +123,14 @@ def _warn_of_bad(place: Path, bad: list[str], count: int) -> None:
     if bad:
         named = ", ".join(bad[:NAMED]) + (", …" if len(bad) > NAMED else "")
         warnings.warn(
-            f"{len(bad):,} of {count:,} images in {place.name} left out, which do not decode: {named}.",
+            f"{len(bad):,} of {count:,} images in {place.name} left out because they do not decode: {named}.",
             DataNotice,
             stacklevel=3,
         )
 
 
 def warn_of_squashing(side: int) -> None:
-    """Images of other proportions lose them, which no one should learn from the results."""
+    """Warn that images of other proportions are distorted, before users see it in the results."""
     text = (
         f"some images are not square and are squashed to {side}×{side}: --fit crop keeps their middle, "
         "--fit pad keeps all of them, --fit squash silences this."
@@ -142,13 +142,13 @@ def _sub_folder(name: str) -> str:
     parent = PurePosixPath(name).parent.name
     if not parent:
         raise DistaffError(
-            f"{name} lies in no sub-folder, so its label is unknown: give a CSV file of labels."
+            f"{name} is not in a sub-folder, so its label is unknown: give a CSV file of labels."
         )
     return parent
 
 
 def _table(file: Path, names: list[str]) -> tuple[list[NDArray[Any]], list[str]]:
-    """The columns of factors and their names from a CSV whose first column names the files."""
+    """The columns of factors and their names, from a CSV whose first column has the file names."""
     try:
         with file.open(newline="", encoding="utf-8") as text:
             heading, *lines = [line for line in csv.reader(text) if line]
@@ -168,7 +168,7 @@ def _table(file: Path, names: list[str]) -> tuple[list[NDArray[Any]], list[str]]
     columns = {title: _numbers(c) for title, c in zip(heading[1:], zip(*cells, strict=True), strict=True)}
     for title in [title for title, column in columns.items() if _all_different(column)]:
         warnings.warn(
-            f"{file}: the column {title!r} is no factor, its texts are all different.",
+            f"{file}: the column {title!r} is not a factor: its texts are all different.",
             DataNotice,
             stacklevel=3,
         )
@@ -179,7 +179,7 @@ def _table(file: Path, names: list[str]) -> tuple[list[NDArray[Any]], list[str]]
 
 
 def _all_different(column: NDArray[Any]) -> bool:
-    """Whether a column of texts names its rows, as ids and dates do."""
+    """Whether a column of texts identifies its rows, as ids and dates do."""
     return column.dtype.kind == "U" and len(column) > 2 and len(np.unique(column)) == len(column)
 
 

@@ -22,11 +22,11 @@ from distaff.foundation.progress import progress
 
 
 def from_object(data: Any, **options: Any) -> Dataset:
-    """The data set that an object of another library is: Hugging Face's, torch's, a table or an array.
+    """Convert an object of another library: a Hugging Face or torch data set, a table or an array.
 
     Args:
         data: the object.
-        **options: for tables what ``distaff.data.tables.from_frame`` takes, for images ``range``.
+        **options: for tables, the options of ``distaff.data.tables.from_frame``; for images, ``range``.
     """
     matrix = options.pop("matrix", None)
     if is_frame(data):
@@ -59,7 +59,7 @@ def from_object(data: Any, **options: Any) -> Dataset:
 
 
 def is_frame(data: Any) -> bool:
-    """Whether an object is a table with headings: of pandas or polars, a dict of columns, or an AnnData."""
+    """Whether an object is a table with headings: from pandas or polars, a dict of columns, or an AnnData."""
     return (
         isinstance(data, pd.DataFrame)
         or type(data) is dict
@@ -69,12 +69,13 @@ def is_frame(data: Any) -> bool:
 
 
 def to_frame(data: Any, named: Mapping[str, Any] | None = None, matrix: str | None = None) -> pd.DataFrame:
-    """A table of any library as one of pandas; of an AnnData a matrix, with columns of its obs behind it.
+    """Convert a table of any library to pandas; for an AnnData, a matrix followed by columns of its ``obs``.
 
     Args:
         data: the table.
-        named: options that name columns: of an AnnData's obs only these are taken, or all without options.
-        matrix: of an AnnData: ``X`` by default, a layer such as ``counts``, or an array of ``obsm``.
+        named: options that name columns: only these columns of an AnnData's ``obs`` are used; all if None.
+        matrix: the matrix of an AnnData: ``X`` by default, a layer such as ``counts``, or an array of
+            ``obsm``.
     """
     if hasattr(data, "var_names"):
         frame = _matrix_of(data, matrix or "X")
@@ -91,12 +92,12 @@ def to_frame(data: Any, named: Mapping[str, Any] | None = None, matrix: str | No
         return data.to_pandas() if hasattr(data, "to_pandas") else pd.DataFrame(data)
     except ValueError as problem:
         raise DistaffError(
-            f"the {type(data).__name__} is no table: {str(problem).partition(chr(10))[0]}."
+            f"the {type(data).__name__} is not a table: {str(problem).partition(chr(10))[0]}."
         ) from problem
 
 
 def _matrix_of(data: Any, name: str) -> pd.DataFrame:
-    """A matrix of an AnnData under the names of its rows and columns, as ``read_annotated`` has a file's."""
+    """A matrix of an AnnData with the names of its rows and columns, like ``read_annotated`` for a file."""
     matrices = {"X": data.X, **dict(data.obsm), **dict(data.layers)}
     if name not in matrices:
         raise unknown("matrix of the AnnData", name, matrices)
@@ -110,9 +111,9 @@ def from_torch(dataset: Any, names: Sequence[str] | None = None, channels: Chann
     """Copy a ``torch.utils.data.Dataset`` with a length into memory.
 
     Args:
-        dataset: its items are images (tensors, arrays or PIL), or pairs of an image and a label or labels.
+        dataset: items are images (tensors, arrays or PIL), or pairs of an image and one or more labels.
         names: one name per label.
-        channels: which axis holds the channels, where the shape leaves it open.
+        channels: the axis that holds the channels, if it is not clear from the shape.
     """
     name = type(dataset).__name__
     if not hasattr(dataset, "__len__") or not len(dataset):

@@ -17,13 +17,13 @@ from distaff.foundation.errors import DistaffError, unknown, whole
 Part = Literal["train", "test", "all"]
 BYTES = 0x08
 LARGEST = 1 << 30
-"""Bytes that one idx file may unpack to."""
+"""Maximum unpacked size of an idx file, in bytes."""
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """The array of bytes in an idx file, gzipped or not.
+    """Read the array of bytes in an idx file, gzipped or not.
 
-    The format: two zero bytes, one for the type (8: bytes), one for the number of dimensions, each
+    The format: two zero bytes, one byte for the type (8: bytes), one for the number of dimensions, each
     dimension as a big-endian 32-bit number, then the values.
     """
     with whole(path, "idx file"), open_unzipped(path) as file:
@@ -44,7 +44,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
 
 def idx_files(folder: str, *digests: str) -> tuple[RemoteFile, ...]:
-    """The four files under an address, with the SHA-256 of the images and labels to train on and to test."""
+    """The four files at a URL, with the SHA-256 of training images and labels, and test images and labels."""
     names = (
         f"{part}-{kind}-ubyte.gz" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")
     )

@@ -1,8 +1,8 @@
-"""Where the observations of a data set are kept: packed bits, bytes or floats, gathered by index.
+"""Stores for the observations of a data set: packed bits, bytes or floats, gathered by index.
 
-Every store takes a memory-mapped array as well as one in memory. A batch is one gather and one conversion in
-the calling process; there are no worker processes to feed. Both are done by numpy on one core: for a batch
-that is faster than waking torch's threads.
+Every store accepts a memory-mapped array as well as one in memory. A batch is one gather and one conversion
+in the calling process; there are no worker processes. Both use numpy on one core: for a batch, this is faster
+than waking torch's threads.
 """
 
 import math
@@ -21,7 +21,7 @@ from distaff.foundation.errors import DistaffError
 Shape = tuple[int, ...]
 IntArray = NDArray[np.int64]
 SCATTERED = 16
-"""Rows that lie further apart than this on average are scattered."""
+"""Rows are scattered if their average distance is larger than this."""
 Indices = int | slice | Sequence[int] | NDArray[Any] | Tensor
 
 
@@ -41,7 +41,7 @@ class Images(Protocol):
 
 
 def as_rows(indices: Indices, count: int) -> IntArray:
-    """The row numbers (B,) that ``indices`` name among ``count`` rows; a single integer gives B = 1."""
+    """The row numbers (B,) that ``indices`` select among ``count`` rows; a single integer gives B = 1."""
     if isinstance(indices, slice):
         return np.arange(*indices.indices(count))
     rows = np.atleast_1d(as_array(indices))
@@ -61,17 +61,17 @@ def as_rows(indices: Indices, count: int) -> IntArray:
 
 
 def is_single(indices: Indices) -> bool:
-    """Whether ``indices`` is one integer, so that one observation is wanted and not a batch."""
+    """Whether ``indices`` is a single integer, which selects one observation rather than a batch."""
     return not isinstance(indices, slice) and np.ndim(as_array(indices)) == 0
 
 
 class _Stored:
-    """What the stores share: N rows of one array, and turning indices into a batch.
+    """Base class of the stores: N rows of one array, and the conversion of indices to a batch.
 
     Args:
-        rows: (N, ...) as they are kept.
-        shape: of one observation; that of a row by default.
-        channels_last: whether rows are (H, W, C), which a batch brings to (C, H, W).
+        rows: (N, ...) the stored rows.
+        shape: shape of one observation; by default that of a row.
+        channels_last: whether rows are (H, W, C), which batches convert to (C, H, W).
     """
 
     def __init__(self, rows: NDArray[Any], shape: Shape | None = None, channels_last: bool = False) -> None:
@@ -96,7 +96,7 @@ class _Stored:
         raise NotImplementedError
 
     def _expect(self, rows: IntArray) -> None:
-        """Tell the system whether rows of a mapped file are scattered: reading ahead is then waste."""
+        """Tell the system whether the rows of a mapped file are scattered, so that it does not read ahead."""
         file = mapped_file(self.rows)
         if file is None or not rows.size:
             return
@@ -106,7 +106,7 @@ class _Stored:
             self._scattered = scattered
 
     def read_ahead(self, rows: IntArray) -> None:
-        """Have the system read rows of a mapped file while something else is computed."""
+        """Let the system read rows of a mapped file in the background."""
         file = mapped_file(self.rows)
         if file is None or not self.rows.flags.c_contiguous:
             return
@@ -118,7 +118,7 @@ class _Stored:
 
 
 def read_ahead(images: Images, rows: IntArray) -> None:
-    """Have the system read rows that will be asked for soon, where they lie in a mapped file."""
+    """Let the system read rows that will be needed soon, if they are in a mapped file."""
     if isinstance(images, Chosen):
         read_ahead(images.images, images.chosen[rows])
     elif isinstance(images, _Stored):
@@ -126,7 +126,7 @@ def read_ahead(images: Images, rows: IntArray) -> None:
 
 
 def mapped_file(array: Any) -> mmap.mmap | None:
-    """The file that an array, or what it is a view of, is mapped to, where the system takes advice on it."""
+    """The file that an array, or its base, is mapped to, if the system supports advice on it."""
     while isinstance(array, np.ndarray):
         array = array.base
     return array if isinstance(array, mmap.mmap) and hasattr(array, "madvise") else None
@@ -142,7 +142,7 @@ class BitImages(_Stored):
 
     @classmethod
     def pack(cls, images: NDArray[Any]) -> "BitImages":
-        """Pack (N, C, H, W) images of zeros and ones, a block at a time: they may be memory-mapped."""
+        """Pack (N, C, H, W) images of zeros and ones block by block, since they may be memory-mapped."""
         shape, block = images.shape[1:], 4096
         packed = np.empty((len(images), (math.prod(shape) + 7) // 8), np.uint8)
         for start in range(0, len(images), block):
@@ -171,7 +171,7 @@ class ByteImages(_Stored):
 
 
 class FloatImages(_Stored):
-    """Float observations as they are: images (N, C, H, W) in [0, 1], or vectors (N, D)."""
+    """Float observations, unchanged: images (N, C, H, W) in [0, 1], or vectors (N, D)."""
 
     def __init__(self, values: NDArray[np.floating[Any]], channels_last: bool = False) -> None:
         super().__init__(values, channels_last=channels_last)
@@ -181,13 +181,13 @@ class FloatImages(_Stored):
 
 
 class ScaledImages(_Stored):
-    """Images of any numbers, of which ``low`` becomes 0 and ``high`` 1; what lies beyond is cut off.
+    """Images with any range of values: ``low`` becomes 0 and ``high`` 1; values outside are clipped.
 
     Args:
         values: (N, C, H, W), or (N, H, W, C) with ``channels_last``; 16-bit, float, or anything else.
-        low: what is black.
-        high: what is white.
-        channels_last: which axis holds the channels.
+        low: the value of black.
+        high: the value of white.
+        channels_last: whether the last axis holds the channels.
     """
 
     def __init__(self, values: NDArray[Any], low: float, high: float, channels_last: bool = False) -> None:

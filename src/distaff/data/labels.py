@@ -1,4 +1,4 @@
-"""Labels of observations: classes numbered in order, real numbers as they are."""
+"""Labels of observations: classes numbered in order, real numbers unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ def labelled(data: Dataset, factors: Any, names: Sequence[str] | None = None) ->
 
 
 def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | None = None) -> Dataset:
-    """``data`` with factors from K columns (N,): classes are numbered in order, real numbers stay."""
+    """``data`` with factors from K columns (N,): classes are numbered in order, real numbers are kept."""
     numbered = [_classes(as_array(column), called(data.name), k) for k, column in enumerate(columns)]
     lengths = sorted({len(classes) for classes, _, _ in numbered})
     if lengths != [len(data)]:
@@ -41,9 +41,9 @@ def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | N
 def _classes(
     column: NDArray[Any], name: str, k: int
 ) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
-    """Number the classes of a factor in order, with each one's value, and its text if it was one.
+    """Number the classes of a factor in order, and return the value and the text (if any) of each class.
 
-    A real-valued factor has no values of classes. Texts that are missing are None among objects.
+    A real-valued factor has no class values. Missing texts are None in an object array.
     """
     if column.dtype == object and any(isinstance(label, str) for label in column.ravel()):
         column = np.ma.masked_array(

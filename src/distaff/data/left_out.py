@@ -1,9 +1,9 @@
-"""Combinations of factors left out by name: what is left out of training, to see what a model makes of it.
+"""Named combinations of factors to leave out of training, to test how a model generalises to them.
 
-Montero et al. 2021 leave out one combination of all factors (``recombination_to_element``) or one factor's
-class with a range of another (``recombination_to_range``), by the conditions of their code. Schott et al.
+Montero et al. 2021 leave out one combination of all factors (``recombination_to_element``) or one class of a
+factor with a range of another (``recombination_to_range``), by the conditions of their code. Schott et al.
 2022 leave out pairs of values (``composition``), values in the middle (``interpolation``) or at the end
-(``extrapolation``) of a factor's range; their files of rows are drawn once, where here a rule does for any
+(``extrapolation``) of a factor's range; they provide fixed files of rows, while here a rule applies to any
 factors, such as ``extrapolation:posX,posY``.
 """
 
@@ -33,26 +33,26 @@ ELEMENTS: dict[str, Conditions] = {
         "orientation": lambda v: v > 20,
     },
 }
-"""One combination of all factors, by their values: an ellipse; a cylinder."""
+"""One combination of all factors, by their values: an ellipse (dSprites), a cylinder (3D Shapes)."""
 RANGES: dict[str, Conditions] = {
     "dsprites": {"shape": lambda v: v == 1, "posX": lambda v: v > 0.5},
     "shapes3d": {"shape": lambda v: v == 3, "object_hue": lambda v: v >= 0.5},
 }
-"""One class with half the range of another factor: squares on the right; pills of half the hues."""
+"""One class with half the range of another factor: squares on the right; pills with half of the hues."""
 
 
 def recombination_to_element(data: Dataset, factors: tuple[str, ...]) -> NDArray[np.bool_]:
-    """(N,) a combination of all factors of dSprites or 3D Shapes (Montero et al. 2021)."""
+    """(N,) mask of one combination of all factors of dSprites or 3D Shapes (Montero et al. 2021)."""
     return _conditions(data, ELEMENTS, factors)
 
 
 def recombination_to_range(data: Dataset, factors: tuple[str, ...]) -> NDArray[np.bool_]:
-    """(N,) a shape of dSprites or 3D Shapes with half the range of another factor (Montero et al. 2021)."""
+    """(N,) mask of one shape of dSprites or 3D Shapes with half of another factor (Montero et al. 2021)."""
     return _conditions(data, RANGES, factors)
 
 
 def composition(data: Dataset, factors: tuple[str, ...]) -> NDArray[np.bool_]:
-    """(N,) where all the factors are in their upper half: each value is trained on, but not together."""
+    """(N,) mask of rows with all factors in their upper halves: each value is seen, but not together."""
     places = _places(data, factors)
     if len(places) < 2:
         raise DistaffError(f"composition holds out values together: it needs two factors of {data.name}.")
@@ -60,12 +60,12 @@ def composition(data: Dataset, factors: tuple[str, ...]) -> NDArray[np.bool_]:
 
 
 def interpolation(data: Dataset, factors: tuple[str, ...]) -> NDArray[np.bool_]:
-    """(N,) where any of the factors is in the middle fifth of its range."""
+    """(N,) mask of rows with any of the factors in the middle fifth of its range."""
     return np.asarray(np.any([np.abs(place - 0.5) < 0.1 for place in _places(data, factors)], axis=0))
 
 
 def extrapolation(data: Dataset, factors: tuple[str, ...]) -> NDArray[np.bool_]:
-    """(N,) where any of the factors is in the last sixth of its range."""
+    """(N,) mask of rows with any of the factors in the last sixth of its range."""
     return np.asarray(np.any([place > 5 / 6 for place in _places(data, factors)], axis=0))
 
 
@@ -73,16 +73,16 @@ NAMES = (recombination_to_element, recombination_to_range, composition, interpol
 
 
 def leave_out(data: Dataset, which: str) -> tuple[Dataset, Dataset]:
-    """What is trained on, and what is held out.
+    """Split a data set into training rows and held-out combinations of factors.
 
     Args:
         data: rows with known factors.
         which: ``recombination_to_element``, ``recombination_to_range``, ``composition``, ``interpolation`` or
-            ``extrapolation``; the last three of the two factors with the most classes, or of those named
-            behind a colon, as in ``extrapolation:posX,posY``.
+            ``extrapolation``; the last three use the two factors with the most classes, or those named after
+            a colon, as in ``extrapolation:posX,posY``.
 
     Returns:
-        The rows that are left and those that are held out, each in the order of ``data``.
+        The rows that are kept and those that are held out, each in the order of ``data``.
 
     >>> from distaff.data import from_array
     >>> square = from_array(np.zeros((36, 2)), np.indices((6, 6)).reshape(2, -1).T, ["row", "column"])
@@ -103,10 +103,10 @@ def leave_out(data: Dataset, which: str) -> tuple[Dataset, Dataset]:
 def _conditions(
     data: Dataset, known: Mapping[str, Conditions], factors: tuple[str, ...]
 ) -> NDArray[np.bool_]:
-    name = data.name.removesuffix("-joint")  # correlated factors are the same factors
+    name = data.name.removesuffix("-joint")  # a data set with correlated factors has the same factors
     if name not in known or factors:
         raise DistaffError(
-            f"recombinations are defined for {' and '.join(known)} as they are, not for {data.name}"
+            f"recombinations are defined for {' and '.join(known)} unmodified, not for {data.name}"
             f"{':' if factors else ''}{','.join(factors)}: use composition, interpolation or extrapolation."
         )
     values = data.values
@@ -116,7 +116,7 @@ def _conditions(
 
 
 def _places(data: Dataset, factors: tuple[str, ...]) -> list[NDArray[np.float64]]:
-    """Where each row is in the range of each factor, from 0 to 1: (class + ½)/classes."""
+    """The position of each row in the range of each factor, from 0 to 1: (class + ½)/classes."""
     if data.factors is None:
         raise DistaffError(f"{data.name} has no factors whose combinations could be held out.")
     ordered = sorted(data.names, key=lambda name: -data.sizes[data.names.index(name)])
@@ -126,7 +126,7 @@ def _places(data: Dataset, factors: tuple[str, ...]) -> list[NDArray[np.float64]
         column = data.column(name)
         if size < 2:
             raise DistaffError(
-                f"combinations are held out by factors of classes, two or more: not by {name!r}."
+                f"combinations are held out by factors with two or more classes, not by {name!r}."
             )
         places.append((column + 0.5) / size)
     return places

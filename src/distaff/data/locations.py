@@ -1,4 +1,4 @@
-"""Where official files lie on this machine, and what to say when they do not."""
+"""Locations of official files on this machine, and the message if they are missing."""
 
 from pathlib import Path
 
@@ -8,18 +8,18 @@ from distaff.foundation.files import data_folder, named_path
 
 
 def folder_of(name: str) -> Path:
-    """The folder in which the official files of the data set ``name`` are looked for."""
+    """The folder for the official files of the data set ``name``."""
     return data_folder() / name.replace("_", "-")
 
 
 def find(name: str, about: About, given: str | Path | None, *wanted: str) -> Path:
-    """The first of the ``wanted`` files that is there, in the given place or in the data set's own folder.
+    """The first of the ``wanted`` files that exists, in the given place or in the data set's folder.
 
     Args:
         name: the data set.
-        about: where it comes from.
-        given: the file itself, or a folder that holds it; ``None``: the data set's own folder.
-        wanted: names the file may have, the usual one first.
+        about: its description.
+        given: the file itself, or a folder that contains it; ``None`` for the data set's folder.
+        wanted: possible names of the file, the usual one first.
     """
     place = folder_of(name) if given is None else named_path(given)
     if place.is_file():

@@ -10,7 +10,7 @@ from distaff.data.idx import Part, idx_files, load_idx
 from distaff.foundation.errors import unknown
 
 ABOUT = About(
-    summary="Handwritten digits in grey, 28×28: 60,000 to train on and 10,000 to test.",
+    summary="Handwritten digits in grey, 28×28: 60,000 for training and 10,000 for testing.",
     source="https://ossci-datasets.s3.amazonaws.com/mnist/",
     licence="CC BY-SA 3.0",
     citation="LeCun, Bottou, Bengio & Haffner (1998), Gradient-based learning for documents",
@@ -35,10 +35,10 @@ def load(
     """MNIST from its four idx files.
 
     Args:
-        file: the folder that holds them, gzipped or not; without it the data set's own folder is looked in.
+        file: the folder that holds them, gzipped or not; by default the folder of the data set.
         part: ``"train"`` (60,000), ``"test"`` (10,000) or ``"all"``.
-        zero_shot: ``"kept"`` leaves out the thick 7s and the narrow 0s of that part, ``"removed"`` holds them
-            alone (HFVAE §6.4, see :func:`distaff.data.strokes.zero_shot`).
+        zero_shot: ``"kept"`` leaves out the thick 7s and the narrow 0s of that part, ``"removed"`` has only
+            those (HFVAE §6.4, see :func:`distaff.data.strokes.zero_shot`).
     """
     data = load_idx("mnist", ABOUT, "digit", file, part)
     if zero_shot == "all":

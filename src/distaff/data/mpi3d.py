@@ -49,7 +49,7 @@ def load(file: str | Path | None = None, variant: Literal["toy", "realistic", "r
 
     Args:
         file: the official ``.npz``, or the folder that holds it.
-        variant: which of the three to look for where ``file`` does not name it.
+        variant: which of the three to look for, if ``file`` does not name it.
     """
     if variant not in VARIANTS:
         raise unknown("variant of mpi3d", variant, VARIANTS)

@@ -13,7 +13,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.painted import PaintedImages
 
 ABOUT = About(
-    summary="dSprites in white on noise of three channels, 64×64.",
+    summary="dSprites in white on a background of coloured noise, 64×64.",
     source=COLOR.source,
     licence=COLOR.licence,
     citation=COLOR.citation,
@@ -25,13 +25,13 @@ ABOUT = About(
 
 
 def load(file: str | Path | None = None, seed: int = 0) -> Dataset:
-    """All of dSprites, every pixel around a shape drawn from [0, 1]³.
+    """All of dSprites, with every background pixel drawn from [0, 1]³.
 
-    disentanglement_lib draws new noise whenever it shows an image; here an image keeps its own.
+    disentanglement_lib draws new noise each time an image is read; here each image keeps its noise.
 
     Args:
         file: the official file of dSprites, instead of the built-in images.
-        seed: of the noise.
+        seed: random seed for the noise.
     """
     plain = dsprites.load(file)
     return replace(plain, images=PaintedImages(plain.images, on_noise, seed), name="noisy_dsprites")

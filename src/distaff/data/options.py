@@ -1,4 +1,4 @@
-"""What readers of data are told: names that they know, and values of the kinds that they take."""
+"""Options of the readers of data: check their names, and convert their values."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from distaff.foundation.errors import DistaffError, unknown
 
 @dataclass(frozen=True)
 class Beside:
-    """What is done to any data set, unless its reader does so itself.
+    """Options that apply to any data set, unless its reader handles them itself.
 
     Args:
-        resize: the side that images are brought to.
-        fit: how images that are not square are brought there.
-        correlate: two factors that are tied to each other, such as ``scale,posX:0.4``.
-        leave_out: combinations of factors that are left out, see ``distaff.data.left_out``.
-        left_out: give what was left out instead.
+        resize: the side that images are scaled to.
+        fit: how to fit images that are not square.
+        correlate: two factors to correlate, such as ``scale,posX:0.4``.
+        leave_out: combinations of factors to leave out, see ``distaff.data.left_out``.
+        left_out: return what was left out instead.
     """
 
     resize: int | None = None
@@ -33,7 +33,7 @@ class Beside:
     left_out: bool = False
 
     def done_to(self, data: Dataset) -> Dataset:
-        """The data set with all that."""
+        """Apply all of these to a data set."""
         if self.correlate is not None:
             data = correlated_factors.tied(data, self.correlate)
         if self.leave_out is not None:
@@ -41,22 +41,20 @@ class Beside:
         if self.resize is not None:
             return resized(data, self.resize, self.fit or "squash")
         if self.fit is not None:
-            raise DistaffError(
-                "--fit says how images are brought to a size: give --resize 64 beside it, or leave it out."
-            )
+            raise DistaffError("--fit is for scaling images: give --resize 64 too, or leave it out.")
         return data
 
 
 def checked(
     load: Callable[..., Any], options: Mapping[str, Any], what: str, hidden: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Options as arguments of ``load``.
+    """Convert options to arguments of ``load``.
 
     Args:
         load: the reader.
-        options: what it is told.
-        what: the data, in a message.
-        hidden: arguments of the reader that are no options.
+        options: its options.
+        what: the name of the data in messages.
+        hidden: arguments of the reader that are not options.
     """
     known = [name for name in signature(load).parameters if name not in hidden]
     for name in options:

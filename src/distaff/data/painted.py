@@ -1,4 +1,4 @@
-"""Images painted over those of another store: each by random numbers of its own, always the same."""
+"""Images painted over those of another store: each with its own random numbers, always the same."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,16 @@ from torch import Tensor
 from distaff.data.images import Images, Indices, as_rows, is_single
 
 Paint = Callable[[NDArray[np.float32], np.random.Generator], NDArray[np.float32]]
-"""(a mask (1, H, W) of 0 and 1, random numbers) → an image (3, H, W)."""
+"""(a mask (1, H, W) of 0 and 1, random generator) → an image (3, H, W)."""
 
 
 class PaintedImages:
-    """White shapes on black, painted when they are asked for: image n by the random numbers of (seed, n).
+    """White shapes on black, painted when read: image n uses the random numbers of (seed, n).
 
     Args:
         shapes: the shapes (1, H, W).
-        paint: paints one.
-        seed: of the random numbers.
+        paint: paints one shape.
+        seed: random seed.
     """
 
     def __init__(self, shapes: Images, paint: Paint, seed: int = 0) -> None:

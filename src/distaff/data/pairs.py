@@ -1,12 +1,12 @@
 """Pairs of observations that share factors: a pair source is one function, from a data set to rows.
 
-Weakly supervised recipes (``ada_gvae`` and its kin) learn from two observations of which some factors are the
-same. A source is called with the data set, how many pairs to draw and the random numbers, and returns their
+Weakly supervised recipes (``ada_gvae`` and its kin) learn from two observations that share some factors. A
+source is called with the data set, the number of pairs to draw and a random generator, and returns their
 rows (count, 2). ``--pairs`` names one: ``k=1``, ``random``, ``sequence``, ``given``, a file of row numbers
-``mine.npy``, or any function of one's own as ``module:function``.
+``mine.npy``, or your own function as ``module:function``.
 
-What a file or a sequence says is of the rows of the whole data set: ``listed`` makes it the data set's own
-before a part of that is held out, so that either part keeps the pairs whose members are both in it.
+A file or a sequence refers to the rows of the whole data set: ``listed`` stores its pairs in the data set
+before a part is held out, so that each part keeps the pairs whose members are both in it.
 """
 
 import inspect
@@ -28,15 +28,15 @@ from distaff.foundation.files import named_path
 PairSource = Callable[[Dataset, int, np.random.Generator], IntArray]
 """(data, count, rng) → (count, 2) rows."""
 TRIED = 256
-"""Pairs that are drawn to see whether a source fits its data."""
+"""Number of pairs that are drawn to check whether a source fits its data."""
 PATIENCE = 500_000
-"""Partners proposed to a pair before none is found; a source whose first pairs need 1% of it does not fit."""
+"""Proposed partners per pair before giving up; a source whose first pairs need 1% of this does not fit."""
 
 
 def random(data: Dataset, count: int, rng: np.random.Generator, patience: int = PATIENCE) -> IntArray:
-    """Pairs of which k factors differ, k drawn from 1 … K−1 for each (Locatello et al. 2020a, k = rnd).
+    """Pairs that differ in k factors, with k drawn from 1 … K−1 for each (Locatello et al. 2020a, k = rnd).
 
-    The paper's text is followed; the authors' code takes k = 1 for one half of the pairs beyond that.
+    This follows the text of the paper; in addition, the authors' code uses k = 1 for half of the pairs.
     """
     columns = _varied_classes(data, "random")
     return _differing(data, rng, rng.integers(1, max(len(columns), 2), count), columns, patience)
@@ -45,15 +45,15 @@ def random(data: Dataset, count: int, rng: np.random.Generator, patience: int = 
 def changed(
     data: Dataset, count: int, rng: np.random.Generator, k: int = 1, patience: int = PATIENCE
 ) -> IntArray:
-    """Pairs of which exactly ``k`` factors differ, which ones and how being drawn at random.
+    """Pairs that differ in exactly ``k`` factors; which ones, and how, is random.
 
     Args:
-        data: rows with factors of classes. On a grid of every combination partners are found by arithmetic;
-            elsewhere proposals are drawn until there is such a row.
-        count: how many pairs.
-        rng: the random numbers.
-        k: how many factors differ; constant ones do not count.
-        patience: proposals to each pair before it is an error.
+        data: rows with categorical factors. On a grid of all combinations, partners are found by arithmetic;
+            otherwise, proposals are drawn until such a row exists.
+        count: number of pairs.
+        rng: random number generator.
+        k: number of factors that differ; constant ones do not count.
+        patience: number of proposals per pair before an error.
 
     >>> from distaff.data import from_array
     >>> cube = from_array(np.zeros((27, 2)), np.indices((3, 3, 3)).reshape(3, -1).T)
@@ -64,14 +64,14 @@ def changed(
     columns = _varied_classes(data, f"k={k}")
     if not 1 <= k <= len(columns):
         raise DistaffError(
-            f"pairs of which {k} factors differ cannot be drawn: {data.name} has {len(columns)} that vary, "
+            f"pairs that differ in {k} factors cannot be drawn: {data.name} has {len(columns)} that vary, "
             f"so k is 1 to {len(columns)}."
         )
     return _differing(data, rng, np.full(count, k), columns, patience)
 
 
 def sequence(data: Dataset, count: int, rng: np.random.Generator) -> IntArray:
-    """Neighbours, the earlier first, as in a film whose frames are in order; ``listed`` says which are."""
+    """Neighbouring rows, the earlier one first, as in a film; ``listed`` determines which ones."""
     pairs = _own(data)
     return pairs[rng.integers(0, len(pairs), count)]
 
@@ -83,11 +83,11 @@ def given(data: Dataset, count: int, rng: np.random.Generator) -> IntArray:
 
 
 def listed(text: str | None, data: Dataset) -> Dataset:
-    """The data set with the pairs that a text names by rows, a file or a sequence, in place of its own.
+    """The data set with its pairs replaced by those that a text refers to by row: a file or a sequence.
 
     Args:
-        text: as of ``find_pairs``; None for objectives that learn from single observations.
-        data: whose rows are meant.
+        text: as for ``find_pairs``; None for objectives that learn from single observations.
+        data: the data set whose rows are meant.
     """
     if text == "sequence":
         if len(data) < 2:
@@ -105,11 +105,11 @@ def listed(text: str | None, data: Dataset) -> Dataset:
 
 
 def find_pairs(text: str, data: Dataset) -> PairSource:
-    """The source that a text names, tried once on the data, so that what does not fit is said at once.
+    """The source that a text names; it is tried once on the data, so that errors appear immediately.
 
     Args:
         text: ``k=1``, ``random``, ``sequence``, ``given``, a file ``mine.npy``, or ``module:function``.
-        data: what pairs are to be drawn from: a whole data set, or a part of one that ``listed`` its pairs.
+        data: what to draw pairs from: a whole data set, or a part of one returned by ``listed``.
     """
     source = _named(text)
     try:
@@ -118,7 +118,7 @@ def find_pairs(text: str, data: Dataset) -> PairSource:
         rows = np.asarray(hasty(data, TRIED, np.random.default_rng(0)))
     except DistaffError:
         raise
-    except Exception as problem:  # code of one's own may fail in any way
+    except Exception as problem:  # user code can fail in any way
         why = " ".join(str(problem).split()) or type(problem).__name__
         raise DistaffError(
             f"the pairs {text!r} cannot be drawn by calling it with (data, count, rng): {why}."
@@ -132,7 +132,7 @@ def find_pairs(text: str, data: Dataset) -> PairSource:
 
 
 def unchanged(data: Dataset, pairs: IntArray) -> NDArray[np.bool_]:
-    """(count, K) which factors both rows of a pair have the same, where labels say so.
+    """(count, K) which factors the two rows of a pair share, according to the labels.
 
     Args:
         data: rows with known factors.
@@ -168,11 +168,11 @@ def _own(data: Dataset) -> IntArray:
 
 
 def _varied_classes(data: Dataset, what: str) -> IntArray:
-    """The factors that vary, if all are classes, by which partners can be found."""
+    """The factors that vary, if all factors are categorical, so that partners can be found by them."""
     if data.factors is None or 0 in data.sizes or math.prod(data.sizes) > np.iinfo(np.int64).max:
         raise DistaffError(
-            f"pairs by {what} need factors of classes, which {data.name} has not: use --pairs sequence, or a "
-            "file of row numbers (P, 2) such as --pairs mine.npy."
+            f"pairs by {what} need factors of classes, which {data.name} does not have: use --pairs "
+            "sequence, or a file of row numbers (P, 2) such as --pairs mine.npy."
         )
     if data.is_grid:
         return np.flatnonzero(np.array(data.sizes) > 1)
@@ -182,7 +182,7 @@ def _varied_classes(data: Dataset, what: str) -> IntArray:
 def _differing(
     data: Dataset, rng: np.random.Generator, k: IntArray, columns: IntArray, patience: int
 ) -> IntArray:
-    """Rows and partners that differ in k (count,) of the columns, in each by any other class."""
+    """Rows and partners that differ in k (count,) of the columns, each by any other class."""
     if data.is_grid:
         first = rng.integers(0, len(data), len(k))
         moved = _moved(np.stack(np.unravel_index(first, data.sizes), axis=1), data.sizes, rng, k, columns)
@@ -194,7 +194,7 @@ def _differing(
     while len(missing):
         if tried > patience or not len(rows):
             raise DistaffError(
-                f"{data.name} has too few observations that differ in just so many factors: use --pairs "
+                f"{data.name} has too few observations that differ in exactly that many factors: use --pairs "
                 "sequence, or a file of row numbers (P, 2) such as --pairs mine.npy."
             )
         places = np.repeat(missing, at_once)

@@ -1,4 +1,4 @@
-"""Image files in a folder, a zip or a tar: listed, read without unpacking the archive, and decoded."""
+"""Image files in a folder, a zip or a tar: list, read without unpacking the archive, and decode them."""
 
 import io
 import os
@@ -20,18 +20,18 @@ from distaff.foundation.errors import DistaffError
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
 LARGEST_FILE, LARGEST_IMAGE = 200 << 20, 64_000_000
-"""Bytes that one image file may have, and pixels that it may unpack to."""
+"""Maximum size of an image file in bytes, and of a decoded image in pixels."""
 GREY = frozenset({"1", "L", "LA"})
 COLOUR = frozenset({"RGB", "RGBA", "P", "PA", "CMYK", "YCbCr", "HSV", "LAB"})
 SHORT = frozenset({"I;16", "I;16B", "I;16L", "I;16N"})
 DEEP = frozenset({"I", "F", *SHORT})
-"""Grey with more than 8 bits: whole numbers up to 65,535, or any."""
+"""Grey with more than 8 bits: integers up to 65,535, or any numbers."""
 Fit = Literal["squash", "crop", "pad"]
 CHANNELS = {"L": 1, "RGB": 3, "RGBA": 4, "F": 1}
 ENOUGH = 4
-"""Pixels that are decoded for each one that is wanted, along a side."""
+"""Minimum number of decoded pixels per output pixel, along a side."""
 ORIENTATION = 0x0112
-"""The tag by which a camera says how it was held."""
+"""The EXIF tag for the orientation of the camera."""
 TURNED = frozenset({5, 6, 7, 8})
 """Its values for pictures that lie on their side."""
 
@@ -43,8 +43,8 @@ class Pictures:
     Args:
         place: the folder or archive.
         names: the files in it, sorted, with ``/`` between folders.
-        state: a short hash that changes when a file is added, removed or written again.
-        read: gives the bytes of one file.
+        state: a short hash that changes when a file is added, removed or rewritten.
+        read: returns the bytes of one file.
     """
 
     place: Path
@@ -55,7 +55,7 @@ class Pictures:
 
 @contextmanager
 def open_pictures(place: Path) -> Iterator[Pictures]:
-    """The image files in a folder (with its sub-folders), a ``.zip`` or a ``.tar``; or one image alone."""
+    """Open the image files in a folder (with its sub-folders), a ``.zip`` or a ``.tar``, or a single one."""
     try:
         if place.is_dir():
             yield _folder(place)
@@ -73,7 +73,7 @@ def open_pictures(place: Path) -> Iterator[Pictures]:
             raise DistaffError(f"there is no file or folder {place}.")
     except DistaffError:
         raise
-    except Exception as problem:  # readers fed damaged bytes raise whatever they happen to meet
+    except Exception as problem:  # on damaged bytes, readers can raise anything
         raise DistaffError(
             f"{place} cannot be read as a folder, zip or tar of images ({problem})."
         ) from problem
@@ -87,15 +87,15 @@ def decode(
     crop: int | None = None,
     fit: Fit = "squash",
 ) -> NDArray[Any]:
-    """One image (H, W, C), upright: uint8, or float32 where the mode is ``"F"``.
+    """Decode one image to (H, W, C), upright: uint8, or float32 if the mode is ``"F"``.
 
     Args:
-        data: the file.
-        label: what a message calls it.
+        data: the content of the file.
+        label: the name of the file in messages.
         mode: ``"L"`` (grey), ``"RGB"``, ``"RGBA"`` or ``"F"`` (grey, in the file's own numbers).
-        size: scale to this (height, width).
-        crop: first cut a square of this many pixels per side out of the middle.
-        fit: what to do where the proportions differ, see ``fitted``.
+        size: (height, width) to scale to.
+        crop: side in pixels of a square to cut from the middle first.
+        fit: how to fit images of other proportions, see ``fitted``.
     """
     with _opened(data, label) as image:
         if (image.mode in DEEP) != (mode == "F"):
@@ -118,8 +118,8 @@ def decode(
 def fitted(picture: Image.Image, size: tuple[int, int], fit: Fit = "squash") -> Image.Image:
     """A picture scaled to (height, width).
 
-    Where the proportions differ, ``"squash"`` stretches it, ``"crop"`` keeps the middle and cuts off what
-    stands over, ``"pad"`` keeps all of it with black beside it.
+    If the proportions differ, ``"squash"`` stretches it, ``"crop"`` keeps the middle and cuts off the rest,
+    ``"pad"`` keeps all of it and adds black borders.
     """
     target = size[::-1]
     if picture.size == target:
@@ -131,27 +131,27 @@ def fitted(picture: Image.Image, size: tuple[int, int], fit: Fit = "squash") -> 
 
 
 def _halve(image: Image.Image, side: int) -> None:
-    """Let a JPEG file be decoded at a half, a quarter or an eighth, with so many pixels along each side left.
+    """Let a JPEG file be decoded at 1/2, 1/4 or 1/8 of its size, with at least ``side`` pixels per side left.
 
-    Its decoder averages then as it goes: a photograph of 12 million pixels is brought to 64×64 in an eighth
-    of the time, and no pixel of it is another by more than a grey level or two.
+    The decoder then averages pixels: a photograph of 12 million pixels is scaled to 64×64 in an eighth of the
+    time, and no pixel differs by more than a grey level or two.
     """
     if image.format in ("JPEG", "MPO") and min(image.size) >= 2 * side:
         image.draft(None, (side, side))
 
 
 def upright(picture: Image.Image) -> Image.Image:
-    """A photograph as it is looked at, whichever way the camera was held."""
+    """A photograph turned upright, however the camera was held."""
     return picture if _orientation(picture) == 1 else ImageOps.exif_transpose(picture)
 
 
 def _orientation(picture: Image.Image) -> int:
-    """How a camera was held; 1, upright, where the header does not say. TIFF files are turned by Pillow."""
+    """The orientation of the camera; 1 (upright) if the header has none. Pillow turns TIFF files itself."""
     if "exif" not in picture.info:
         return 1
     try:
         value = picture.getexif().get(ORIENTATION, 1)
-    except Exception:  # notes of a camera that are damaged, beside pixels that may be whole
+    except Exception:  # damaged metadata; the pixels may be intact
         return 1
     return int(value) if value in range(1, 9) else 1
 
@@ -164,7 +164,7 @@ def kind_of(data: bytes, label: str) -> tuple[str, tuple[int, int]]:
     """The kind of pixels and the size (height, width) of an upright image, from its header.
 
     The kind is ``"L"`` (grey), ``"RGB"``, ``"RGBA"``, ``"I;16"`` (16 bits), ``"I"`` or ``"F"`` (any
-    whole numbers, any numbers).
+    integers, any numbers).
     """
     with _opened(data, label) as image:
         kinds = {"RGBA": "RGBA", **dict.fromkeys(GREY, "L"), **dict.fromkeys(SHORT, "I;16")}
@@ -188,7 +188,7 @@ def _opened(data: bytes, label: str) -> Iterator[Image.Image]:
             yield image
     except DistaffError:
         raise
-    except Exception as problem:  # a decoder fed damaged bytes raises whatever it happens to meet
+    except Exception as problem:  # on damaged bytes, a decoder can raise anything
         raise DistaffError(f"{label} does not decode as an image ({problem}).") from problem
 
 
@@ -199,7 +199,7 @@ def _folder(place: Path) -> Pictures:
 def _files_below(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
     """The image files of a folder and its sub-folders, each with its state.
 
-    Without ``pathlib``, which takes three times as long: there may be millions.
+    Without ``pathlib``, which takes three times as long: there may be millions of files.
     """
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -247,9 +247,9 @@ def _tar(place: Path, bundle: tarfile.TarFile) -> Pictures:
 
 
 def _pictures(place: Path, listed: Iterable[tuple[str, str]], read: Callable[[str], bytes]) -> Pictures:
-    """Files by name, each listed with a text that changes when it is written again.
+    """Files by name, each listed with a text that changes when the file is rewritten.
 
-    A text each is all that is held of a file meanwhile: there may be millions.
+    Only this text is kept in memory per file, since there may be millions.
     """
     lines = sorted(f"{name}\0{state}" for name, state in listed)
     names = tuple(line.partition("\0")[0] for line in lines)
@@ -260,10 +260,10 @@ def _pictures(place: Path, listed: Iterable[tuple[str, str]], read: Callable[[st
             return read(name)
         except DistaffError as problem:
             raise DistaffError(f"{name} {problem}") from problem
-        except Exception as problem:  # a damaged member fails in zlib, in its checksum or in its header
+        except Exception as problem:  # a damaged member can fail in zlib, in its checksum or in its header
             raise DistaffError(f"{name} in {place} cannot be read ({problem}).") from problem
 
-    # What was decoded before pictures were turned upright is decoded again.
+    # "upright" invalidates caches of versions that did not turn pictures upright.
     return Pictures(place, names, short_hash("upright", str(place.resolve()), lines=facts), checked)
 
 
@@ -273,7 +273,7 @@ def _check_size(size: int) -> None:
 
 
 def _is_picture(place: Path, name: str) -> bool:
-    """Whether an archive's entry is an image; an entry that points outside the archive is refused."""
+    """Whether an entry of an archive is an image; an error for one that points outside the archive."""
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or (path.parts and path.parts[0].endswith(":")):
         raise DistaffError(f"{place} holds the entry {name!r}, which points outside of it: it is not opened.")

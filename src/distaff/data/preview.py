@@ -1,4 +1,4 @@
-"""A contact sheet of a data set: one row for each factor, varied while the others stay."""
+"""A contact sheet of a data set: one row per factor, which varies while the others stay fixed."""
 
 from pathlib import Path
 
@@ -15,10 +15,10 @@ from distaff.foundation.snippets import Cell, Curve, Strip, snippet
 
 
 def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
-    """One row of images per factor; random images where no factor is known; a scatter plot for vectors.
+    """One row of images per factor; random images if no factor is known; a scatter plot for vectors.
 
-    On a grid a row varies its factor from the first class to the last around one random combination;
-    elsewhere it shows a random observation of each class (or, of a real factor, in rising order).
+    On a grid, a row varies its factor from the first class to the last around one random combination;
+    otherwise it shows a random observation of each class (for a real factor, in rising order).
     """
     if len(data.shape) == 1:
         return _scatter(data)
@@ -40,11 +40,11 @@ def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
 
 
 def contact_sheet(data: Dataset, columns: int = 8, seed: int = 0) -> str:
-    """The same as HTML for a notebook: rows of images or signals; of vectors, what their columns hold."""
+    """The contact sheet as HTML for a notebook: rows of images or signals; for vectors, column statistics."""
     title, about = data.name, repr(data).removeprefix(f"{data.name}: ")
     if len(data.shape) == 1:
         how, some = data.arrangement, data.images[some_rows(len(data), SAMPLE)].numpy()
-        if isinstance(how, Table):  # in the units that it was given in
+        if isinstance(how, Table):  # in the user's units
             widths = [column.width for column in how.columns]
             scales, means = (
                 np.repeat([getattr(c, n) for c in how.columns], widths) for n in ("scale", "mean")
@@ -66,7 +66,7 @@ def contact_sheet(data: Dataset, columns: int = 8, seed: int = 0) -> str:
 
 
 def save_preview(data: Dataset, out: str | Path, columns: int = 10, seed: int = 0) -> Path:
-    """Draw the contact sheet of ``data`` into an image file and give its path."""
+    """Draw the contact sheet of ``data`` into an image file and return its path."""
     path = Path(out)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def _spread(column: IntArray, columns: int, rng: np.random.Generator) -> IntArra
 
 def _scatter(data: Dataset) -> Figure:
     if data.shape[0] < 2:
-        raise DistaffError(f"{data.name} holds numbers of one dimension, which make no picture.")
+        raise DistaffError(f"{data.name} holds numbers of one dimension, which cannot be drawn.")
     points = data.images[:5000].numpy()
     colours = None if data.factors is None else data.factors[:5000, 0]
     figure = Figure(figsize=(5, 5), layout="constrained")

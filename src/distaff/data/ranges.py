@@ -1,4 +1,4 @@
-"""Which values of a user's images are black and white: whole ranges, percentiles, or what she says."""
+"""The values of black and white in a user's images: the full range, percentiles, or given values."""
 
 import math
 from typing import Any
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from distaff.foundation.errors import DistaffError
 
 LOOKED_AT = 2_000_000
-"""Values, spread over all images, that percentiles are taken of."""
+"""Number of values, spread over all images, from which percentiles are computed."""
 BLOCK = 1 << 24
 NAMED = {"signed": (-1.0, 1.0), "unit": (0.0, 1.0), "bytes": (0.0, 255.0), "16-bit": (0.0, 65535.0)}
 DEPTHS = (255, 1023, 4095, 16383, 65535)
-"""White in images of 8 to 16 bits."""
+"""The value of white in images of 8 to 16 bits."""
 FORMS = "min-max, percentiles, percentiles:1:99, signed (−1 to 1) or LOW:HIGH such as 0:4095"
 
 
@@ -21,13 +21,13 @@ def find_range(text: str, values: NDArray[Any], name: str) -> tuple[float, float
     """The values that become 0 and 1.
 
     Args:
-        text: ``min-max``; ``percentiles`` (of 1 and 99) or ``percentiles:LOW:HIGH``; ``signed`` for −1 … 1,
+        text: ``min-max``; ``percentiles`` (1 and 99) or ``percentiles:LOW:HIGH``; ``signed`` for −1 … 1,
             ``unit``, ``bytes``, ``16-bit``; or the two numbers, as in ``0:4095``.
         values: (N, ...) all images, which may be memory-mapped.
-        name: what messages call them.
+        name: the name of the images in messages.
 
     Returns:
-        The low and the high one.
+        The low and the high value.
 
     >>> find_range("0:4095", np.zeros(1), "scans"), find_range("min-max", np.array([3, 7]), "scans")
     ((0.0, 4095.0), (3.0, 7.0))
@@ -40,7 +40,7 @@ def find_range(text: str, values: NDArray[Any], name: str) -> tuple[float, float
     elif word == "percentiles":
         below, above = _two(numbers or ["1", "99"], text)
         if not 0 <= below < above <= 100:
-            raise DistaffError(f"percentiles rise from 0 to 100, so {text!r} are none.")
+            raise DistaffError(f"percentiles must rise from 0 to 100, not {text!r}.")
         low, high = (float(p) for p in np.percentile(_spread(values, name), [below, above]))
     else:
         low, high = _two([word, *numbers], text)
@@ -52,11 +52,11 @@ def find_range(text: str, values: NDArray[Any], name: str) -> tuple[float, float
 
 
 class OutOfRange(DistaffError):
-    """Images whose values need a range, and no one said which."""
+    """Images whose values need a range, which was not given."""
 
 
 def ways(low: float, high: float) -> str:
-    """Flags that would say what is black and white in images of these values, the likeliest first.
+    """Flags that define black and white for images with these values, the most likely one first.
 
     >>> ways(-0.99, 0.97)
     '--range signed, --range min-max or --range percentiles'
@@ -90,7 +90,7 @@ def extremes(values: NDArray[Any], name: str) -> tuple[float, float]:
 
 
 def _spread(values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Whole images from the first to the last, as many as make up the values that are looked at."""
+    """Whole images, spread from the first to the last, with about as many values as are examined."""
     count = max(1, min(len(values), LOOKED_AT * len(values) // max(values.size, 1)))
     rows = np.unique(np.linspace(0, len(values) - 1, count).astype(np.int64))
     return _finite(np.asarray(values[rows]), name)

@@ -1,4 +1,4 @@
-"""What the readers of files share: files that may be gzipped, and rows copied block by block."""
+"""Helpers of file readers: files that may be gzipped, and rows copied block by block."""
 
 import gzip
 import hashlib
@@ -15,13 +15,13 @@ from distaff.foundation.progress import progress
 
 ByteFile = gzip.GzipFile | BufferedReader
 ROWS = 4096
-"""Rows that are copied at a time."""
+"""Number of rows copied at a time."""
 PIECE = 1 << 24
-"""Bytes that are read at a time."""
+"""Number of bytes read at a time."""
 
 
 def not_official(file: Path, title: str, why: str) -> DistaffError:
-    """The error for a file that can be read but is not the one its authors published."""
+    """The error for a readable file that is not the one its authors published."""
     return DistaffError(
         f"{file} is not an official {title} file: {why}; fetch it again, or put data of your own into an .npz"
         " as 'images'."
@@ -29,14 +29,14 @@ def not_official(file: Path, title: str, why: str) -> DistaffError:
 
 
 def open_unzipped(path: Path) -> ByteFile:
-    """Open a file that may be gzipped or not."""
+    """Open a file that may be gzipped."""
     with path.open("rb") as raw:
         zipped = raw.read(2) == b"\x1f\x8b"
     return gzip.open(path) if zipped else path.open("rb")
 
 
 def read_pieces(file: ByteFile, size: int) -> bytes:
-    """The next ``size`` bytes or what there is of them, a piece at a time: a header may claim any size."""
+    """Read up to ``size`` bytes, a piece at a time, since a header may claim any size."""
     pieces: list[bytes] = []
     while size and (piece := file.read(min(PIECE, size))):
         pieces.append(piece)
@@ -45,7 +45,7 @@ def read_pieces(file: ByteFile, size: int) -> bytes:
 
 
 def short_hash(*texts: str, lines: Iterable[str] = ()) -> str:
-    """Sixteen letters that name a cache by what it is made from; ``lines`` may be millions of texts."""
+    """Sixteen characters that identify a cache by its sources; ``lines`` may be millions of texts."""
     digest = hashlib.sha256("\n".join(texts).encode(errors="surrogateescape"))
     for line in lines:
         digest.update(f"\n{line}".encode(errors="surrogateescape"))
@@ -53,7 +53,7 @@ def short_hash(*texts: str, lines: Iterable[str] = ()) -> str:
 
 
 def rows_of(source: Any, rows: int = ROWS) -> Iterator[NDArray[Any]]:
-    """The rows of an array in a file, a block at a time."""
+    """The rows of an array in a file, block by block."""
     for start in range(0, len(source), rows):
         yield source[start : start + rows]
 

@@ -1,4 +1,4 @@
-"""Scream dSprites: shapes of dSprites as negatives on patches of a picture (Locatello et al. 2019)."""
+"""Scream dSprites: shapes of dSprites that invert patches of a picture (Locatello et al. 2019)."""
 
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,7 @@ from distaff.data.painted import PaintedImages
 from distaff.foundation.errors import DistaffError
 
 ABOUT = About(
-    summary="dSprites as negatives on patches of a picture of one's own, such as Munch's The Scream, 64×64.",
+    summary="dSprites that invert patches of your own picture, such as Munch's The Scream, 64×64.",
     source="https://en.wikipedia.org/wiki/The_Scream",
     licence="that of the picture; Apache-2.0 for the shapes",
     citation=COLOR.citation,
@@ -27,17 +27,17 @@ ABOUT = About(
     files=(RemoteFile("scream.jpg"),),
 )
 LARGEST = (350, 274)
-"""Width and height that a picture is brought to fit into, as disentanglement_lib does."""
+"""Width and height that a picture is scaled to fit into, as in disentanglement_lib."""
 
 
 def load(file: str | Path | None = None, seed: int = 0) -> Dataset:
-    """All of dSprites, each on a patch of a picture: half of it a random colour, inverted within the shape.
+    """All of dSprites, each on a patch of a picture mixed half with a random colour, inverted in the shape.
 
-    disentanglement_lib draws a new patch whenever it shows an image; here an image keeps its own.
+    disentanglement_lib draws a new patch each time an image is read; here each image keeps its patch.
 
     Args:
         file: the picture; by default ``scream.jpg`` in the data set's folder.
-        seed: of patches and colours.
+        seed: random seed for patches and colours.
     """
     path = Path(file) if file is not None else folder_of("scream_dsprites") / "scream.jpg"
     plain = dsprites.load()
@@ -48,7 +48,7 @@ def load(file: str | Path | None = None, seed: int = 0) -> Dataset:
 def on_patch(
     mask: NDArray[np.float32], rng: np.random.Generator, picture: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """A shape that inverts the patch it lies on."""
+    """A shape that inverts the patch behind it."""
     side = mask.shape[-1]
     top, left = (rng.integers(0, size - side + 1) for size in picture.shape[1:])
     patch = picture[:, top : top + side, left : left + side]
@@ -57,10 +57,10 @@ def on_patch(
 
 
 def _picture(path: Path) -> NDArray[np.float32]:
-    """(3, H, W) the picture, small enough for its patches to differ."""
+    """(3, H, W) the picture, scaled down so that its patches differ."""
     if not path.is_file():
         raise DistaffError(
-            f"scream_dsprites needs a picture, and there is none at {path}: give one by --file my.jpg."
+            f"scream_dsprites needs a picture, and there is none at {path}: give one with --file my.jpg."
         )
     try:
         with Image.open(path) as opened:
@@ -70,7 +70,7 @@ def _picture(path: Path) -> NDArray[np.float32]:
     image.thumbnail(LARGEST)
     if min(image.size) < dsprites.SIDE:
         raise DistaffError(
-            f"{path} is {image.width}×{image.height} pixels once it fits into {LARGEST[0]}×{LARGEST[1]}: "
+            f"{path} is {image.width}×{image.height} pixels when fitted into {LARGEST[0]}×{LARGEST[1]}: "
             f"a picture needs {dsprites.SIDE} each way."
         )
     return (np.asarray(image, np.float32).transpose(2, 0, 1) / 255).astype(np.float32)

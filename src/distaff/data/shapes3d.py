@@ -1,8 +1,8 @@
 """3D Shapes: 480,000 colour images of one object in a room, rendered here or read from the official file.
 
-What can be seen where, and how brightly, depends on scale × shape × orientation alone: 480 scenes. Each is
-ray-cast once into how much of the floor's, wall's, object's and sky's colour every pixel holds; an image is
-those weights times its colours, put together when a batch is asked for.
+The visible surfaces and their brightness depend only on scale × shape × orientation: 480 scenes. Each is
+ray-cast once into the weights of the floor's, wall's, object's and sky's colour in every pixel; an image is
+these weights times its colours, composed when a batch is read.
 """
 
 import colorsys
@@ -51,7 +51,7 @@ VALUES = (
 SIDE = 64
 SCENES = 8 * 4 * 15
 BLOCK = 128
-"""Images put together at a time, so that a large batch copies few layers at once."""
+"""Number of images composed at a time, so that a large batch copies few layers at once."""
 SKY = np.array([0.76, 0.86, 0.96], np.float32)
 
 
@@ -59,7 +59,7 @@ def load(file: str | Path | None = None) -> Dataset:
     """All of 3D Shapes in the official order and numbering.
 
     Args:
-        file: the official ``3dshapes.h5``; without it the scenes are rendered here (once, a few seconds).
+        file: the official ``3dshapes.h5``; by default the scenes are rendered (once, in a few seconds).
     """
     if file is not None:
         return _read(Path(file))
@@ -68,7 +68,7 @@ def load(file: str | Path | None = None) -> Dataset:
 
 
 class ComposedImages:
-    """Images put together from scene layers (480, 4, 64, 64) when they are asked for."""
+    """Images composed from scene layers (480, 4, 64, 64) when they are read."""
 
     shape = (3, SIDE, SIDE)
 

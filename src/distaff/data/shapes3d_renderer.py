@@ -1,7 +1,7 @@
 """A ray caster for one scene: an object on the floor of a walled room under a sky, lit from above.
 
-Directions and positions are arrays (rays, 3) with z up. A pixel is the mean of 4 × 4 rays; each of them looks
-for the light at another point of its disc, so that shadows have soft borders.
+Directions and positions are arrays (rays, 3) with z up. A pixel is the mean of 4 × 4 rays; each of them uses
+another point of the disc-shaped light, so that shadows have soft borders.
 """
 
 from typing import Any
@@ -13,12 +13,12 @@ Floats = NDArray[np.floating[Any]]
 
 LAYERS = 4
 RAYS = 4
-"""Rays per pixel, in each direction."""
+"""Number of rays per pixel in each direction."""
 HALF_ROOM, WALL_HEIGHT = 6.0, 2.6
 CAMERA_DISTANCE, CAMERA_HEIGHT, LOOK_AT_HEIGHT, FIELD_OF_VIEW = 7.0, 3.8, 1.05, 45.0
 LIGHT, LIGHT_RADIUS = np.array([-3.0, -4.5, 9.0], np.float32), 1.2
 AMBIENT, DIFFUSE, SHADOW = 0.42, 0.58, 0.55
-"""Light from everywhere, light from the lamp, and the share of the latter that a shadow takes away."""
+"""Ambient light, light from the lamp, and the share of the latter that a shadow removes."""
 HIGHLIGHT, SHARPNESS = 0.22, 24
 
 FLOOR, WALL, OBJECT, SKY = range(4)
@@ -28,7 +28,7 @@ HALF_HEIGHT = (1.05, 1.15, 1.25, 1.45)
 
 
 class Room:
-    """The room as one camera sees it: everything about a view that no object changes."""
+    """The room seen by one camera: everything in a view that does not depend on the object."""
 
     def __init__(self, angle: float, side: int) -> None:
         self.side = side
@@ -37,12 +37,12 @@ class Room:
         self.lights = _lights(side)
         self.to_light = _unit(self.lights - self.place)
         self.lamp = DIFFUSE * np.maximum(_dot(normal, self.to_light), 0)
-        # Points a little off the surface, from which it does not shade itself.
+        # Points slightly off the surface, so that it does not shadow itself.
         self.above = self.place + 1e-3 * normal
         self.haze = 1 - 0.16 * np.clip(5 * self.rays[:, 2] + 0.35, 0, 1)
 
     def layers(self, shape: int, scale: float) -> Floats:
-        """(4, side, side): how much of the floor's, wall's, object's and sky's colour each pixel holds."""
+        """(4, side, side): the weight of the floor's, wall's, object's and sky's colour in each pixel."""
         light = AMBIENT + self.lamp
         shaded = np.flatnonzero(self._near(shape, scale, self.above, self.to_light) & (self.kind != SKY))
         reach, _ = hit(shape, scale, self.above[shaded], self.to_light[shaded])
@@ -70,7 +70,7 @@ class Room:
         return pixels
 
     def _near(self, shape: int, scale: float, origin: Floats, ray: Floats) -> NDArray[np.bool_]:
-        """Which rays pass the ball around the object, so that only they are worth a closer look."""
+        """Which rays pass through the ball around the object; only these need an exact test."""
         half, radius = scale * HALF_HEIGHT[shape], scale * RADIUS[shape]
         around = half**2 + (2 if shape == CUBE else 1) * radius**2
         offset = np.broadcast_to(np.array([0, 0, half], np.float32) - origin, ray.shape)
@@ -79,7 +79,7 @@ class Room:
 
 
 def hit(shape: int, scale: float, origin: Floats, ray: Floats) -> tuple[Floats, Floats]:
-    """The distance along each ray to the object, infinite where it misses, and the surface normals there."""
+    """The distance along each ray to the object, infinite if it misses, and the surface normals there."""
     radius, half = scale * RADIUS[shape], scale * HALF_HEIGHT[shape]
     origin = origin - np.array([0, 0, half], np.float32)
     if shape == CUBE:
@@ -110,7 +110,7 @@ def _box(origin: Floats, ray: Floats, half: Floats) -> tuple[Floats, Floats]:
 
 
 def _root(a: Floats, b: Floats, c: Floats) -> Floats:
-    """The smaller root of a t² + 2bt + c where it is positive, else infinity."""
+    """The smaller root of a t² + 2bt + c if it is positive, otherwise infinity."""
     with np.errstate(divide="ignore", invalid="ignore"):
         root = (-b - np.sqrt(b * b - a * c)) / a
         return np.where(root > 0, root, np.inf)
@@ -172,7 +172,7 @@ def _camera(angle: float, side: int) -> tuple[Floats, Floats]:
 
 
 def _walls(eye: Floats, rays: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Where each ray meets the room, the normal there, and what it is."""
+    """The point where each ray meets the room, the normal there, and the surface."""
     with np.errstate(divide="ignore"):
         reach = (np.sign(rays) * HALF_ROOM - eye) / rays
         floor = np.where(rays[:, 2] < 0, -eye[2] / rays[:, 2], np.inf)
@@ -187,7 +187,7 @@ def _walls(eye: Floats, rays: Floats) -> tuple[Floats, Floats, NDArray[np.int64]
 
 
 def _lights(side: int) -> Floats:
-    """A point of the light for every sub-pixel: the sub-pixels of a pixel share out a disc evenly."""
+    """A point of the light for every sub-pixel: the sub-pixels of a pixel cover the disc evenly."""
     order = np.arange(RAYS * RAYS).reshape(RAYS, RAYS)
     # The golden angle spreads points over a disc; the stride keeps neighbours apart.
     order = order * 7 % (RAYS * RAYS)

@@ -1,4 +1,4 @@
-"""Signals over time: (N, T), or (N, C, T) of several channels, each channel standardised as a whole."""
+"""Signals over time: (N, T), or (N, C, T) with several channels, each standardised as a whole."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +14,13 @@ from distaff.foundation.errors import DistaffError
 
 @dataclass(frozen=True)
 class Signals:
-    """Signals (C, T), each channel brought to mean 0 and variance 1 over all signals and times.
+    """Signals (C, T), with each channel scaled to mean 0 and variance 1 over all signals and times.
 
     Args:
         shape: (C, T).
-        mean: of each channel.
-        scale: its standard deviation; 1 for one that never varies.
-        flat: whether signals were given without an axis for channels.
+        mean: mean of each channel.
+        scale: standard deviation of each channel; 1 for a constant one.
+        flat: whether signals were given without a channel axis.
     """
 
     shape: tuple[int, ...]
@@ -30,7 +30,7 @@ class Signals:
 
     @classmethod
     def of(cls, signals: NDArray[Any], standardise: bool = True) -> "Signals":
-        """Learnt from signals (N, T) or (N, C, T)."""
+        """Fit to signals (N, T) or (N, C, T)."""
         values, flat = _with_channels(signals), signals.ndim == 2
         channels = values.shape[1]
         if not standardise:
@@ -42,7 +42,7 @@ class Signals:
         return cls(values.shape[1:], tuple(mean.tolist()), tuple(scale.tolist()), flat)
 
     def dataset(self, signals: NDArray[Any], name: str = "signals") -> Dataset:
-        """What the model sees of signals, of one (T,) or (C, T) or of many."""
+        """Convert signals, one (T,) or (C, T) or many, to the model's observations."""
         own = self.shape[1:] if self.flat else self.shape
         values = _with_channels(signals[None] if signals.shape == own else signals)
         if values.shape[1:] != self.shape:
@@ -54,13 +54,13 @@ class Signals:
         return Dataset(FloatImages(((values - mean) / scale).astype(np.float32)), name=name, arrangement=self)
 
     def back(self, observations: FloatArray) -> FloatArray:
-        """Observations (N, C, T) of the model in the user's shape and units."""
+        """Convert the model's observations (N, C, T) to the user's shape and units."""
         mean, scale = (np.array(numbers)[:, None] for numbers in (self.mean, self.scale))
         values = observations * scale + mean
         return np.asarray(values[:, 0] if self.flat else values)
 
     def plain(self) -> dict[str, Any]:
-        """As ``run.yaml`` holds it."""
+        """The form stored in ``run.yaml``."""
         told = {"signals": list(self.shape), "mean": list(self.mean), "scale": list(self.scale)}
         return {**told, "flat": self.flat}
 

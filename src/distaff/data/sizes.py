@@ -1,4 +1,4 @@
-"""Bringing images to another size."""
+"""Scale images to another size."""
 
 from dataclasses import replace
 
@@ -16,11 +16,11 @@ from distaff.foundation.progress import progress
 
 ROWS = 1024
 LONGEST, LARGEST = 8192, 64 << 30
-"""Pixels per side that images may be brought to, and bytes that all of them may take then."""
+"""Maximum side in pixels of scaled images, and maximum size in bytes of all of them."""
 
 
 def check_side(side: int) -> None:
-    """Refuse sides that no image should have."""
+    """Raise an error for an unreasonable image size."""
     if not 1 <= side <= LONGEST:
         raise DistaffError(f"resize is a number of pixels per side from 1 to {LONGEST:,}, not {side}.")
 
@@ -30,16 +30,16 @@ def resized(data: Dataset, side: int | tuple[int, int], fit: Fit = "squash", lev
 
     Args:
         data: images (C, H, W).
-        side: their height and width in pixels from now on, or the two by themselves.
-        fit: what to do where the proportions differ, see ``distaff.data.pictures.fitted``.
-        levels: whether 256 grey levels are enough; otherwise images are kept as floats.
+        side: the new side in pixels, or (height, width).
+        fit: how to fit images of other proportions, see ``distaff.data.pictures.fitted``.
+        levels: whether 256 grey levels suffice; otherwise images are stored as floats.
 
     Returns:
         Images (C, side, side) with the same factors.
     """
     if len(data.shape) != 3:
         held = "signals" if len(data.shape) == 2 else f"rows of {data.shape[0]} numbers"
-        raise DistaffError(f"{data.name} holds {held}, and only images are brought to a size: no --resize.")
+        raise DistaffError(f"{data.name} holds {held}, and only images can be scaled: leave out --resize.")
     size = (side, side) if isinstance(side, int) else side
     for length in size:
         check_side(length)
@@ -70,8 +70,8 @@ def _fitted(batch: Tensor, size: tuple[int, int], fit: Fit) -> Tensor:
         choose = max if fit == "crop" else min
         scale = choose(tall / height, wide / width)
         inner = (max(1, round(height * scale)), max(1, round(width * scale)))
-    # Bilinear, averaged over the source pixels when images shrink.
+    # Bilinear, averaging over source pixels if images shrink.
     batch = interpolate(batch, inner, mode="bilinear", antialias=True)
     top, left = (inner[0] - tall) // 2, (inner[1] - wide) // 2
-    # A negative number of pixels to pad by cuts off as many.
+    # Negative padding crops.
     return pad(batch, (-left, wide - inner[1] + left, -top, tall - inner[0] + top))

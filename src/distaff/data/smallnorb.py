@@ -38,16 +38,16 @@ ABOUT = About(
     ),
 )
 DTYPES: dict[int, np.dtype[Any]] = {0x1E3D4C55: np.dtype("u1"), 0x1E3D4C54: np.dtype("<i4")}
-"""The format's number for its type of values."""
+"""Type codes of the file format."""
 LARGEST = 1 << 30
 
 
 def load(file: str | Path | None = None, side: int = 64) -> Dataset:
-    """smallNORB, both parts together, in the order of its factors; the left one of each pair of photographs.
+    """smallNORB, both parts together, sorted by factors; the left photograph of each stereo pair.
 
     Args:
-        file: the folder that holds the six ``smallnorb-*.mat`` files, gzipped or not.
-        side: pixels per side to scale the 96×96 photographs to.
+        file: the folder with the six ``smallnorb-*.mat`` files, gzipped or not.
+        side: pixels per side to which the 96×96 photographs are scaled.
     """
     paths = {
         (part, kind): find("smallnorb", ABOUT, file, f"{part}-{kind}.mat.gz", f"{part}-{kind}.mat")
@@ -78,7 +78,7 @@ def load(file: str | Path | None = None, side: int = 64) -> Dataset:
 
 
 def _classes(categories: Path, details: Path) -> IntArray:
-    """(N, 5) category, instance, elevation, azimuth, lighting; azimuths are written as even numbers."""
+    """(N, 5) category, instance, elevation, azimuth, lighting; the files store azimuths as even numbers."""
     category, detail = _matrix(categories), _matrix(details)
     if category.ndim != 1 or detail.shape != (len(category), 4):
         raise DistaffError(
@@ -114,7 +114,7 @@ def _read(path: Path, file: ByteFile, shape: tuple[int, ...], dtype: np.dtype[An
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[ByteFile, tuple[int, ...], np.dtype[Any]]]:
-    """The file after its header: the type's number, the number of dimensions, and at least three of them."""
+    """The file after its header: the type code, the number of dimensions, and at least three of them."""
     with whole(path, "smallNORB file"), open_unzipped(path) as file:
         header = file.read(8)
         kind, dimensions = struct.unpack("<ii", header) if len(header) == 8 else (0, 0)
@@ -123,5 +123,5 @@ def _opened(path: Path) -> Iterator[tuple[ByteFile, tuple[int, ...], np.dtype[An
         sizes = file.read(4 * max(3, dimensions))
         shape = struct.unpack(f"<{dimensions}i", sizes[: 4 * dimensions].ljust(4 * dimensions, b"\0"))
         if min(shape) < 1 or math.prod(shape) > LARGEST:
-            raise DistaffError(f"{path} claims the shape {shape}, which cannot be.")
+            raise DistaffError(f"{path} claims the shape {shape}, which is impossible.")
         yield file, shape, DTYPES[kind]

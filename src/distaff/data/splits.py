@@ -1,4 +1,4 @@
-"""Parts of a data set: random splits, and combinations of factors held out."""
+"""Parts of a data set: random splits, and held-out combinations of factors."""
 
 from collections.abc import Mapping
 
@@ -10,17 +10,17 @@ from distaff.foundation.errors import DistaffError
 
 
 def split(data: Dataset, test: float = 0.1, seed: int = 0, by: str | None = None) -> tuple[Dataset, Dataset]:
-    """Two parts without common rows: one to train on and a random share to test on.
+    """Split into two parts without common rows: a training part and a random test part.
 
     Args:
         data: N observations.
-        test: the share of them to test on, between 0 and 1.
-        seed: of the random choice.
-        by: a factor whose groups stay together, such as a subject: random groups are taken until their rows
+        test: the share of test rows, between 0 and 1.
+        seed: random seed for the choice.
+        by: a factor whose groups stay together, such as a subject: random groups are chosen until their rows
             make up the share.
 
     Returns:
-        The part to train on and the part to test on, each in the order of ``data``.
+        The training part and the test part, each in the order of ``data``.
 
     >>> from distaff.data import pinwheel
     >>> tuple(len(part) for part in split(pinwheel.load(), test=0.25))
@@ -40,7 +40,7 @@ def split(data: Dataset, test: float = 0.1, seed: int = 0, by: str | None = None
 
 
 def _groups(data: Dataset, by: str, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """(N,) which rows are of the random groups that first make up ``count`` rows, but never of all groups."""
+    """(N,) mask of random groups, chosen until they have ``count`` rows, but never all groups."""
     names, numbers, sizes = np.unique(data.column(by), return_inverse=True, return_counts=True)
     if len(names) < 2:
         raise DistaffError(f"all rows of {data.name} are of one group of {by!r}, so none can be held out.")
@@ -51,12 +51,12 @@ def _groups(data: Dataset, by: str, count: int, rng: np.random.Generator) -> NDA
 
 
 def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:
-    """Random observations of a data set, always the same ones.
+    """Random observations of a data set, the same ones for the same seed.
 
     Args:
         data: N observations.
-        count: how many; all of them if None or above N.
-        seed: of the random choice.
+        count: number of observations; all of them if None or above N.
+        seed: random seed for the choice.
 
     Returns:
         min(count, N) observations in the order of ``data``.
@@ -65,12 +65,12 @@ def some(data: Dataset, count: int | None, seed: int = 0) -> Dataset:
 
 
 def some_rows(size: int, count: int, seed: int = 0) -> NDArray[np.int64]:
-    """The numbers of random observations, always the same ones, in order.
+    """Sorted numbers of random observations, the same ones for the same seed.
 
     Args:
-        size: how many observations there are.
-        count: how many of them to choose, at most ``size``.
-        seed: of the random choice.
+        size: number of observations.
+        count: number of observations to choose, at most ``size``.
+        seed: random seed for the choice.
 
     Returns:
         (count,) numbers from 0 to size − 1.
@@ -86,7 +86,7 @@ def without(data: Dataset, *combinations: Mapping[str, Condition]) -> tuple[Data
 
     Args:
         data: rows with known factors.
-        combinations: each gives factors a class, several, or a function of their column.
+        combinations: each maps factors to a class, several classes, or a function of the column.
 
     >>> from distaff.data import pinwheel
     >>> kept, removed = without(pinwheel.load(count=80), {"arm": [0, 1]}, {"arm": lambda arm: arm > 2})

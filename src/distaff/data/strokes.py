@@ -1,4 +1,4 @@
-"""How thick the strokes of a drawn character are and how wide it is (HFVAE §6.4 removes digits by these)."""
+"""Stroke thickness and width of drawn characters (HFVAE §6.4 removes digits by these)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,19 +10,19 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress
 
 FINER = 4
-"""Times finer than the pixels in which strokes are measured."""
+"""Factor by which images are enlarged to measure strokes."""
 
 
 def measure_strokes(images: Images, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
     """The stroke thickness and the character width of each image, in pixels.
 
-    Thickness is twice the mean distance to the background along the middle of the stroke, in a four times
-    finer image cut at half of its brightest value (as in Castro et al. 2019). Width is the stretch of
-    columns that holds the middle 95% of the ink.
+    Thickness is twice the mean distance to the background along the middle of the stroke, in an image
+    enlarged four times and thresholded at half of its maximum (as in Castro et al. 2019). Width is the range
+    of columns that contains the middle 95% of the ink.
 
     Args:
-        images: grey (1, H, W).
-        rows: (N,) which of them; all by default.
+        images: grey images (1, H, W).
+        rows: (N,) rows to measure; all by default.
 
     Returns:
         (N, 2) thickness and width.
@@ -35,7 +35,7 @@ def measure_strokes(images: Images, rows: NDArray[np.int64] | None = None) -> ND
 
 
 def zero_shot(data: Dataset, thick: float = 0.75, narrow: float = 0.25) -> tuple[Dataset, Dataset]:
-    """MNIST without its thick 7s and narrow 0s, and these by themselves (HFVAE §6.4).
+    """MNIST without its thick 7s and narrow 0s, and those that were removed (HFVAE §6.4).
 
     Args:
         data: MNIST, with the factor ``digit``.
@@ -60,11 +60,11 @@ def _measure(image: NDArray[np.float32]) -> tuple[float, float]:
     if image.max() <= 0:
         return 0.0, 0.0
     finer = ndimage.zoom(image, FINER, order=1, grid_mode=True, mode="grid-constant")
-    # A border of background, so that strokes cut off by the frame end there.
+    # A border of background, so that strokes end at the frame.
     stroke = np.pad(finer >= image.max() / 2, 1)
     depth = ndimage.distance_transform_edt(stroke)
     middle = stroke & (depth >= ndimage.maximum_filter(depth, size=3))
-    # The distance counts to the next background pixel's centre, half a pixel beyond the stroke's edge.
+    # Distances are to the centre of the next background pixel, half a pixel beyond the stroke's edge.
     thickness = (2 * depth[middle].mean() - 1) / FINER
     ink = np.concatenate([[0], np.cumsum(image.sum(0))])
     left, right = np.interp([0.025, 0.975], ink / ink[-1], np.arange(len(ink)))

@@ -1,4 +1,4 @@
-"""Tables: data frames, CSV, parquet, h5ad, and vectors in arrays, with their columns standardised."""
+"""Tables: data frames, CSV, parquet, h5ad, and arrays of vectors, with standardised columns."""
 
 import os
 import re
@@ -20,9 +20,9 @@ from distaff.foundation.h5ad import read_annotated
 from distaff.foundation.table_files import read_parquet
 
 FEW_ROWS = 20
-"""Up to which numbers that rise by one may be chance."""
+"""With up to this many rows, numbers that increase by one may be a coincidence."""
 DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[T ].*)?"
-"""A day, with or without a time, as 2024-05-31, 5/31/2024 or 31.5.24."""
+"""A date, with or without a time, such as 2024-05-31, 5/31/2024 or 31.5.24."""
 SUFFIXES = (".csv", ".tsv", ".parquet", ".h5ad")
 Names = str | Sequence[str] | None
 
@@ -40,14 +40,14 @@ def load(
     """The rows of a table in a file.
 
     Args:
-        file: a ``.csv`` or ``.tsv`` with a heading, a ``.parquet``, or an AnnData's ``.h5ad``, of whose
-            ``obs`` only those columns are read that are named here.
-        columns: which columns to train on; all but the factors by default.
+        file: a ``.csv`` or ``.tsv`` with a header, a ``.parquet``, or an AnnData ``.h5ad``; of its ``obs``,
+            only the columns named here are read.
+        columns: columns to train on; by default all but the factors.
         factors: columns of labels, which the model does not see.
-        categorical: columns of numbers that are classes; columns of texts are classes without being named.
-        counts: columns of counts, or ``"all"`` for every column of numbers.
-        standardise: bring columns of real numbers to mean 0 and variance 1.
-        matrix: of an ``.h5ad``: ``X`` by default, a layer such as ``counts``, or an array of ``obsm``.
+        categorical: numeric columns that hold classes; columns of text are always classes.
+        counts: columns of counts, or ``"all"`` for every numeric column.
+        standardise: scale columns of real numbers to mean 0 and variance 1.
+        matrix: matrix of an ``.h5ad``: ``X`` by default, a layer such as ``counts``, or an array of ``obsm``.
         like: how the rows of a trained model were read, to read these alike.
     """
     path = Path(file)
@@ -72,15 +72,15 @@ def load(
 
 
 def of_matrix(data: Dataset, matrix: str | None) -> Dataset:
-    """The same data set, which remembers that its rows were another matrix than ``X`` of an AnnData."""
+    """The same data set, marked as coming from another matrix of an AnnData than ``X``."""
     if matrix is None or not isinstance(data.arrangement, Table):
         return data
     return replace(data, arrangement=replace(data.arrangement, matrix=matrix))
 
 
 def _punctuation(path: Path) -> tuple[str, str]:
-    """What parts the cells of a table, by its heading, and its decimals: spreadsheets in much of Europe write
-    ``price;kind`` and ``3,5``.
+    """The separator of a table, judged by its header, and its decimal sign: spreadsheets in much of Europe
+    write ``price;kind`` and ``3,5``.
     """
     with path.open(encoding="utf-8", errors="replace") as file:
         heading, row = file.readline(), file.readline()
@@ -102,7 +102,7 @@ def from_frame(
     name: str = "table",
     where: str = "the DataFrame",
 ) -> Dataset:
-    """A data set of the rows of a data frame; arguments as of ``load``.
+    """A data set from the rows of a data frame; the arguments are those of ``load``.
 
     >>> frame = pd.DataFrame({"size": [1.0, 2.0, None], "colour": ["red", "blue", "red"]})
     >>> from_frame(frame)
@@ -114,7 +114,7 @@ def from_frame(
         raise DistaffError(f"{where} has no rows or no columns.")
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
-        raise DistaffError(f"{where} has two columns {twice[0]!r}: give each a name of its own.")
+        raise DistaffError(f"{where} has two columns {twice[0]!r}: give each its own name.")
     labels = _known(factors, frame, where, absent=like is not None)
     if like is None:
         kinds = _kinds(frame, columns, labels, categorical, counts, where)
@@ -133,11 +133,11 @@ def from_frame(
 def from_vectors(
     vectors: Any, name: str = "array", counts: Names = None, standardise: bool = True
 ) -> Dataset:
-    """A data set of vectors (N, D), standardised; NaN is a value that is missing."""
+    """A data set from vectors (N, D), standardised; NaN is a missing value."""
     frame = pd.DataFrame(np.asarray(vectors))
     return from_frame(
         frame,
-        columns=[str(column) for column in frame.columns],  # of an array none is there to name the rows
+        columns=[str(column) for column in frame.columns],  # no column of an array names the rows
         counts=counts,
         standardise=standardise,
         name=name,
@@ -148,7 +148,7 @@ def from_vectors(
 def _kinds(
     frame: pd.DataFrame, columns: Names, labels: list[str], categorical: Names, counts: Names, where: str
 ) -> dict[str, Kind]:
-    """How each column to train on is read; columns that can only be names of rows are left out, and named."""
+    """How each training column is read; columns that only identify rows are left out with a warning."""
     wanted = _known(columns, frame, where) or [c for c in frame.columns if c not in labels]
     classes = _known(categorical, frame, where)
     counted = [] if counts == "all" else _known(counts, frame, where)
@@ -180,7 +180,7 @@ def _refuse_both(some: list[str], title: str, others: list[str], other: str, whe
 
 
 def _known(names: Names, frame: pd.DataFrame, where: str, absent: bool = False) -> list[str]:
-    """The columns that are named, as in ``price+kind``; with ``absent``, those of them that are there."""
+    """The named columns, as in ``price+kind``; with ``absent``, only those that exist."""
     wanted = listed(names) if names in list(frame.columns) else several(names)
     for name in [] if absent else wanted:
         if name not in frame.columns:
@@ -189,7 +189,7 @@ def _known(names: Names, frame: pd.DataFrame, where: str, absent: bool = False) 
 
 
 def several(names: Names) -> list[str]:
-    """The names of columns, of which one text may hold several.
+    """The names of columns; one text may contain several.
 
     >>> several("price+kind"), several(["price"])
     (['price', 'kind'], ['price'])
@@ -198,7 +198,7 @@ def several(names: Names) -> list[str]:
 
 
 def _holds_numbers(values: "pd.Series[Any]") -> bool:
-    """Whether a column of texts is one of numbers, but for a few that a message should name."""
+    """Whether a column of texts holds numbers, except for a few that a message should name."""
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return False
     seen = values.dropna()
@@ -207,7 +207,7 @@ def _holds_numbers(values: "pd.Series[Any]") -> bool:
 
 
 def _names_rows(values: "pd.Series[Any]") -> str:
-    """Why a column says nothing but which row it is in, in words; empty where it may say more."""
+    """Why a column only identifies rows, in words; empty if it may contain more."""
     if pd.api.types.is_datetime64_any_dtype(values):
         return "its values are dates"
     seen = values.dropna()
@@ -220,7 +220,7 @@ def _names_rows(values: "pd.Series[Any]") -> str:
 
 
 def _label(values: "pd.Series[Any]", name: str, where: str) -> Any:
-    """A column of labels as factors take it; one that is missing is NaN, or None among texts."""
+    """A column of labels in the form of factors; a missing label is NaN, or None among texts."""
     missing = values.isna().to_numpy()
     if missing.all():
         raise DistaffError(f"factor {name!r} of {where} has no value in any row: leave it out.")

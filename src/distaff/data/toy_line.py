@@ -1,4 +1,4 @@
-"""A few points of the real line, for models whose latent and observed space can both be drawn."""
+"""A few points on the real line, for models whose latent and observed space can both be drawn."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from distaff.data.images import FloatImages
 from distaff.foundation.errors import DistaffError
 
 ABOUT = About(
-    summary="A few points of the real line, evenly spread, made here.",
+    summary="A few evenly spaced points on the real line, generated.",
     source="after Esmaeili et al. (2018), Fig. 3",
     licence="Apache-2.0",
     citation="Esmaeili et al. (2018), Hierarchical disentangled representations",
@@ -23,8 +23,8 @@ def load(count: int = 8, end: float = 2.0) -> Dataset:
     """``count`` points from −``end`` to ``end``; the factor is the point's number.
 
     Args:
-        count: how many points.
-        end: the last one; the first is its negative.
+        count: number of points.
+        end: the last point; the first is its negative.
     """
     if count < 2 or not end > 0:
         raise DistaffError(f"a line of {count} points up to {end:g}: it needs two points and a positive end.")

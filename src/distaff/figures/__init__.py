@@ -2,13 +2,12 @@
 
 - functions that make a whole figure, such as ``traversals``, ``trade_off`` or ``information_matrix``;
 - ``save`` and ``render``: any figure as a PNG, PDF or SVG file, or as its bytes;
-- ``style`` and the strokes ``band``, ``histogram`` and ``show`` (a grid of images): what figures of one's
-  own are drawn with, so that they look alike.
+- ``style`` and the drawing functions ``band``, ``histogram`` and ``show`` (a grid of images): for your own
+  figures in the same style.
 
 To add a figure, write one function here that checks its arrays (``checked_arrays.py``), draws with
-``style`` and returns a ``Figure``: it is found by being there, as ``distaff.figures.NAME``. The imports below
-serve editors and type checkers. A drawing that serves one paper lives beside that paper's study.
-
+``style`` and returns a ``Figure``: it is found automatically, as ``distaff.figures.NAME``. The imports below
+are for editors and type checkers. A figure that only one paper needs belongs next to that paper's study.
 >>> from distaff import figures
 >>> figure = figures.kl_bars([2.3, 0.01, 1.1])
 >>> [axes.get_ylabel() for axes in figure.axes]
@@ -76,12 +75,12 @@ __all__ = [
 
 
 def names() -> tuple[str, ...]:
-    """The figures by name: the public functions in the files of this folder that return a ``Figure``."""
+    """The names of all figures: the public functions in the files of this room that return a ``Figure``."""
     return tuple(sorted(_found()))
 
 
 def __getattr__(name: str) -> Callable[..., Figure]:
-    """A figure that is in this folder but not among the imports above."""
+    """A figure in this room that is not among the imports above."""
     found = {} if name.startswith("_") else _found()
     if name not in found:
         raise AttributeError(f"module 'distaff.figures' has no attribute {name!r}")
@@ -99,7 +98,7 @@ def _found() -> dict[str, Callable[..., Figure]]:
         and function.__annotations__.get("return") is Figure
         and not name.startswith("_")
     }
-    # Importing a file has set the file itself under its name, where the figure of that name belongs.
+    # Importing a module has set it under its own name, which belongs to the figure of the same name.
     globals().update(found)
     return found
 

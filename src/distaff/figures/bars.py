@@ -12,24 +12,24 @@ from distaff.figures.checked_arrays import filled, named, numbers, same_length
 from distaff.figures.style import label, panels, small_multiples
 
 LEGEND_LETTERS = 62
-"""How many letters a row of a legend holds beneath a figure of a column's width; a mark takes about six."""
+"""Number of characters in a row of a legend below a column-wide figure; a marker takes about six."""
 
 
 def kl_bars(
     kl: Any, names: Sequence[str] | None = None, *, sort: bool = True, title: str | None = None
 ) -> Figure:
-    """KL(q(z_j|x) ‖ p(z_j)) of each latent, averaged over the data: what orders the FactorVAE paper's Fig. 6.
+    """KL(q(z_j|x) ‖ p(z_j)) of each latent, averaged over the data: orders the FactorVAE paper's Fig. 6.
 
     Args:
-        kl: (D,) in nats.
+        kl: (D,) KL in nats.
         names: D names; z0 … by default.
-        sort: from the largest down.
-        title: written above.
+        sort: sort the bars from largest to smallest.
+        title: title above the figure.
 
     Returns:
         A figure with one bar per latent.
 
-    See also: ``informativeness_bars``, what latents know where a KL to the prior does not say it.
+    See also: ``informativeness_bars``, for latents whose KL to the prior is not informative.
 
     >>> figure = kl_bars([0.02, 2.3, 1.7], ["noise", "x position", "scale"])
     """
@@ -54,12 +54,12 @@ def informativeness_bars(
         informativeness: model → (D,).
         names: D names for all models; z0 … by default.
         normalised: whether the values are divided by log(#bins); otherwise they are in nats.
-        sort: from the largest down.
+        sort: sort the bars from largest to smallest.
 
     Returns:
         A figure with one panel per model.
 
-    See also: ``kl_bars``; ``distaff.metrics.informativeness``, which gives the numbers.
+    See also: ``kl_bars``; ``distaff.metrics.informativeness``, which computes the values.
 
     >>> figure = informativeness_bars({"FactorVAE": [0.8, 0.1, 0.7], "β-VAE": [0.4, 0.3, 0.0]})
     """
@@ -83,19 +83,20 @@ def scores_by_factor(
     title: str | None = None,
     nulls: Mapping[str, float] | None = None,
 ) -> Figure:
-    """A score's value for each factor, models side by side: Do & Tran's Fig. 13, Tables 8 and 9.
+    """The value of a score for each factor, with models side by side: Do & Tran's Fig. 13, Tables 8 and 9.
 
     Args:
         scores: model → (K,).
         factors: K names.
-        score: what is drawn, such as "RMIG (normalised)".
-        title: written above.
-        nulls: model → its score, over all factors, where there is nothing to find; a line across its bars.
+        score: the name of the score, such as "RMIG (normalised)".
+        title: title above the figure.
+        nulls: model → its score over all factors if there is nothing to find, drawn as a line across its
+            bars.
 
     Returns:
         A figure with K groups of bars, one bar per model.
 
-    See also: ``scores_by_setting``, one number per run; ``information_matrix``, every latent by itself.
+    See also: ``scores_by_setting``, one number per run; ``information_matrix``, for each latent.
 
     >>> scores = {"FactorVAE": [0.24, 0.71], "β-VAE": [0.05, 0.15]}
     >>> figure = scores_by_factor(scores, ["shape", "scale"], score="RMIG (normalised)")
@@ -138,7 +139,7 @@ def _bars(axes: Axes, values: Any, names: Sequence[str], sort: bool) -> None:
 
 
 def _name_ticks(axes: Axes, names: Sequence[str]) -> None:
-    """Names below the bars: level where short, slanted where long, upright where many, left out beyond 40."""
+    """Label the bars: horizontally if short, slanted if long, vertically if many; no labels above 40."""
     if len(names) > 40:
         axes.set_xticks([])
         return

@@ -1,4 +1,4 @@
-"""What figures draw: arrays of the right shape, with as many names as rows, and means with intervals."""
+"""Checks of the inputs of figures: shapes of arrays, numbers of names, and means with intervals."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from distaff.foundation.errors import DistaffError
 
 Array = NDArray[np.float64]
 MOST_CHANNELS = 4
-"""A last axis this short, behind longer ones, holds channels, not a side."""
+"""A last axis of at most this length, after longer ones, holds channels rather than a side."""
 
 
 def numbers(what: str, values: Any, axes: str, *, finite: bool = False) -> Array:
@@ -41,7 +41,7 @@ def seeds(what: str, values: Any, points: int) -> Array:
 
 
 def pictures(what: str, values: Any, axes: str) -> Array:
-    """Images in [0, 1], channels first, given back with 1 or 3: ``axes`` names those before C, H, W."""
+    """Images in [0, 1], channels first, returned with 1 or 3 channels; ``axes`` are those before C, H, W."""
     array = numbers(what, values, f"{axes} C H W")
     if array.shape[-3] not in (1, 3) and array.shape[-1] <= MOST_CHANNELS < array.shape[-3]:
         raise DistaffError(
@@ -64,13 +64,13 @@ def named(what: str, names: Sequence[str] | None, count: int) -> list[str]:
 
 
 def filled(what: str, series: Mapping[Any, Any]) -> None:
-    """Refuse an empty mapping: a figure of nothing helps nobody."""
+    """Raise an error for an empty mapping."""
     if not series:
         raise DistaffError(f"{what} is empty: there is nothing to draw.")
 
 
 def same_length(**columns: Any) -> None:
-    """Refuse vectors of different lengths, by name."""
+    """Raise an error that names vectors of different lengths."""
     lengths = {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise DistaffError(
@@ -83,7 +83,7 @@ def same_length(**columns: Any) -> None:
 def mean_interval(values: Any, level: float = 0.95) -> tuple[Array, Array, Array]:
     """The mean over the first axis (seeds) and its Student-t interval: (mean, low, high).
 
-    NaN is a missing run and left out; where fewer than two remain the interval is NaN, as it is not known.
+    NaN is a missing run and is ignored; with fewer than two runs left, the interval is unknown and NaN.
     """
     array = as_array(values).astype(np.float64)
     count = np.isfinite(array).sum(0)
@@ -96,7 +96,7 @@ def mean_interval(values: Any, level: float = 0.95) -> tuple[Array, Array, Array
 
 
 def short(value: float) -> str:
-    """A number in two significant digits, with a true minus sign."""
+    """A number with two significant digits and a true minus sign."""
     return f"{value:.2g}".replace("-", "−")
 
 

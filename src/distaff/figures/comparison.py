@@ -1,4 +1,4 @@
-"""Objectives and metrics compared over settings and seeds."""
+"""Comparisons of objectives and metrics over settings and seeds."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,12 +14,12 @@ from distaff.figures.checked_arrays import Array, filled, mean_interval, numbers
 from distaff.figures.style import label, panels, small_multiples
 
 Points = tuple[Any, Any]
-"""Two vectors of one length: the horizontal and the vertical value of each run."""
+"""Two vectors of the same length: the horizontal and the vertical value of each run."""
 
 LETTERS_PER_COLUMN = 32
-"""How many letters of tick labels fit beside each other in a figure of a column's width."""
+"""Number of characters of tick labels that fit side by side in a column-wide figure."""
 FEWEST_SEEDS = 3
-"""Of two, Student's interval reaches six times as far each way as they are apart."""
+"""With two seeds, Student's interval extends six times their distance to each side."""
 
 
 def trade_off(
@@ -32,21 +32,21 @@ def trade_off(
 ) -> Figure:
     """Reconstruction error against a score over β or γ: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
 
-    Each point is a setting's mean over seeds with its 95% interval in both directions, its value beside it;
-    faint dots are the runs. Two seeds are too few for an interval; one far wider than the runs leaves the
-    frame.
+    Each point is the mean of a setting over seeds, labelled with its value, with a 95% interval in both
+    directions; faint dots are the runs. Two seeds are too few for an interval. An interval that is much wider
+    than the runs is cut off at the frame.
 
     Args:
         runs: objective → value of the setting → (errors (S,), scores (S,)).
-        x: what the errors are, with their unit.
-        y: what the scores are.
-        title: written above.
-        null: the lowest and highest score where there is nothing to find, as of shuffled factors; a band.
+        x: axis label of the errors, with their unit.
+        y: axis label of the scores.
+        title: title above the figure.
+        null: the lowest and highest score if there is nothing to find, such as for shuffled factors; a band.
 
     Returns:
         A figure with one line per objective.
 
-    See also: ``scores_by_setting``, the scores alone; ``agreement``, one score against another.
+    See also: ``scores_by_setting``, only the scores; ``agreement``, one score against another.
 
     >>> runs = {"β-VAE": {1: ([28, 30], [0.60, 0.63]), 4: ([45, 47], [0.71, 0.74])}}
     >>> figure = trade_off(runs)
@@ -85,7 +85,7 @@ def trade_off(
     one.set_xlim(_frame(one.get_xlim(), across))
     one.set_ylim(_frame(one.get_ylim(), up))
     _draw_null(one, null)
-    one.xaxis.set_major_locator(MaxNLocator(nbins=5))  # errors of four digits and more do not touch
+    one.xaxis.set_major_locator(MaxNLocator(nbins=5))  # labels with four or more digits must not touch
     label(one, x=x, y=y, title=title)
     style.legend(one)
     return figure
@@ -99,21 +99,21 @@ def scores_by_setting(
     title: str | None = None,
     null: tuple[float, float] | None = None,
 ) -> Figure:
-    """Every seed's score for every setting, with mean and 95% interval, objectives side by side.
+    """The scores of all seeds for every setting, with mean and 95% interval, objectives side by side.
 
     The FactorVAE paper's Fig. 8 and 34; Do & Tran's Fig. 2, 3, 5, 7 and 8.
 
     Args:
         scores: objective → value of the setting → (S,).
-        score: what is drawn, with its unit.
-        setting: what the settings are, such as "γ (FactorVAE), β (β-VAE)".
-        title: written above.
-        null: the lowest and highest score where there is nothing to find, as of shuffled factors; a band.
+        score: the name of the score, with its unit.
+        setting: the name of the setting, such as "γ (FactorVAE), β (β-VAE)".
+        title: title above the figure.
+        null: the lowest and highest score if there is nothing to find, such as for shuffled factors; a band.
 
     Returns:
         A figure with one column of points per setting.
 
-    See also: ``trade_off``, with what the score costs; ``scores_by_factor``, the score's parts.
+    See also: ``trade_off``, with the cost of the score; ``scores_by_factor``, the score for each factor.
 
     >>> figure = scores_by_setting({"FactorVAE": {10: [0.70, 0.74], 40: [0.81, 0.85]}}, score="MIG")
     """
@@ -153,7 +153,7 @@ def scores_by_setting(
 
 
 def _draw_null(axes: Axes, null: tuple[float, float] | None) -> None:
-    """A band where shuffled factors score, within the frame, which grows to hold it."""
+    """Draw a band at the scores of shuffled factors, and enlarge the frame to contain it."""
     if null is None:
         return
     low, high = sorted(null)
@@ -210,7 +210,7 @@ def _pair(what: str, pair: Points) -> tuple[Array, Array]:
 
 
 def _frame(limits: tuple[float, float], runs: Array) -> tuple[float, float]:
-    """An axis's limits, drawn in where intervals go beyond the runs by more than half their range."""
+    """An axis's limits, narrowed if intervals extend beyond the runs by more than half their range."""
     known = runs[np.isfinite(runs)]
     if not len(known) or np.ptp(known) == 0:
         return limits
@@ -219,20 +219,20 @@ def _frame(limits: tuple[float, float], runs: Array) -> tuple[float, float]:
 
 
 def _interval(values: Array) -> Array:
-    """Mean, low and high (3,); too few seeds have a mean alone."""
+    """Mean, low and high (3,); low and high are NaN if there are too few seeds."""
     mean, low, high = mean_interval(values)
     known = np.isfinite(values).sum() >= FEWEST_SEEDS
     return np.array([mean, low, high] if known else [mean, np.nan, np.nan])
 
 
 def _reach(below: Array, above: Array) -> Array | None:
-    """Error bars' lengths (2, P); ``None`` where no interval is known."""
+    """Lengths of error bars (2, P); ``None`` if no interval is known."""
     lengths = np.stack([below, above])
     return None if np.isnan(lengths).all() else np.nan_to_num(lengths)
 
 
 def _note_correlations(axes: Axes, x: Array, y: Array) -> None:
-    """Pearson's, Kendall's and Spearman's coefficients above the panel; nothing where they are undefined."""
+    """Write Pearson's, Kendall's and Spearman's coefficients above the panel, unless they are undefined."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:

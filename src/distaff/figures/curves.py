@@ -11,14 +11,14 @@ from distaff.figures import style
 from distaff.figures.checked_arrays import Array, filled, mean_interval, numbers, seeds
 from distaff.figures.style import count_axis, label, panels, small_multiples
 
-LONG_NAME = 12  # characters: longer ones stand below the panels
+LONG_NAME = 12  # characters: longer names are placed below the panels
 NATS = (
     *("elbo", "loss", "nll", "kl", "sampled_kl", "real_kl", "discrete_kl", "class_balance", "capacity_gap"),
     *("mutual_information", "anchored_information", "total_correlation", "dimension_kl", "marginal_kl"),
     *("tc_between_groups", "tc_within_groups", "inclusive_kl", "exclusive_kl"),
     *("log_evidence", "code_log_likelihood"),
 )
-"""Logged terms that are known to be in nats; other terms say their unit through ``units``."""
+"""Logged terms that are in nats; ``units`` gives the units of other terms."""
 
 
 def training_curves(
@@ -34,12 +34,12 @@ def training_curves(
 
     Args:
         steps: (T,) training steps at which the terms were logged.
-        terms: name → (T,) values, or (S, T) with one row per seed: their mean with a 95% interval.
+        terms: name → (T,) values, or (S, T) with one row per seed, drawn as mean with a 95% interval.
             NaN is a step at which a term was not logged.
-        units: name → unit; by default the terms of ``NATS`` are in nats and others have none.
-        columns: panels in a row.
-        title: written above.
-        beside: the same of some terms on other data, such as those held out: dashed lines.
+        units: name → unit; by default nats for the terms of ``NATS`` and none for others.
+        columns: number of panels per row.
+        title: title above the figure.
+        beside: some of the terms on other data, such as held-out data, drawn as dashed lines.
 
     Returns:
         A figure with one panel per term.
@@ -76,7 +76,7 @@ def curves_by_setting(
     setting: str = "weight",
     nulls: Mapping[str, tuple[float, float]] | None = None,
 ) -> Figure:
-    """Quantities (rows) of objectives (columns) through training, a colour per setting.
+    """Quantities (rows) of objectives (columns) during training, with a colour per setting.
 
     The FactorVAE paper's Fig. 4, 12, 23, 38 and 39.
 
@@ -84,14 +84,14 @@ def curves_by_setting(
         steps: (T,) training steps.
         curves: quantity with its unit → objective → value of the setting → (S, T) values, a row per seed;
             mean and 95% interval are drawn.
-        setting: what the colours stand for, such as "β or γ".
-        nulls: quantity → the lowest and highest value where there is nothing to find, as of shuffled
+        setting: the meaning of the colours, such as "β or γ".
+        nulls: quantity → the lowest and highest value if there is nothing to find, such as for shuffled
             factors; a grey band.
 
     Returns:
         A figure of quantities × objectives.
 
-    See also: ``training_curves``, one run's terms; ``trade_off``, where the curves end.
+    See also: ``training_curves``, the terms of one run; ``trade_off``, the final values.
 
     >>> scores = {1: [[0.2, 0.5, 0.6]], 4: [[0.2, 0.6, 0.7]]}
     >>> figure = curves_by_setting([0, 500, 1000], {"FactorVAE score": {"β-VAE": scores}}, setting="β")
@@ -108,7 +108,7 @@ def curves_by_setting(
     for r, (quantity, objectives) in enumerate(curves.items()):
         for c, (objective, settings) in enumerate(objectives.items()):
             one = axes[r][c]
-            # The same colours down a column: a legend in its first panel serves all.
+            # The same colours in a whole column: a legend in its first panel is enough.
             colours = style.colours_for(value for row in curves.values() for value in row.get(objective, ()))
             for value, runs in settings.items():
                 values = seeds(f"{quantity}, {objective}", runs, len(steps))
@@ -130,13 +130,13 @@ def curves_by_setting(
                 style.legend(one, title=setting, columns=2)
         for unused in axes[r][len(objectives) :]:
             unused.remove()
-    if long_names:  # such as those of runs, which would leave no room for the curves
+    if long_names:  # for example names of runs, which would leave no room for the curves
         style.legend_beside(figure, *axes[0][: len(first)], title=setting)
     return figure
 
 
 def band(axes: Axes, x: Array, runs: Array, colour: Any, name: str | None = None, dashes: str = "-") -> None:
-    """The mean of ``runs`` (S, T) as a line over its 95% interval as a band; NaN points are left out."""
+    """Draw the mean of ``runs`` (S, T) as a line over its 95% interval as a band; NaN points are skipped."""
     mean, low, high = mean_interval(runs)
     known = np.isfinite(mean)
     marker = "o" if known.sum() == 1 else None

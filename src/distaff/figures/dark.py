@@ -1,4 +1,4 @@
-"""Figures that follow the reader's colour scheme: one SVG, which holds its colours for dark pages itself."""
+"""Figures that follow the reader's colour scheme: one SVG that contains its colours for dark pages."""
 
 import colorsys
 import re
@@ -10,18 +10,18 @@ from matplotlib.image import AxesImage
 from distaff.figures.style import ON_DARK_CELL, ON_LIGHT_CELL, render
 
 CARD = "#1d2126"
-"""What white becomes: the dark page's colour behind figures, ``--card`` in page.css."""
+"""The replacement for white: the colour behind figures on dark pages, ``--card`` in page.css."""
 GREY = 0.15
-"""Saturation below which a colour is a grey, and changes places with its opposite."""
+"""Saturation below which a colour is treated as a grey, and inverted."""
 VISIBLE = 0.55
-"""Lightness that colours have at least on a dark page."""
+"""Minimum lightness of colours on a dark page."""
 SMOOTH = "image-rendering:crisp-edges;image-rendering:pixelated"
 
 
 def svg_for_both_schemes(figure: Figure) -> bytes:
-    """The figure as SVG whose paper, text and lines follow the reader's colour scheme; its photographs stay.
+    """The figure as SVG whose background, text and lines, but not photographs, follow the colour scheme.
 
-    Photographs are stored pixel by pixel, for the browser to scale: a fraction of what scaled ones take.
+    Photographs are stored at their own resolution and scaled by the browser, which takes far fewer bytes.
     """
     photographs = [image for image in figure.findobj(AxesImage) if _is_photograph(image)]
     scaling = [image.get_interpolation() for image in photographs]
@@ -39,7 +39,7 @@ def svg_for_both_schemes(figure: Figure) -> bytes:
         for part, colour in used
         if colour not in (ON_LIGHT_CELL, ON_DARK_CELL)
     )
-    # Black is what nothing is said of.
+    # Elements without a colour are black.
     sheet = (
         f"<style>@media (prefers-color-scheme: dark){{svg{{fill:{in_the_dark('#000000')}}}{rules}}}</style>"
     )
@@ -47,7 +47,7 @@ def svg_for_both_schemes(figure: Figure) -> bytes:
 
 
 def in_the_dark(colour: str) -> str:
-    """The colour that does on dark paper what this one does on white: greys are turned round, others lighter.
+    """The equivalent of a colour on a dark background: greys are inverted, other colours lightened.
 
     >>> in_the_dark("#ffffff") == CARD, in_the_dark("#0072b2"), in_the_dark("#e69f00")
     (True, '#1aacff', '#ffb81a')

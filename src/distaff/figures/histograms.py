@@ -1,4 +1,4 @@
-"""Histograms: marginals of q(z) over the prior."""
+"""Histograms: marginals of q(z) with the prior."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from distaff.figures.style import label, panels
 from distaff.foundation.errors import DistaffError
 
 ACROSS = 10
-"""Histograms in a row of the marginals' figure."""
+"""Number of histograms per row."""
 
 
 def marginals(
@@ -25,20 +25,20 @@ def marginals(
     bins: int = 40,
     span: float = 4.0,
 ) -> Figure:
-    """Histograms of q(z_j) under the prior's density, a row per model: the FactorVAE paper's Fig. 40.
+    """Histograms of q(z_j) with the prior's density, a row per model: the FactorVAE paper's Fig. 40.
 
     Args:
         samples: model → (N, D) samples of q(z).
         prior: (grid (n,), density (n,) or (n, D)) of all models, or of each model by its name; the standard
             normal by default.
         names: D names; z0 … by default.
-        bins: bars in [−span, span].
+        bins: number of bars in [−span, span].
         span: the half-width of the horizontal axis.
 
     Returns:
         A figure with one row of D histograms per model.
 
-    See also: ``kl_bars``, one number for each of them; ``plane``, two latents together.
+    See also: ``kl_bars``, one number per latent; ``plane``, two latents together.
 
     >>> figure = marginals({"γ = 10": np.random.default_rng(0).normal(size=(500, 3))})
     """
@@ -84,7 +84,7 @@ def histogram(
     *,
     fill: bool = True,
 ) -> None:
-    """A histogram as one artist, filled or as an outline, of unit area over all ``values``."""
+    """Draw a histogram as one artist, filled or as an outline, with unit area over all ``values``."""
     heights = np.histogram(values, edges)[0] / (len(values) * np.diff(edges))
     axes.stairs(heights, edges, fill=fill, color=colour, linewidth=1.4, label=name)
 

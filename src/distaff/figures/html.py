@@ -25,29 +25,29 @@ from distaff.figures.style import render
 from distaff.foundation.errors import DistaffError
 
 SCREEN = 130.0
-"""Pixels that an inch of a figure takes on the page: a paper's small type is larger on a screen."""
+"""Pixels per inch of a figure on the page: small print for paper is larger on a screen."""
 
 
 ASSETS = ("page.css", "page.js")
 WIDE = 600
-"""Pictures of more pixels than this scroll sideways on a small screen instead of shrinking beyond reading."""
+"""Pictures wider than this many pixels scroll sideways on a small screen instead of becoming unreadable."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A table's cell that leads somewhere: to a file beside the page, or to an http(s) address."""
+    """A table cell with a link: to a file next to the page, or to an http(s) address."""
 
     text: str
     address: str
 
 
 Cell = str | int | float | bool | None | Link | tuple[float, float, float]
-"""A value, or (value, low, high) for one with its interval; ``None`` and NaN are missing and sort last."""
+"""A value, or (value, low, high) for one with an interval; ``None`` and NaN are missing and sort last."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a reader wants to know first, as labelled tiles."""
+    """The key facts, as labelled tiles."""
 
     facts: Mapping[str, Cell]
     title: str | None = None
@@ -55,7 +55,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that sorts by any column when its header is clicked; a column of numbers is one throughout."""
+    """A table that sorts by a column when its header is clicked; a numeric column has only numbers."""
 
     headers: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -65,7 +65,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure, which ``alt`` describes in words.
+    """A figure, with ``alt`` as its description in words.
 
     SVG follows the reader's colour scheme; PNG, always on white, is smaller for tens of thousands of lines.
     """
@@ -79,7 +79,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """Commands or settings, word for word; ``folded`` shows only the title until it is clicked."""
+    """Commands or settings, verbatim; ``folded`` shows only the title until it is clicked."""
 
     code: str
     title: str | None = None
@@ -88,7 +88,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Text:
-    """Paragraphs, parted by empty lines."""
+    """Paragraphs, separated by empty lines."""
 
     text: str
     title: str | None = None
@@ -98,15 +98,15 @@ Block = Facts | Table | Picture | Code | Text
 
 
 def page(title: str, blocks: Sequence[Block], reload: int | None = None) -> str:
-    """The HTML of a page: its title, links to titled blocks, the blocks; neighbouring pictures share rows.
+    """The HTML of a page: title, links to titled blocks, and the blocks; neighbouring pictures share rows.
 
     Args:
-        title: the page's.
+        title: the title of the page.
         blocks: facts, tables, pictures, code and text, in order.
-        reload: seconds after which a browser reads the page again, for one that is written anew.
+        reload: seconds after which a browser reloads the page, for a page that is updated.
 
     Returns:
-        A whole document, whose policy lets in nothing but its own style and script.
+        A complete document, whose policy allows only its own style and script.
     """
     style, script = ((files("distaff.figures") / "assets" / name).read_text("utf-8") for name in ASSETS)
     parts = [(f"part-{i}", block) for i, block in enumerate(blocks, 1)]
@@ -125,7 +125,7 @@ def page(title: str, blocks: Sequence[Block], reload: int | None = None) -> str:
 
 
 def content_policy(style: str, script: str) -> str:
-    """A Content-Security-Policy that lets in this style, this script and images inside the page alone."""
+    """A Content-Security-Policy that allows only this style, this script and images inside the page."""
     hashes = (
         f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
         for source in (style, script)
@@ -137,7 +137,7 @@ def content_policy(style: str, script: str) -> str:
 
 @cache
 def _template() -> Template:
-    """The page's template, which escapes all that is written into it."""
+    """The page's template, which escapes everything inserted into it."""
     environment = Environment(
         loader=PackageLoader("distaff.figures", "assets"),
         autoescape=True,
@@ -161,7 +161,7 @@ def _template() -> Template:
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of a table: whether all it holds are numbers, and the format of these."""
+    """A column of a table: whether it is numeric, and the format of its numbers."""
 
     header: str
     numeric: bool
@@ -183,14 +183,14 @@ def _columns(table: Table) -> list[_Column]:
 
 
 def _source(picture: Picture) -> str:
-    """The figure as an address that holds the whole image."""
+    """The figure as a data URL."""
     if picture.kind == "png":
         return f"data:image/png;base64,{base64.b64encode(render(picture.figure, 'png')).decode()}"
     return f"data:image/svg+xml;base64,{base64.b64encode(svg_for_both_schemes(picture.figure)).decode()}"
 
 
 def _plain(cell: Any) -> Cell:
-    """Numbers of numpy and pandas as Python's own."""
+    """Convert numbers of numpy and pandas to Python's."""
     plain: Cell = cell.item() if isinstance(cell, np.generic) else cell
     return plain
 
@@ -201,7 +201,7 @@ def _missing(cell: Cell) -> bool:
 
 
 def _sort_key(cell: Cell) -> str:
-    """What the page's script sorts a cell by."""
+    """The key by which the page's script sorts a cell."""
     value = _plain(cell[0] if isinstance(cell, tuple) else cell)
     if isinstance(value, Link):
         return value.text
@@ -209,7 +209,7 @@ def _sort_key(cell: Cell) -> str:
 
 
 def _number_format(column: Iterable[Cell]) -> str:
-    """A format that writes a column's numbers with the same decimals, as many as four digits of each need."""
+    """A format that gives all numbers of a column the same decimals, enough for four digits of each."""
     numbers = [part for cell in column if isinstance(cell, float | tuple) for part in np.atleast_1d(cell)]
     texts = [f"{number:.4g}" for number in numbers]
     decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
@@ -217,7 +217,7 @@ def _number_format(column: Iterable[Cell]) -> str:
 
 
 def _text(cell: Cell, form: str) -> str:
-    """What a cell shows: floats in the given format, with a true minus sign."""
+    """The text of a cell: floats in the given format, with a true minus sign."""
     cell = _plain(cell)
     if _missing(cell):
         return "–"
@@ -236,7 +236,7 @@ def _text(cell: Cell, form: str) -> str:
 
 
 def _safe_address(address: str) -> str:
-    """The address, unless a click on it could run something."""
+    """The address, or an error if a click on it could run code."""
     scheme, colon, _ = address.partition(":")
     if colon and "/" not in scheme and scheme.lower() not in ("http", "https"):
         raise DistaffError(

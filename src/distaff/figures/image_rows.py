@@ -1,4 +1,4 @@
-"""Images: grids, originals over reconstructions, samples from the prior."""
+"""Images: grids, originals with reconstructions, samples from the prior."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -26,17 +26,17 @@ def image_grid(
     """Images in rows and columns, as in the FactorVAE paper's Fig. 26 (reconstructions under varied noise).
 
     Args:
-        images: (R, C, channels, H, W), or (N, channels, H, W) to be laid out in ``columns`` (about square).
-        columns: images per row when ``images`` is a list of N.
-        row_labels: one text per row, at its left.
+        images: (R, C, channels, H, W), or (N, channels, H, W), which is arranged in ``columns``.
+        columns: images per row if ``images`` is a list of N; by default the grid is about square.
+        row_labels: one text per row, to its left.
         column_labels: one text per column, below it.
-        breaks: rows above which the gap is wider.
-        title: written above.
+        breaks: rows with a wider gap above them.
+        title: title above the figure.
 
     Returns:
         A figure of R × C images.
 
-    See also: ``samples``, ``reconstructions`` and ``traversals``, grids with a meaning of their own.
+    See also: ``samples``, ``reconstructions`` and ``traversals``, grids for a specific purpose.
 
     >>> figure = image_grid(np.random.default_rng(0).random((2, 5, 3, 16, 16)), row_labels=["a", "b"])
     """
@@ -56,12 +56,12 @@ def image_grid(
 
 
 def samples(images: Any, *, columns: int | None = None, title: str | None = None) -> Figure:
-    """Images decoded from the prior's samples, as in the FactorVAE paper's Fig. 19 to 22.
+    """Images decoded from samples of the prior, as in the FactorVAE paper's Fig. 19 to 22.
 
     Args:
         images: (N, C, H, W) in [0, 1].
         columns: images per row; by default the grid is about square.
-        title: written above.
+        title: title above the figure.
 
     Returns:
         A figure of N images.
@@ -76,18 +76,18 @@ def samples(images: Any, *, columns: int | None = None, title: str | None = None
 def reconstructions(
     originals: Any, reconstructions: Any, *, columns: int = 10, title: str | None = None
 ) -> Figure:
-    """Originals with their reconstructions beneath: the first two rows of the FactorVAE paper's Fig. 3 and 6.
+    """Originals with their reconstructions below: the first two rows of the FactorVAE paper's Fig. 3 and 6.
 
     Args:
         originals: (n, C, H, W) in [0, 1].
-        reconstructions: (n, C, H, W), theirs.
+        reconstructions: (n, C, H, W) reconstructions of the originals.
         columns: pairs per row.
-        title: written above.
+        title: title above the figure.
 
     Returns:
         A figure of n pairs.
 
-    See also: ``traversals``, which shows them above the latents' rows.
+    See also: ``traversals``, which shows them above the rows of the latents.
 
     >>> images = np.random.default_rng(0).random((4, 1, 16, 16))
     >>> figure = reconstructions(images, images / 2)
@@ -106,7 +106,7 @@ def grid_axes(
     breaks: Collection[int] = (),
     margin: float = 0.0,
 ) -> tuple[Figure, Axes]:
-    """A figure with images (R, C, channels, H, W) and their labels, and ``margin`` inches for other texts."""
+    """A figure with images (R, C, channels, H, W) and their labels, with ``margin`` inches for other text."""
     width, height = fitting_size(images, label_width(row_labels or ()), len(breaks))
     figure = bare_figure((width, height + margin))
     axes = figure.subplots()
@@ -116,7 +116,7 @@ def grid_axes(
 
 
 def paired(originals: Any, reconstructions: Any) -> tuple[Array, Array]:
-    """Both as image arrays of one shape, or an error that says how they differ."""
+    """Both as image arrays of the same shape, or an error that says how they differ."""
     above = pictures("originals", originals, "n")
     below = pictures("reconstructions", reconstructions, "n")
     if above.shape != below.shape:
@@ -125,7 +125,7 @@ def paired(originals: Any, reconstructions: Any) -> tuple[Array, Array]:
 
 
 def wrap(images: Array, columns: int | None = None) -> Array:
-    """Images (N, C, H, W) as rows (R, columns, C, H, W), the last filled up with white."""
+    """Images (N, C, H, W) as rows (R, columns, C, H, W), with the last row filled up with white."""
     if columns is None:
         columns = min(len(images), max(1, round(np.sqrt(1.6 * len(images)))))
     if columns < 1:
@@ -136,5 +136,5 @@ def wrap(images: Array, columns: int | None = None) -> Array:
 
 
 def label_width(labels: Sequence[str]) -> float:
-    """About how many inches the longest of ``labels`` takes in small type."""
+    """The approximate width in inches of the longest of ``labels`` in small type."""
     return 0.1 + max((len(text) for text in labels), default=0) * SMALL * 0.55 / 72

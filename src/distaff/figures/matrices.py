@@ -1,4 +1,4 @@
-"""Heat maps: what latents know of factors, what they share, how they correlate and match across runs."""
+"""Heat maps: information about factors, and dependence, correlation and matching of latents."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,13 +18,13 @@ from distaff.figures.style import label, small_multiples
 from distaff.foundation.errors import DistaffError
 
 CELL = 0.3
-"""The side of a cell in inches, where there is room."""
+"""The side of a cell in inches, if there is room."""
 
 LETTERS = 11
-"""Letters of a run's name that fit an inch of the figure, labels and margins aside."""
+"""Number of characters of a run's name per inch of the figure, excluding labels and margins."""
 
 WRITTEN = 12
-"""Up to this many columns the cells hold their numbers."""
+"""With up to this many columns, numbers are written in the cells."""
 
 
 def information_matrix(
@@ -40,12 +40,12 @@ def information_matrix(
         matrices: title → (D, K).
         factors: K names.
         latents: D names; z0 … by default.
-        unit: what the colours stand for.
+        unit: the meaning of the colours.
 
     Returns:
         A figure with one panel of D × K cells per version.
 
-    See also: ``misjed_map``, latents against latents; ``top_latents``, the pictures behind the numbers.
+    See also: ``misjed_map``, latents against latents; ``top_latents``, the images behind the numbers.
 
     >>> figure = information_matrix({"": [[1.5, 0.1], [0.0, 2.6]]}, ["scale", "x position"])
     """
@@ -61,12 +61,12 @@ def misjed_map(
     Args:
         misjed: model → (D, D) normalised scores; low for separated and informative pairs.
         names: D names; z0 … by default.
-        informativeness: model → (D,), to order the latents from the most informative down.
+        informativeness: model → (D,), to order the latents from most to least informative.
 
     Returns:
         A figure with one panel of D × D cells per model.
 
-    See also: ``correlation_matrices``; ``distaff.metrics.misjed``, which gives the numbers.
+    See also: ``correlation_matrices``; ``distaff.metrics.misjed``, which computes the values.
 
     >>> figure = misjed_map({"AAE": [[0.1, 0.4], [0.4, 0.2]]}, informativeness={"AAE": [0.5, 0.9]})
     """
@@ -89,7 +89,7 @@ def misjed_map(
 
 
 def correlation_matrices(correlations: Mapping[str, Any], names: Sequence[str] | None = None) -> Figure:
-    """Correlations of latents, such as of samples and of means side by side: Do & Tran's Fig. 20.
+    """Correlations of latents, such as those of samples and of means side by side: Do & Tran's Fig. 20.
 
     Args:
         correlations: title → (D, D) in [−1, 1].
@@ -98,7 +98,7 @@ def correlation_matrices(correlations: Mapping[str, Any], names: Sequence[str] |
     Returns:
         A figure with one panel of D × D cells per matrix.
 
-    See also: ``agreement``, the points behind one cell; ``matched_latents``, two runs' latents.
+    See also: ``agreement``, the points behind one cell; ``matched_latents``, the latents of two runs.
 
     >>> figure = correlation_matrices({"of means": [[1.0, -0.2], [-0.2, 1.0]]})
     """
@@ -110,7 +110,7 @@ def match_latents(similarity: Any) -> list[tuple[int, int]]:
     """The one-to-one pairs (row, column) of latents with the largest total |similarity|, best first.
 
     Args:
-        similarity: (D, E) of two runs' latents.
+        similarity: (D, E) similarity of the latents of two runs.
 
     Returns:
         min(D, E) pairs.
@@ -131,13 +131,13 @@ def matched_latents(
     names: tuple[Sequence[str] | None, Sequence[str] | None] = (None, None),
     unit: str = "correlation",
 ) -> Figure:
-    """Two runs' latents, put in matching order, with the pairs framed along the diagonal: Do & Tran's A.18.
+    """The latents of two runs in matching order, with the pairs framed on the diagonal: Do & Tran's A.18.
 
     Args:
         similarity: (D, E), such as the correlation of the first run's latents with the second's.
-        runs: the runs' names.
-        names: the latents' names in each run.
-        unit: what the colours stand for; signed values lie in [−1, 1].
+        runs: the names of the runs.
+        names: the names of the latents in each run.
+        unit: the meaning of the colours; signed values lie in [−1, 1].
 
     Returns:
         A figure of D × E cells.
@@ -174,7 +174,7 @@ Names = Sequence[str] | Mapping[str, Sequence[str]] | None
 def _maps(
     matrices: Mapping[str, Array], rows: Names, columns: Names, unit: str, limits: tuple[float, float | None]
 ) -> Figure:
-    """Heat maps of one colour scale with one colour bar."""
+    """Heat maps with a common colour scale and one colour bar."""
     filled("matrices", matrices)
     low, high = limits
     if high is None:
@@ -218,7 +218,7 @@ def _heat(axes: Axes, matrix: Array, low: float, high: float) -> AxesImage:
 
 
 def _cell(value: float) -> str:
-    """Two decimals without the leading zero, so that cells stay narrow: .07, −.30, 1.25; nothing for NaN."""
+    """Two decimals without the leading zero, to keep cells narrow: .07, −.30, 1.25; empty for NaN."""
     if np.isnan(value):
         return ""
     text = f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"

@@ -12,14 +12,14 @@ from distaff.figures.checked_arrays import Array
 from distaff.figures.style import COLUMN, INK, PAGE, SMALL
 
 GAP = 0.06
-"""White space between images, as a part of an image's side."""
+"""White space between images, as a fraction of an image's side."""
 
 TALLEST = 9.0
-"""The height of a paper's page in inches: no grid grows beyond it."""
+"""The height of a page in inches, which limits the height of grids."""
 
 
 def montage(images: Array, breaks: Collection[int] = ()) -> Array:
-    """Images (R, C, channels, H, W) as one picture (height, width, 3) on white; ``breaks`` are wide gaps."""
+    """Images (R, C, channels, H, W) as one picture (height, width, 3) on white; ``breaks`` get wide gaps."""
     high, wide = images.shape[-2:]
     tops, lefts = _offsets(len(images), high, wide, breaks), _offsets(images.shape[1], wide, wide)
     canvas = np.ones((tops[-1] + high, lefts[-1] + wide, 3))
@@ -36,12 +36,12 @@ def show(
     column_labels: Sequence[str] | None = None,
     breaks: Collection[int] = (),
 ) -> None:
-    """Draw images (R, C, channels, H, W) on bare axes, with labels at the left and below."""
+    """Draw images (R, C, channels, H, W) on bare axes, with labels to the left and below."""
     high, wide = images.shape[-2:]
     picture = montage(images, breaks)
     axes.imshow(picture, vmin=0, vmax=1)
     tops, lefts = _offsets(len(images), high, wide, breaks), _offsets(images.shape[1], wide, wide)
-    # What is between images is paper: drawn over the picture, it takes the colour that paper has on a page.
+    # The gaps are drawn over the picture, so that they take the background colour of a (dark) page.
     between = [
         Rectangle((-0.5, top + high - 0.5), picture.shape[1], after - top - high)
         for top, after in pairwise(tops)
@@ -59,14 +59,14 @@ def show(
     axes.set_yticks([])
     axes.set_xticks([])
     if row_labels is not None:
-        axes.set_anchor("E")  # what room is over goes to the labels
+        axes.set_anchor("E")  # leave spare room to the labels
         axes.set_yticks([top + (high - 1) / 2 for top in tops], row_labels)
     if column_labels is not None:
         axes.set_xticks([left + (wide - 1) / 2 for left in lefts], column_labels)
 
 
 def _offsets(count: int, side: int, wide: int, breaks: Collection[int] = ()) -> list[int]:
-    """Where each of ``count`` images of length ``side`` starts, in pixels."""
+    """The start of each of ``count`` images of length ``side``, in pixels."""
     gap = max(1, round(GAP * wide))
     return [i * (side + gap) + 2 * gap * sum(at <= i for at in breaks) for i in range(count)]
 
@@ -74,7 +74,7 @@ def _offsets(count: int, side: int, wide: int, breaks: Collection[int] = ()) -> 
 def fitting_size(images: Array, beside: float = 0.0, breaks: int = 0) -> tuple[float, float]:
     """Width and height in inches of a grid of images (R, C, channels, H, W) with ``beside`` inches of labels.
 
-    An image is at most 0.65 inches wide; a grid keeps to one column of a paper, or both, and to its height.
+    An image is at most 0.65 inches wide, and a grid at most one page high and one or two columns wide.
     """
     rows, columns, _, high, wide = images.shape
     width = COLUMN if columns * 0.6 + beside <= COLUMN else PAGE

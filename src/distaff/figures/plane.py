@@ -1,4 +1,4 @@
-"""Points of a two-dimensional space."""
+"""Points in a two-dimensional space."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def plane(points: Any, classes: Any = None, *, names: tuple[str, str] = ("x₀",
     Args:
         points: (N, 2).
         classes: (N,) labels.
-        names: the axes' names.
+        names: the names of the axes.
 
     Returns:
         A figure with one marker per class.

@@ -1,4 +1,4 @@
-"""Scores with what they are worth: intervals, nulls and baselines, one line per score."""
+"""Scores with intervals, nulls and baselines, one line per score."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,19 +21,19 @@ def scores_and_nulls(
     baselines: Mapping[str, Mapping[str, float]] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Scores as points, one line each, with intervals, what chance scores, and what other codes score.
+    """Scores as points, one line each, with intervals, scores of chance, and scores of other codes.
 
     Args:
         scores: name → value.
-        intervals: name → (low, high) of scores that have one.
-        nulls: name → (low, high) of what the metric gives where there is nothing to find.
+        intervals: name → (low, high), for scores that have an interval.
+        nulls: name → (low, high) of the metric if there is nothing to find.
         baselines: name → the scores of other codes by their names.
-        title: written above.
+        title: title above the figure.
 
     Returns:
         A figure with one line per score, the first on top.
 
-    See also: ``scores_by_factor``, the parts of a score; ``distaff.metrics.evaluate``, which gives nulls.
+    See also: ``scores_by_factor``, a score for each factor; ``distaff.metrics.evaluate``, which gives nulls.
 
     >>> figure = scores_and_nulls({"mig": 0.31, "sap": 0.12}, nulls={"mig": (0.01, 0.02)})
     """

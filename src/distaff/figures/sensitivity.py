@@ -1,4 +1,4 @@
-"""How a metric answers to its own settings: samples, bins, optimiser steps, latents."""
+"""How a metric depends on its own settings: samples, bins, optimiser steps, latents."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,11 +25,11 @@ def metric_sensitivity(
     (bins), 18 (samples) and 19 (latents).
 
     Args:
-        x: (P,) the setting's values.
+        x: (P,) values of the setting.
         scores: metric with its unit → series → (S, P) or (P,), a row per seed; a panel per metric.
-        x_label: what the setting is.
-        series: what the lines stand for, such as "L" or "model".
-        logarithmic: whether the setting's axis is; it then has a tick at each value.
+        x_label: the name of the setting.
+        series: the meaning of the lines, such as "L" or "model".
+        logarithmic: whether the setting's axis is logarithmic; it then has a tick at each value.
 
     Returns:
         A figure with one panel per metric.

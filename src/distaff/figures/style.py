@@ -1,7 +1,7 @@
-"""One look for every figure: the sizes of a paper's columns, colours safe for all, legible text.
+"""One style for every figure: the column widths of a paper, colours for any colour vision, legible text.
 
 Everything is set on the artists themselves and never through matplotlib's global ``rcParams`` or ``pyplot``,
-so figures can be drawn in several threads and nothing stays behind.
+so figures can be drawn in several threads and no global state changes.
 """
 
 import threading
@@ -28,10 +28,10 @@ TEXT, SMALL, TITLE = 8.0, 7.0, 8.5
 
 INK, MUTED, FAINT = "#222222", "#666666", "#dddddd"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's colours, told apart with any colour vision; their yellow is too faint on white."""
+"""Okabe and Ito's colours, distinct for any colour vision, without their yellow, too faint on white."""
 
 ON_LIGHT_CELL, ON_DARK_CELL = "#212121", "#fefefe"
-"""Text and frames over the cells of a heat map, which are the same on dark pages."""
+"""Text and frames over the cells of a heat map, the same on dark pages."""
 
 HALO = [withStroke(linewidth=2.0, foreground="white")]
 """Keeps text legible over lines."""
@@ -39,18 +39,18 @@ HALO = [withStroke(linewidth=2.0, foreground="white")]
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES = ("-", "--", "-.", ":")
 ORDERED, AMOUNT, SIGNED = "viridis", "Blues", "PuOr"
-"""Colour maps, even in lightness: ordered values and densities; amounts from white; values around zero."""
+"""Colour maps, uniform in lightness: ordered values and densities; amounts from white; values around zero."""
 
 DPI = 200
 _ON_SCREEN = 110
-"""Pixels that an inch takes in a notebook."""
+"""Pixels per inch in a notebook."""
 FORMATS = ("png", "pdf", "svg")
 
 _saving = threading.Lock()
 
 
 class _ShownFigure(Figure):
-    """A figure that notebooks show by itself, as they do those of ``pyplot`` alone."""
+    """A figure that notebooks display, which otherwise works only for figures of ``pyplot``."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         width, height = (round(_ON_SCREEN * side) for side in self.get_size_inches())
@@ -58,7 +58,7 @@ class _ShownFigure(Figure):
 
 
 def bare_figure(size: tuple[float, float]) -> Figure:
-    """An empty white figure of a (width, height) in inches, whose parts are laid out by themselves."""
+    """An empty white figure of (width, height) in inches, with automatic layout."""
     return _ShownFigure(size, dpi=DPI, layout="constrained", facecolor="white")
 
 
@@ -82,7 +82,7 @@ def panels(
 def small_multiples(
     count: int, columns: int, *, width: float | None = None, height: float
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with ``count`` styled axes, at most ``columns`` per row; one alone is a column wide."""
+    """A figure with ``count`` styled axes, at most ``columns`` per row; a single one is a column wide."""
     columns = max(1, min(columns, count))
     width = width or (COLUMN if columns == 1 else PAGE)
     figure, grid = panels(-(-count // columns), columns, width=width, height=height)
@@ -93,7 +93,7 @@ def small_multiples(
 
 
 def dress(axes: Axes) -> None:
-    """Give axes the shared look."""
+    """Apply the common style to axes."""
     axes.set_facecolor("white")
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(MUTED)
@@ -103,7 +103,7 @@ def dress(axes: Axes) -> None:
 
 
 def label(axes: Axes, x: str | None = None, y: str | None = None, title: str | None = None) -> None:
-    """Write the axes' labels and title in the shared sizes."""
+    """Write the labels and the title of axes in the common font sizes."""
     if x is not None:
         axes.set_xlabel(x, fontsize=TEXT, color=INK)
     if y is not None:
@@ -113,7 +113,7 @@ def label(axes: Axes, x: str | None = None, y: str | None = None, title: str | N
 
 
 def heading(figure: Figure, title: str | None) -> None:
-    """Write a title over the whole figure, if there is one."""
+    """Write a title above the whole figure, if there is one."""
     if title is not None:
         figure.suptitle(title, fontsize=TITLE, color=INK)
 
@@ -128,17 +128,17 @@ LEGEND: dict[str, Any] = {
     "columnspacing": 1.0,
     "borderaxespad": 0.2,
 }
-"""The look of every legend."""
+"""The style of every legend."""
 
 
 def legend(axes: Axes, title: str | None = None, columns: int = 1) -> None:
-    """A legend of the labelled artists, where it hides least."""
+    """Draw a legend of the labelled artists where it hides least."""
     drawn = axes.legend(title=title, ncols=columns, framealpha=0.8, **LEGEND)
     drawn.get_title().set_color(INK)
 
 
 def legend_beside(figure: Figure, *axes: Axes, title: str | None = None, columns: int = 1) -> None:
-    """A legend of some panels' artists for the whole figure, outside the panels: below, ``columns`` wide."""
+    """Draw a legend for some panels below the whole figure, outside the panels, ``columns`` wide."""
     labelled = [pair for one in axes for pair in zip(*one.get_legend_handles_labels(), strict=True)]
     handles, names = zip(*labelled, strict=True)
     drawn = figure.legend(handles, names, loc="outside lower center", title=title, ncols=columns, **LEGEND)
@@ -146,7 +146,7 @@ def legend_beside(figure: Figure, *axes: Axes, title: str | None = None, columns
 
 
 def count_axis(axes: Axes) -> None:
-    """Write a horizontal axis of step or sample counts as 50 k, 0.3 M."""
+    """Format a horizontal axis of step or sample counts as 50 k, 0.3 M."""
     axes.xaxis.set_major_formatter(EngFormatter(sep=" "))
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
 
@@ -155,9 +155,9 @@ Colour = str | tuple[float, float, float, float]
 
 
 def colours_for(values: Iterable[object]) -> dict[object, Colour]:
-    """A colour for each value: dark to light along numbers such as β, the palette's for names.
+    """A colour for each value: dark to light for numbers such as β, from the palette for names.
 
-    The palette repeats after seven names: pair it with MARKERS or DASHES where there may be more.
+    The palette repeats after seven names: combine it with MARKERS or DASHES if there may be more.
     """
     keys = list(dict.fromkeys(values))
     if keys and all(isinstance(key, int | float) for key in keys):
@@ -167,10 +167,10 @@ def colours_for(values: Iterable[object]) -> dict[object, Colour]:
 
 
 def render(figure: Figure, kind: str) -> bytes:
-    """The figure as the bytes of a file, the same bytes every time.
+    """The figure as the bytes of a file, which are the same every time.
 
     Args:
-        figure: any of matplotlib's.
+        figure: any matplotlib figure.
         kind: ``"png"``, ``"pdf"`` or ``"svg"``.
 
     Returns:
@@ -179,18 +179,18 @@ def render(figure: Figure, kind: str) -> bytes:
     if kind not in FORMATS:
         raise unknown("figure format", kind, FORMATS)
     dates = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    # Type 42 keeps text selectable and is what publishers accept; rcParams are global, hence the lock.
+    # Type 42 keeps text selectable and is accepted by publishers; rcParams are global, hence the lock.
     with _saving, mpl.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "distaff"}), BytesIO() as buffer:
         figure.savefig(buffer, format=kind, dpi=DPI, metadata=dates[kind])
         return buffer.getvalue()
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write the figure to a file, whole or not at all.
+    """Write the figure to a file atomically.
 
     Args:
-        figure: any of matplotlib's.
-        path: ending in .png, .pdf or .svg; its folder is made if need be.
+        figure: any matplotlib figure.
+        path: ending in .png, .pdf or .svg; its folder is created if needed.
 
     Returns:
         The path.

@@ -1,4 +1,4 @@
-"""Latent traversals: what the decoder makes of one latent moved while the others stay."""
+"""Latent traversals: decoded images while one latent varies and the others stay fixed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,14 +29,15 @@ def traversals(
 
     Args:
         images: (D, steps, C, H, W), the decoded images of each latent's traversal.
-        labels: D texts at the rows' left, such as ``"z3 · KL 2.31"``.
-        values: the ``steps`` values the latent takes, written below.
-        above: originals (n, C, H, W) and their reconstructions, of which as many are shown as fit.
-        sort_by: (D,) numbers (KL, informativeness, MI with a factor): rows go from the largest down.
-        top: how many rows to keep after sorting.
+        labels: D texts to the left of the rows, such as ``"z3 · KL 2.31"``.
+        values: the ``steps`` values of the latent, written below.
+        above: originals (n, C, H, W) and their reconstructions; as many as fit are shown.
+        sort_by: (D,) numbers (KL, informativeness, MI with a factor), to sort the rows from largest to
+            smallest.
+        top: number of rows to keep after sorting.
 
     Returns:
-        A figure of D rows, or ``top``, and two more above them if originals are given.
+        A figure of D (or ``top``) rows, with two more above them if originals are given.
 
     See also: ``top_latents``, rows by factor; ``side_by_side``, several runs.
 
@@ -67,17 +68,17 @@ def top_latents(
     labels: Mapping[str, Sequence[str]],
     values: Sequence[float] | None = None,
 ) -> Figure:
-    """For each factor the traversals of the latents that know most about it: Do & Tran's Fig. 12 and 16.
+    """For each factor, the traversals of its most informative latents: Do & Tran's Fig. 12 and 16.
 
     Args:
         images: factor → (k, steps, C, H, W), best latent first.
         labels: factor → k texts such as ``"z3 · 1.21 nats"``.
-        values: the ``steps`` values the latents take.
+        values: the ``steps`` values of the latents.
 
     Returns:
-        A figure of k rows per factor, the factors apart.
+        A figure of k rows per factor, with gaps between factors.
 
-    See also: ``traversals``, all latents once; ``information_matrix``, what the choice of latents rests on.
+    See also: ``traversals``, every latent once; ``information_matrix``, on which the choice is based.
 
     >>> rows = np.random.default_rng(0).random((2, 9, 1, 16, 16))
     >>> figure = top_latents({"scale": rows}, {"scale": ["z3 · 1.21 nats", "z1 · 0.08 nats"]})
@@ -103,19 +104,19 @@ def side_by_side(
 ) -> Figure:
     """The same traversal rows for several models or runs, one panel each.
 
-    With rows put in matching order it shows latents found again across runs (Do & Tran's A.18, Fig. 27, 28);
-    with one observation per row and the same latent moved in all, whether the rest is kept, such as a digit's
-    identity while its thickness changes (HFVAE Fig. 7).
+    With rows in matching order, it shows latents that recur across runs (Do & Tran's A.18, Fig. 27, 28); with
+    one observation per row and the same latent varied in all, it shows whether the rest stays the same, such
+    as the identity of a digit while its thickness changes (HFVAE Fig. 7).
 
     Args:
-        images: panel's title → (R, steps, C, H, W).
+        images: title of the panel → (R, steps, C, H, W).
         labels: R texts for all panels, written once, or title → R texts.
-        values: the ``steps`` values the latent takes.
+        values: the ``steps`` values of the latent.
 
     Returns:
         A figure with one panel of R rows per model.
 
-    See also: ``traversals``, one model with its reconstructions; ``matched_latents``, what belongs together.
+    See also: ``traversals``, one model with its reconstructions; ``matched_latents``, the matching itself.
 
     >>> rows = np.random.default_rng(0).random((2, 5, 1, 16, 16))
     >>> figure = side_by_side({"seed 0": rows, "seed 1": rows}, ["x position", "scale"])
@@ -152,12 +153,12 @@ def ranked(scores: Any, count: int) -> list[int]:
 
 
 def value_labels(values: Sequence[float], steps: int, side: float = np.inf) -> list[str]:
-    """The steps' values as short texts, thinned out so that they do not touch.
+    """The values of the steps as short texts, thinned out so that they do not touch.
 
     Args:
-        values: of the steps.
-        steps: how many there are.
-        side: inches that each has; where that is too little, texts are left out, but those at the ends.
+        values: values of the steps.
+        steps: number of steps.
+        side: width of each step in inches; if it is too small, texts are left out, except those at the ends.
     """
     array = numbers("values", values, "steps")
     if len(array) != steps:
@@ -170,7 +171,7 @@ def value_labels(values: Sequence[float], steps: int, side: float = np.inf) -> l
 
 
 def _stretched(rows: Array, like: Array) -> Array:
-    """Rows of images in colour with as many columns as ``like``, filled up with white at the right."""
+    """Rows of colour images with as many columns as ``like``, filled up with white on the right."""
     if rows.shape[-2:] != like.shape[-2:]:
         raise DistaffError(
             f"some images are {rows.shape[-2:]} pixels and others {like.shape[-2:]}: all must have one size."

@@ -1,4 +1,4 @@
-"""Reading ``.npz`` and ``.npy`` files from anywhere: nothing is unpickled, and sizes are checked first."""
+"""Reading untrusted ``.npz`` and ``.npy`` files: nothing is unpickled, and sizes are checked first."""
 
 import math
 import zipfile
@@ -13,18 +13,19 @@ from numpy.typing import NDArray
 from distaff.foundation.errors import DistaffError, whole
 
 LARGEST = 16 << 30
-"""Bytes that one array read whole into memory may take, where nothing else is said."""
+"""Default limit on the size of an array that is read into memory as a whole, in bytes."""
 ROWS = 4096
-"""Rows that are read at a time."""
+"""Number of rows that are read at a time."""
 PACKED = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
-"""The ways in which members of an archive may be packed, and times that they may grow when unpacked."""
+"""The allowed compression methods of archives, and the largest factor by which each can compress."""
 
 
 def check_packing(place: Path, info: zipfile.ZipInfo) -> None:
-    """Refuse a member of a zip that is packed otherwise, or claims to unpack to more than it can."""
+    """Raise an error for a zip member with another compression, or an impossible unpacked size."""
     if info.compress_type not in PACKED:
         raise DistaffError(
-            f"{info.filename!r} in {place} is neither stored nor deflated: pack the archive again so."
+            f"{info.filename!r} in {place} is neither stored nor deflated: pack the archive again with "
+            "deflate."
         )
     if info.file_size > PACKED[info.compress_type] * info.compress_size + 1024:
         raise DistaffError(
@@ -33,7 +34,7 @@ def check_packing(place: Path, info: zipfile.ZipInfo) -> None:
 
 
 class _Header(NamedTuple):
-    """What stands before the numbers of a ``.npy``."""
+    """The header of a ``.npy``."""
 
     shape: tuple[int, ...]
     fortran: bool
@@ -63,7 +64,7 @@ class Archive:
         return name in self.names
 
     def blocks(self, name: str, rows: int = ROWS) -> Iterator[NDArray[Any]]:
-        """The array ``name`` in blocks of ``rows`` rows, decompressed as they are asked for."""
+        """The array ``name`` in blocks of ``rows`` rows, decompressed as they are read."""
         with self._member(name) as (file, header):
             if header.fortran and len(header.shape) > 1:
                 raise DistaffError(f"{name!r} in {self.path} is in Fortran order: save it in C order.")
@@ -73,7 +74,7 @@ class Archive:
                 yield _read(file, block, header.dtype, f"{name!r} in {self.path}")
 
     def array(self, name: str) -> NDArray[Any]:
-        """The array ``name`` whole."""
+        """The whole array ``name``."""
         with self._member(name) as (file, header):
             if header.size > self.largest:
                 raise DistaffError(
@@ -83,12 +84,12 @@ class Archive:
             return _whole_array(file, header, f"{name!r} in {self.path}")
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of the array ``name``, from its header alone."""
+        """The shape of the array ``name``, from its header."""
         with self._member(name) as (_, header):
             return header.shape
 
     def dtype(self, name: str) -> np.dtype[Any]:
-        """The type of the array ``name``, from its header alone."""
+        """The type of the array ``name``, from its header."""
         with self._member(name) as (_, header):
             return header.dtype
 
@@ -111,22 +112,22 @@ class Archive:
 
 @contextmanager
 def open_npz(path: Path, largest: int = LARGEST) -> Iterator[Archive]:
-    """Open an ``.npz``; whatever is wrong with its bytes comes out as one sentence.
+    """Open an ``.npz``; anything wrong with its bytes raises a one-sentence error.
 
     Args:
         path: the file.
-        largest: bytes that one array read whole may take.
+        largest: maximum size in bytes of an array that is read as a whole.
     """
     with whole(path, ".npz file"), zipfile.ZipFile(path) as file:
         yield Archive(path, file, largest)
 
 
 def read_npy(path: Path, largest: int = LARGEST) -> NDArray[Any]:
-    """The array of a ``.npy`` file, read whole.
+    """Read the whole array of a ``.npy`` file.
 
     Args:
         path: the file.
-        largest: bytes that it may have.
+        largest: its maximum size in bytes.
     """
     with whole(path, ".npy file of plain numbers"), path.open("rb") as file:
         header = _Header.read(file)

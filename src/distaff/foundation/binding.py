@@ -1,7 +1,7 @@
 """Functions and their plain calls: found by name, arguments checked against the signature, written as YAML.
 
-A call that stands in a file or on a command line is a name and plain values. ``bind`` makes the arguments
-that the function asks for out of them: by its type hints, with one sentence for whatever does not fit.
+A call in a file or on a command line is a name and plain values. ``bind`` converts the values to the
+function's arguments by its type hints, with a one-sentence error for anything that does not fit.
 """
 
 import dataclasses
@@ -22,12 +22,12 @@ from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError, shown, unknown
 
 ADDED_LATER = {"added_later": True}
-"""Metadata of a field that first runs did not have: at its default it is not written down, so that a run made
-before it is still the same run, under the same name."""
+"""Metadata of a field that earlier versions did not have: its default value is not stored, so that an earlier
+run is still the same run, with the same name."""
 CODE = re.compile(r"[^\W\d][\w.]*:[^\W\d]\w*")
-"""``package.module:function``, the form of every name that is imported."""
+"""``package.module:function``, the form of every imported name."""
 UNIONS = (types.UnionType, Union)
-"""``A | B`` is of the second kind where A or B is a generic alias, such as ``Dataset[Any]``."""
+"""``A | B`` is of the second kind if A or B is a generic alias, such as ``Dataset[Any]``."""
 WORDS: dict[Any, str] = {
     int: "a whole number",
     float: "a number",
@@ -38,7 +38,7 @@ WORDS: dict[Any, str] = {
 
 
 def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
-    """The functions that a module defines, or that a package has from its own modules, by name."""
+    """The functions that a module defines, or that a package exports from its own modules, by name."""
     return {
         name: member
         for name, member in inspect.getmembers(module, inspect.isfunction)
@@ -54,9 +54,9 @@ def _is_public(module: types.ModuleType, name: str, member: Any) -> bool:
 def find_function(
     kind: str, name: str, home: types.ModuleType | Mapping[str, Callable[..., Any]]
 ) -> Callable[..., Any]:
-    """A function of a module, or of those given, by its name; any other by ``package.module:function``.
+    """Find a function by its name in a module or mapping, or any other by ``package.module:function``.
 
-    All that is imported by name is imported here; see ``trust`` for what a file may name.
+    All imports by name happen here; see ``trust`` for what a file may name.
     """
     place, colon, attribute = name.partition(":")
     if not colon:
@@ -67,11 +67,11 @@ def find_function(
             raise unknown(kind, name, known)
         return known[name]
     if not CODE.fullmatch(name):
-        raise DistaffError(f"the {kind} {name!r} is no name: write package.module:function.")
+        raise DistaffError(f"the {kind} {name!r} is not a name: write package.module:function.")
     trust.allow(kind, name)
     try:
         found = getattr(importlib.import_module(place), attribute)
-    except Exception as error:  # a module that is imported may fail in any way
+    except Exception as error:  # importing a module can fail in any way
         lost = isinstance(error, ModuleNotFoundError) and f"{place}.".startswith(f"{error.name}.")
         folder = (
             f"run from the folder that holds {place.partition('.')[0]!r}, or put that folder on PYTHONPATH"
@@ -95,7 +95,7 @@ def names_code(text: str) -> bool:
 
 
 def name_of(kind: str, given: object) -> str:
-    """The text by which ``find_function`` finds a function or an object again; texts stay as they are.
+    """The text by which ``find_function`` finds a function or object again; texts are returned unchanged.
 
     >>> from distaff.foundation.text import split_call
     >>> name_of("network", split_call)
@@ -104,7 +104,7 @@ def name_of(kind: str, given: object) -> str:
     if isinstance(given, str):
         return given
     place, name = getattr(given, "__module__", None), getattr(given, "__qualname__", None)
-    if name is None:  # no function or class: an object has a name where a variable of a module holds it
+    if name is None:  # not a function or class: an object has a name if a variable of a module holds it
         place, name = _variable(given)
     if place is None or name is None or getattr(sys.modules.get(place), name, None) is not given:
         function = hasattr(given, "__qualname__") or not callable(given)
@@ -117,7 +117,7 @@ def name_of(kind: str, given: object) -> str:
 
 
 def _variable(given: object) -> tuple[str | None, str | None]:
-    """The module and the variable of it that hold an object; what a script imports is its module's."""
+    """The module and variable that hold an object; an imported object belongs to its own module."""
     places = sorted(sys.modules, key="__main__".__eq__)
     for place in places:
         for name, value in list(getattr(sys.modules[place], "__dict__", {}).items()):
@@ -127,7 +127,7 @@ def _variable(given: object) -> tuple[str | None, str | None]:
 
 
 def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The call's full arguments, defaults included, each checked and made of plain values where need be.
+    """All arguments of a call, including defaults, checked and converted from plain values if needed.
 
     >>> def recipe(beta: float, steps: int = 10): ...
     >>> bind(recipe, {"beta": 4})
@@ -147,7 +147,7 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
 
 
 def _signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:
-    """A function's parameters and their types; a study asks for them once per run."""
+    """A function's parameters and their types; cached, since a study needs them once per run."""
     known = _known_signature if isinstance(function, Hashable) else _known_signature.__wrapped__
     return known(function)
 
@@ -158,7 +158,7 @@ def _known_signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect
 
 
 def read_value(value: Any, hint: Any, name: str) -> Any:
-    """The value of type ``hint`` that a plain one stands for; ``name`` is what an error calls it."""
+    """Convert a plain value to the type ``hint``; errors call it ``name``."""
     for option in options_of(hint):
         if isinstance(value, str) and hasattr(option, "parse"):
             return option.parse(value)
@@ -176,8 +176,8 @@ SCALARS = (str, int, float, bool, type(None))
 
 
 def to_plain(value: Any) -> Any:
-    """Arguments as YAML holds them: dataclasses as mappings unless they have a text form of their own."""
-    if type(value) in SCALARS:  # most are, and studies ask for thousands
+    """Convert arguments to YAML values: dataclasses become mappings unless they have a text form."""
+    if type(value) in SCALARS:  # most values are, and studies convert thousands
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         if type(value).__str__ is not object.__str__:
@@ -199,7 +199,7 @@ def _told(field: dataclasses.Field[Any], value: Any) -> bool:
 
 
 def options_of(hint: Any) -> tuple[Any, ...]:
-    """The types that a hint allows: those of a union, or the one it is; without what is annotated to them."""
+    """The types that a hint allows: the members of a union, or the type itself; without annotations."""
     if typing.get_origin(hint) is Annotated:
         return options_of(typing.get_args(hint)[0])
     if typing.get_origin(hint) in UNIONS:
@@ -208,7 +208,7 @@ def options_of(hint: Any) -> tuple[Any, ...]:
 
 
 def takes_list(hint: Any) -> bool:
-    """Whether a hint asks for a list."""
+    """Whether a hint is a list."""
     return any(typing.get_origin(option) in (tuple, list, Sequence) for option in options_of(hint))
 
 
@@ -218,13 +218,13 @@ def _is_dataclass(option: Any) -> bool:
 
 @lru_cache(maxsize=1024)
 def _adapter(hint: Any) -> TypeAdapter[Any]:
-    # A dataclass brings its own configuration; anything else may hold classes that pydantic does not know.
+    # A dataclass has its own configuration; other types may contain classes that pydantic does not know.
     config = None if _is_dataclass(hint) else ConfigDict(arbitrary_types_allowed=True)
     return TypeAdapter(hint, config=config)
 
 
 def _sentence(problem: ValidationError, hint: Any) -> str:
-    """What is wanted of a value that was refused, behind "must"."""
+    """What is required of a refused value, as the words after "must"."""
     found = [error for error in problem.errors(include_url=False) if error["type"] != "none_required"]
     crossed = [error.get("ctx", {}) for error in found]
     crossed = [ctx for ctx in crossed if ctx.keys() & {"ge", "gt", "lt", "le"}] or crossed

@@ -1,4 +1,4 @@
-"""Images of any number of channels in the one or three that a screen shows."""
+"""Convert images with any number of channels to the one or three that a screen shows."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def on_a_screen(images: NDArray[Any]) -> NDArray[Any]:
-    """Images (…, C, H, W) with 1 or 3 channels: of RGBA what white paper shows, of other numbers the mean.
+    """Images (…, C, H, W) with 1 or 3 channels: RGBA on white, the mean of other numbers of channels.
 
     Args:
         images: values in [0, 1].

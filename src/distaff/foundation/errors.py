@@ -1,4 +1,4 @@
-"""The one error class a user meets, and the sentences for misspelt names and for damaged files."""
+"""The one error class that users see, and messages for misspelt names and damaged files."""
 
 import difflib
 import functools
@@ -10,19 +10,19 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 COMMAND = r"distaff [a-z]+(?: (?:[A-Z]\S*|\S*/\S*|--\S+))*"
-FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+=-]*[A-Za-z0-9_]))?")
+FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+=/-]*[A-Za-z0-9_]))?")
 PROSE = (
-    *("and", "asked", "beside", "goes", "is", "keeps", "knows", "leaves", "must", "needs", "or", "out"),
-    "silences",
+    *("adds", "and", "another", "are", "asked", "asks", "beside", "for", "go", "goes", "is", "keep", "keeps"),
+    *("knows", "labels", "leaves", "lists", "must", "needs", "or", "out", "runs", "says", "silences", "to"),
 )
-"""Words behind a flag in a message that are not its value."""
+"""Words after a flag in a message that are not its value."""
 
 LONGEST = 500
-"""Letters of a value that a sentence shows."""
+"""Maximum number of characters of a value in a message."""
 
 
 MOST_LETTERS = 4_000
-"""Of a sentence, however long the names in a file are that it speaks of."""
+"""Maximum number of characters of a message, however long the names in it are."""
 
 
 class DistaffError(ValueError):
@@ -40,19 +40,19 @@ class DistaffError(ValueError):
 
 
 class DataNotice(UserWarning):
-    """What a person should know of data when they are first brought in, and not every time that a run's own
-    are opened again.
+    """Information about data that users should see when the data are first read, but not every time that a
+    run reopens them.
     """
 
 
 def shown(value: object) -> str:
-    """A value as a sentence shows it: whole, unless it is longer than anybody reads."""
+    """A value as shown in a message, shortened if it is very long."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> DistaffError:
-    """The error for a name that does not exist, with its near misses.
+    """The error for a name that does not exist, with similar names as suggestions.
 
     >>> str(unknown("recipe", "factorvae", ["vae", "factor_vae"]))
     "unknown recipe 'factorvae': did you mean 'factor_vae'? Known: factor_vae, vae."
@@ -67,27 +67,27 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> DistaffError:
 
 @contextmanager
 def whole(file: str | Path, kind: str) -> Iterator[None]:
-    """Whatever is wrong with the bytes of ``file`` comes out as one sentence: it is not a whole ``kind``."""
+    """Turn anything wrong with the bytes of ``file`` into one sentence: it is not a whole ``kind``."""
     try:
         yield
     except FileNotFoundError as problem:
         raise DistaffError(f"there is no file {file}.") from problem
     except DistaffError:
         raise
-    except Exception as problem:  # readers fed damaged bytes raise whatever they happen to meet
+    except Exception as problem:  # on damaged bytes, readers can raise anything
         reason = str(problem).partition("\n")[0]
         raise DistaffError(f"{file} is not a whole {kind} ({reason}): fetch or save it again.") from problem
 
 
 class _Speaker:
-    """Whether messages are read at a command line, where settings are flags."""
+    """Whether messages are for a command line, where settings are flags."""
 
     on_command_line = False
 
 
 @contextmanager
 def speaking_in_flags() -> Iterator[None]:
-    """Within this, messages are for someone at a command line."""
+    """Within this context, messages are written for the command line."""
     before, _Speaker.on_command_line = _Speaker.on_command_line, True
     try:
         yield
@@ -96,12 +96,14 @@ def speaking_in_flags() -> Iterator[None]:
 
 
 def said(text: str) -> str:
-    """A message, which is written with flags, as its reader would type them: in Python, as arguments.
+    """Adapt a message written with flags to its reader: in Python, flags become arguments.
 
-    Whole commands stay as they are.
+    Whole commands are not changed.
 
     >>> said("scale them with --resize 64, or use --network mlp; --skip-bad leaves some out.")
     "scale them with resize=64, or use network='mlp'; skip_bad leaves some out."
+    >>> said("say where with --out runs/mine; --fit and --data-options are for other data.")
+    "say where with out='runs/mine'; fit and data_options are for other data."
     >>> said("runs/mine has no ICA yet: make one with distaff evaluate runs/mine --ica.")
     'runs/mine has no ICA yet: make one with distaff evaluate runs/mine --ica.'
     """
@@ -119,7 +121,7 @@ def _as_argument(flag: re.Match[str]) -> str:
 
 
 def spoken_to_its_caller(function: Function) -> Function:
-    """Let the errors of a public function name arguments in Python, and flags at a command line."""
+    """Let the errors of a public function name arguments in Python, and flags on the command line."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **settings: Any) -> Any:

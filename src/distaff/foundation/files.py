@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic writes, strict JSON and YAML both ways, and where caches live."""
+"""Files that are complete or absent: atomic writes, strict JSON and YAML, and the locations of caches."""
 
 import hashlib
 import json
@@ -19,28 +19,28 @@ from distaff.foundation.errors import DistaffError, shown
 from distaff.foundation.yaml_loader import MOST_NODES, Loader, Refused
 
 LARGEST_TEXT = 64 << 20
-"""Bytes that a file of settings or results may have."""
+"""Maximum size in bytes of a file of settings or results."""
 DEEPEST = 64
-"""How deeply such a file may be nested."""
+"""Maximum nesting depth of such a file."""
 
 
 def cache_folder() -> Path:
-    """Where built data live: ``$DISTAFF_CACHE``, or the user's cache folder."""
+    """The folder for generated data: ``$DISTAFF_CACHE``, or the user's cache folder."""
     return Path(os.environ.get("DISTAFF_CACHE") or platformdirs.user_cache_dir("distaff"))
 
 
 def data_folder() -> Path:
-    """Where official data files are looked for: ``$DISTAFF_DATA``, or the user's data folder."""
+    """The folder for official data files: ``$DISTAFF_DATA``, or the user's data folder."""
     return Path(os.environ.get("DISTAFF_DATA") or platformdirs.user_data_dir("distaff"))
 
 
 def state_folder() -> Path:
-    """Where distaff remembers what it must know of its user: ``$DISTAFF_STATE``, or her state folder."""
+    """The folder for what distaff must remember about its user: ``$DISTAFF_STATE``, or the state folder."""
     return Path(os.environ.get("DISTAFF_STATE") or platformdirs.user_state_dir("distaff"))
 
 
 def named_path(name: str | Path) -> Path:
-    """The path that a name from anywhere stands for; one that cannot even be looked for is one sentence."""
+    """The path for an untrusted name; a name that is not even a valid path raises a one-sentence error."""
     path = Path(name)
     try:
         path.stat()
@@ -48,13 +48,13 @@ def named_path(name: str | Path) -> Path:
         pass
     except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or problem
-        raise DistaffError(f"there is no looking for a file {shown(str(name))} ({why}).") from problem
+        raise DistaffError(f"{shown(str(name))} cannot be the name of a file ({why}).") from problem
     return path
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; on success sync it and rename it over ``path``."""
+    """Yield a temporary path next to ``path``; on success, sync it and rename it to ``path``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     os.close(handle)
@@ -71,7 +71,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path``; on success sync its files and rename it to ``path``."""
+    """Yield a temporary folder next to ``path``; on success, sync its files and rename it to ``path``."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
@@ -95,7 +95,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def finite(value: Any) -> Any:
-    """``value`` with null for every number that is not finite, within mappings and lists too."""
+    """``value`` with null for every number that is not finite, also within mappings and lists."""
     if isinstance(value, Mapping):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -104,9 +104,9 @@ def finite(value: Any) -> Any:
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """``value`` as JSON, which knows no NaN and no infinity: such numbers become null.
+    """``value`` as JSON, which has no NaN or infinity: such numbers become null.
 
-    Every JSON that leaves the library is written here, so that any strict reader can read it.
+    All JSON that the library writes goes through this function, so that any strict parser can read it.
 
     >>> json_text({"kl": math.inf, "nll": [1.5, math.nan]})
     '{"kl": null, "nll": [1.5, null]}'
@@ -120,17 +120,17 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def append_json_line(path: Path, value: Any) -> None:
-    """Append ``value`` to ``path`` as JSON on a line of its own; see ``json_text``."""
+    """Append ``value`` to ``path`` as one line of JSON; see ``json_text``."""
     with path.open("a", encoding="utf-8") as file:
         file.write(json_text(value) + "\n")
 
 
 def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
-    """The text of a file of settings or results, which is never large; absence is left to the caller.
+    """Read a file of settings or results, which is never large; the caller handles missing files.
 
     Args:
         path: the file.
-        largest: bytes that it may have.
+        largest: its maximum size in bytes.
     """
     try:
         if path.stat().st_size > largest:
@@ -147,35 +147,35 @@ def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
 
 
 def read_json(path: Path, largest: int = LARGEST_TEXT) -> Any:
-    """The content of a JSON file from anywhere; whatever is wrong with it comes out as one sentence.
+    """Read an untrusted JSON file; anything wrong with it raises a one-sentence error.
 
     Args:
         path: the file.
-        largest: bytes that it may have.
+        largest: its maximum size in bytes.
     """
     return parse_json(read_text(path, largest), str(path))
 
 
 def parse_json(text: str | bytes, name: str = "it") -> Any:
-    """What a JSON text holds, which may be nested ``DEEPEST`` times; ``name`` is what an error calls it."""
+    """Parse a JSON text, which may be nested up to ``DEEPEST`` times; errors call it ``name``."""
     try:
-        value = from_json(text)  # three times as fast as json.loads, and it knows how deep it may go
+        value = from_json(text)  # three times as fast as json.loads, and it limits the nesting depth itself
     except ValueError as problem:
         why = "it is nested too deeply" if "recursion limit" in str(problem) else str(problem)
         raise DistaffError(f"{name} is not readable JSON ({why}).") from problem
-    _check_depth(value, name)  # all that is left to check: keys are texts, and nothing grows without aliases
+    _check_depth(value, name)  # nothing else to check: keys are texts, and without aliases nothing can grow
     return value
 
 
 def parse_yaml(text: str, name: str = "it") -> Any:
-    r"""What a YAML text holds: mappings with text as keys, lists, texts, numbers, true, false and null.
+    r"""Parse a YAML text: mappings with text keys, lists, texts, numbers, true, false and null.
 
-    Dates are texts, and a key stands in a mapping once. Aliases may repeat parts until ``MOST_NODES`` values
-    stand there, nested ``DEEPEST`` times at most.
+    Dates are read as texts, and the keys of a mapping must be unique. With aliases expanded, there may be up
+    to ``MOST_NODES`` values, nested at most ``DEEPEST`` times.
 
     Args:
         text: the YAML.
-        name: what an error calls it.
+        name: its name in errors.
 
     >>> parse_yaml("seeds: [0, 1]\nday: 2020-13-45")
     {'seeds': [0, 1], 'day': '2020-13-45'}
@@ -191,7 +191,7 @@ def parse_yaml(text: str, name: str = "it") -> Any:
         raise DistaffError(f"{name} {problem}") from None
     except DistaffError:
         raise
-    except Exception as problem:  # values that are not what their tags say raise whatever they happen to meet
+    except Exception as problem:  # values that do not fit their tags can raise anything
         why = " ".join(str(problem).split()) or type(problem).__name__
         raise DistaffError(f"{name} is not readable YAML ({why}).") from problem
     check_extent(value, name)
@@ -209,7 +209,7 @@ def _check_depth(value: Any, name: str) -> None:
 
 
 def check_extent(value: Any, name: str) -> None:
-    """Raise unless ``value`` is plain, with text as keys, and holds neither too much nor too deeply."""
+    """Raise unless ``value`` is plain, with text keys, and neither too large nor too deeply nested."""
     waiting, seen = [(value, 0)], 0
     while waiting:
         item, depth = waiting.pop()
@@ -225,13 +225,13 @@ def check_extent(value: Any, name: str) -> None:
         elif isinstance(item, list):
             waiting += [(part, depth + 1) for part in item]
         elif not isinstance(item, str | int | float | None):
-            raise DistaffError(f"{name} holds a {type(item).__name__}, which is no plain value.")
+            raise DistaffError(f"{name} holds a {type(item).__name__}, which is not a plain value.")
 
 
 def yaml_text(value: Any) -> str:
-    """``value`` as YAML, in which settings are kept: one that is not a finite number is refused by name.
+    """``value`` as YAML, for settings; a number that is not finite is an error that names it.
 
-    A null would be another setting, and few readers agree on how infinity is written.
+    Null would be a different setting, and parsers disagree on how infinity is written.
     """
     for place, number in _numbers(value):
         if not math.isfinite(number):
@@ -246,7 +246,7 @@ def sha256(path: Path) -> str:
 
 
 def _numbers(value: Any, place: str = "the value") -> Iterator[tuple[str, float]]:
-    """Every float within mappings and lists, with the nearest name above it."""
+    """All floats within mappings and lists, each with the nearest key above it."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _numbers(item, str(key))

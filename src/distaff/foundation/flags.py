@@ -1,4 +1,4 @@
-"""Command lines read by the functions that they call: parameters are flags, and docstrings their help."""
+"""Command lines generated from functions: parameters become flags, and docstrings their help."""
 
 import inspect
 import typing
@@ -24,16 +24,16 @@ def parse_flags(
     defaults: Mapping[str, Any] | None = None,
     topics: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
-    """Read ``arguments`` as keyword arguments of the functions together; wrong ones are an error.
+    """Parse ``arguments`` as keyword arguments of all functions together; raise an error for wrong ones.
 
     Args:
-        prog: how the command is called.
-        arguments: what was typed after it.
-        *functions: whose parameters become flags (positional without a default).
-        leave_out: parameters that have no form as a flag.
-        pairs: give a switch that is on by default its ``--name`` beside its ``--no-name``.
-        defaults: plain values that flags have by default, in place of the functions' own.
-        topics: title → flags that belong together in ``--help``.
+        prog: the name of the command.
+        arguments: the arguments typed after it.
+        *functions: functions whose parameters become flags (positional without a default).
+        leave_out: parameters that cannot be flags.
+        pairs: give a switch that is on by default both ``--name`` and ``--no-name``.
+        defaults: plain default values of flags, which override those of the functions.
+        topics: title → flags that are grouped in ``--help``.
     """
     typed = list(arguments)
     taken = {f: list(_parameters(f, leave_out, defaults or {})) for f in functions}
@@ -52,7 +52,7 @@ def parse_flags(
     vars(collect)["__signature__"] = inspect.Signature(parameters)
     config = () if pairs else (tyro.conf.FlagCreatePairsOff,)
     try:
-        with redirect_stderr(StringIO()):  # where tyro draws its boxes
+        with redirect_stderr(StringIO()):  # hides tyro's error boxes
             call = tyro.cli(collect, args=typed, prog=prog, config=config)
     except SystemExit as stop:
         if not stop.code:
@@ -67,7 +67,7 @@ def parse_flags(
 def _parameters(
     function: Callable[..., Any], leave_out: Sequence[str], defaults: Mapping[str, Any]
 ) -> Iterator[inspect.Parameter]:
-    """What a function takes, by keyword, with its types and with the defaults that are given."""
+    """The keyword parameters of a function, with their types and the given defaults."""
     hints = typing.get_type_hints(function)
     for parameter in inspect.signature(function).parameters.values():
         name = parameter.name
@@ -84,7 +84,7 @@ def _parameters(
 
 
 def _flag(parameter: inspect.Parameter) -> inspect.Parameter:
-    """A parameter as the parser is told of it."""
+    """A parameter in the form that the parser needs."""
     hint: Any = _readable(parameter.annotation)
     as_text = hint is str
     if parameter.default is inspect.Parameter.empty:
@@ -95,7 +95,7 @@ def _flag(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def _readable(hint: Any) -> Any:
-    """The type a flag is read as: what can be written as text, and parses it by itself, is read as text."""
+    """The type that a flag is parsed as: text, for types that parse their own text form."""
     options = options_of(hint)
     if str in options or any(hasattr(option, "parse") for option in options):
         return str | None if type(None) in options else str
@@ -103,11 +103,11 @@ def _readable(hint: Any) -> Any:
 
 
 def _check_bounds(call: Mapping[str, Any], hints: Mapping[str, Any], placed: Sequence[str]) -> None:
-    """Raise where a value lies outside of the bounds that its parameter is annotated with.
+    """Raise if a value is outside the bounds in its parameter's annotation.
 
     Args:
         call: values by parameter.
-        hints: the parameters' types, with what is annotated to them.
+        hints: the types of the parameters, with annotations.
         placed: parameters that are typed without a flag.
     """
     for name, value in call.items():

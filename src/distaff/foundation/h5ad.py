@@ -1,9 +1,9 @@
-"""AnnData's files: a matrix to train on, codes from ``obsm``, labels from ``obs``, read with h5py alone.
+"""AnnData files: a matrix to train on, codes from ``obsm``, labels from ``obs``, read with only h5py.
 
-The layout is that of anndata's specification: ``obs`` is a group with a dataset per column, or with a group
-of ``categories`` and ``codes`` for a categorical one; sparse arrays are groups of ``data``, ``indices`` and
+The layout follows anndata's specification: ``obs`` is a group with a dataset per column, or a group with
+``categories`` and ``codes`` for a categorical column; sparse arrays are groups of ``data``, ``indices`` and
 ``indptr``. An ``AnnData`` in memory needs no file: ``evaluate(adata.obsm["X_pca"],
-adata.obs[["cell_type"]])``. A file from anywhere is first read in a process of its own, within limits.
+adata.obs[["cell_type"]])``. An untrusted file is first read in a separate process, within limits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,21 +21,21 @@ from distaff.foundation.errors import DistaffError, unknown, whole
 from distaff.foundation.hdf5 import SECONDS, open_hdf5
 
 LARGEST = 16 << 30
-"""Bytes that a matrix may take once it is no longer sparse."""
+"""Maximum size in bytes of a matrix that is no longer sparse."""
 BYTES_PER_SECOND = 20_000_000
-"""How fast a file must be read at the least, beside the seconds that any may take."""
+"""Minimum reading speed, in addition to the seconds that every file may take."""
 _SPARSE = {"csr_matrix": sparse.csr_matrix, "csc_matrix": sparse.csc_matrix}
 
 
 def read_h5ad(
     path: Path, latents: str | None = None, columns: Sequence[str] = ()
 ) -> tuple[NDArray[Any], pd.DataFrame]:
-    """(N, D) codes and the columns of ``obs``, indexed by the names of the rows.
+    """(N, D) codes, and the columns of ``obs``, indexed by row names.
 
     Args:
         path: the file.
         latents: an array of ``obsm``, or ``X``; by default the only one of ``obsm``, or ``X`` if it has none.
-        columns: of ``obs``; by default all that are not real-valued.
+        columns: columns of ``obs``; by default all that are not real-valued.
     """
     with _opened(path, "obs", "obsm") as file:
         frame, place = _frame(file, path, columns), _place(file, path, latents)
@@ -48,13 +48,13 @@ def read_h5ad(
 def read_annotated(
     path: Path, matrix: str | None = None, columns: Sequence[str] = (), absent: bool = False
 ) -> pd.DataFrame:
-    """(N, D) a matrix of the file under the names of its variables, and the columns of ``obs`` beside it.
+    """A matrix (N, D) of the file, with its variables as columns, followed by columns of ``obs``.
 
     Args:
         path: the file.
         matrix: ``X`` by default; a name in ``layers``, such as ``counts``, or in ``obsm``, such as ``X_pca``.
-        columns: of ``obs``; names that are variables themselves are left to the matrix.
-        absent: leave out columns that are not there, instead of an error.
+        columns: columns of ``obs``; names that are also variables refer to the matrix.
+        absent: skip columns that do not exist, instead of raising an error.
     """
     chosen = matrix or "X"
     with _opened(path, "obs", "var", chosen, f"layers/{chosen}", f"obsm/{chosen}") as file:
@@ -77,7 +77,7 @@ def read_annotated(
 
 @contextmanager
 def _opened(path: Path, *names: str) -> Iterator[Any]:
-    """The file, once all that is below some names has been read to its end elsewhere."""
+    """Open the file, after everything below some names was read completely in another process."""
     if not path.is_file():
         raise DistaffError(f"{path} does not exist.")
     with whole(path, "h5ad file"):
@@ -89,7 +89,7 @@ def _opened(path: Path, *names: str) -> Iterator[Any]:
 
 
 def _place(file: Any, path: Path, latents: str | None) -> str:
-    """Where the codes are."""
+    """The location of the codes."""
     arrays = list(file["obsm"]) if "obsm" in file else []
     if "X" in file and (latents == "X" or (latents is None and not arrays)):
         return "X"
@@ -105,7 +105,7 @@ def _place(file: Any, path: Path, latents: str | None) -> str:
 
 
 def _matrix(stored: Any, rows: int) -> NDArray[Any]:
-    """(rows, D) an array, a frame or a sparse matrix, as numbers that all have a place."""
+    """(rows, D) an array, a frame or a sparse matrix, as a dense matrix of numbers."""
     if isinstance(stored, h5py.Dataset):
         return _of_rows(np.asarray(stored), rows)
     kind = str(stored.attrs["encoding-type"])
@@ -119,7 +119,7 @@ def _matrix(stored: Any, rows: int) -> NDArray[Any]:
     if len(shape) != 2 or shape[0] != rows or rows * shape[1] * parts[0].dtype.itemsize > LARGEST:
         raise DistaffError(f"a sparse matrix claims the shape {shape}, for {rows:,} rows in obs.")
     found = _SPARSE[kind](parts, shape=shape)
-    found.check_format()  # or wrong indices would write beside the numbers
+    found.check_format()  # wrong indices would write out of bounds
     return np.asarray(found.toarray())
 
 

@@ -1,4 +1,4 @@
-"""Reading HDF5 files from anywhere: in a child process, within limits of time and memory."""
+"""Reading untrusted HDF5 files: in a child process, with limits on time and memory."""
 
 import json
 import math
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from distaff.foundation.errors import DistaffError
 
 SECONDS = 8.0
-"""Time of a processor that one question or one block of rows may take, where nothing else is said."""
+"""Default limit on the processor time of one request or one block of rows."""
 PATIENCE = 15
-"""Times as long it may take in all, where processors or disks are busy."""
+"""Factor by which the wall-clock time may exceed it, if processors or disks are busy."""
 MEMORY = 2 << 30
-"""Bytes that reading may take beside what comes of it, where nothing else is said."""
+"""Default limit in bytes on the memory for reading, in addition to the result."""
 CHILD = Path(__file__).with_name("hdf5_child.py")
 
 
@@ -32,7 +32,7 @@ class Hdf5File:
         self.path, self._child, self._seconds = path, child, seconds
 
     def facts(self, key: str) -> dict[str, Any]:
-        """What stands under ``key``: its ``kind``, and of numbers the shape, type and place in the file."""
+        """What ``key`` refers to: its ``kind``, and for numbers the shape, type and position in the file."""
         return self._ask({"key": key})[0]
 
     def rows(self, key: str, start: int, stop: int) -> bytes:
@@ -40,7 +40,7 @@ class Hdf5File:
         return self._ask({"key": key, "rows": [start, stop]})[1]
 
     def check(self, key: str) -> None:
-        """Raise unless all below ``key``, if anything, lies in the file and can be read to its end."""
+        """Raise unless everything below ``key``, if it exists, is in the file and can be read completely."""
         self._ask({"key": key, "check": True})
 
     def _ask(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -69,13 +69,13 @@ class Hdf5File:
 
 
 class Member:
-    """An array of numbers in an open file; rows are read when they are asked for."""
+    """An array of numbers in an open file; rows are read on access."""
 
     def __init__(self, file: Hdf5File, key: str, facts: dict[str, Any]) -> None:
         self._file, self._key = file, key
         self.shape, self.dtype = tuple(facts["shape"]), np.dtype(facts["dtype"])
         self.offset: int | None = facts["offset"]
-        """Where it lies in the file, if it does in one uncompressed piece."""
+        """Its position in the file, if it is stored there in one uncompressed piece."""
 
     def __len__(self) -> int:
         return self.shape[0] if self.shape else 1
@@ -91,16 +91,16 @@ class Member:
 
 @contextmanager
 def open_hdf5(path: Path, seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[Hdf5File]:
-    """Open an HDF5 file; whatever is wrong with its bytes comes out as one sentence.
+    """Open an HDF5 file; anything wrong with its bytes raises a one-sentence error.
 
     Args:
         path: the file.
-        seconds: processor time that one question or one block of rows may take.
-        memory: bytes that reading may take beside what comes of it.
+        seconds: maximum processor time of one request or one block of rows.
+        memory: maximum memory in bytes for reading, in addition to the result.
     """
     if not path.exists():
         raise DistaffError(f"there is no file {path}.")
-    # One thread, whose stack counts: the limit is on addresses, which a library reserves for every thread.
+    # One thread, since stacks count: the limit is on address space, which libraries reserve per thread.
     surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-P", str(CHILD), str(path), str(memory), str(seconds)]
     with subprocess.Popen(
@@ -122,7 +122,7 @@ def member(file: Hdf5File, key: str) -> Member:
     """The array ``key`` of an open file, which must hold plain numbers in the file itself."""
     facts = file.facts(key)
     if facts["kind"] == "nothing":
-        # The names that are there are not listed: in a damaged file that list may have no end.
+        # The existing names are not listed: in a damaged file that list may be endless.
         raise DistaffError(
             f"{file.path} has no array {key!r}: say which to read with --data-options key=NAME."
         )
@@ -136,7 +136,7 @@ def member(file: Hdf5File, key: str) -> Member:
 
 
 def texts(file: Hdf5File, key: str) -> list[str] | None:
-    """The texts under ``key``, if anything is there."""
+    """The texts at ``key``, or None if it does not exist."""
     facts = file.facts(key)
     if facts["kind"] == "nothing":
         return None
@@ -146,7 +146,7 @@ def texts(file: Hdf5File, key: str) -> list[str] | None:
 
 
 def mapped(file: Hdf5File, array: Member) -> NDArray[Any] | None:
-    """The array memory-mapped in place, where it lies in the file in one uncompressed piece."""
+    """The array memory-mapped in place, if it is stored in one uncompressed piece."""
     if array.offset is None:
         return None
     try:

@@ -1,8 +1,8 @@
-"""The process in which HDF5 files are read: a program of its own, which imports nothing of distaff.
+"""The process that reads HDF5 files: a separate program, which imports nothing of distaff.
 
-A damaged HDF5 file can send its library round in circles, take all memory, or bring the process down. So a
-child does the reading, within a limit of memory, and whoever asks may end it at any time. Requests come in on
-standard input, a line of JSON each; an answer is a line of JSON, and behind it as many bytes as that says.
+A damaged HDF5 file can make its library loop forever, use up all memory, or crash the process. Therefore a
+child process reads it, with limited memory, and the parent can kill it at any time. Requests arrive on
+standard input as lines of JSON; an answer is a line of JSON, followed by the number of bytes that it states.
 """
 
 import json
@@ -15,17 +15,17 @@ import h5py
 import numpy as np
 
 TIGHTEST = 1100
-"""Times that compressed numbers may grow when they are unpacked: deflate reaches 1,032."""
+"""Largest factor by which numbers can be compressed: deflate reaches 1,032."""
 MOST_TEXTS = 10_000
-"""Texts that an array may have."""
+"""Maximum number of texts in an array."""
 DEEPEST, MOST_MEMBERS = 8, 100_000
-"""How deeply groups that are checked may be nested, and how many members they may have."""
+"""Maximum nesting depth of groups that are checked, and maximum number of their members."""
 BLOCK = 1 << 26
-"""Bytes that a check reads at a time."""
+"""Number of bytes that a check reads at a time."""
 
 
 def main() -> None:
-    """Answer requests until there are no more; arguments: the file, bytes to grow by, seconds for each."""
+    """Answer requests until there are no more; arguments: file, bytes of memory, seconds per request."""
     seconds = float(sys.argv[3])
     _limit_memory(int(sys.argv[2]))
     _limit_time(seconds)
@@ -42,7 +42,7 @@ def main() -> None:
 def _try_to_answer(file: h5py.File, answers: BinaryIO, request: dict[str, Any]) -> None:
     try:
         _answer(file, answers, **request)
-    except Exception as problem:  # a library fed damaged bytes raises whatever it happens to meet
+    except Exception as problem:  # on damaged bytes, the library can raise anything
         _send(answers, _error(problem))
 
 
@@ -53,7 +53,7 @@ def _error(problem: Exception) -> dict[str, Any]:
 def _answer(
     file: h5py.File, answers: BinaryIO, key: str, rows: list[int] | None = None, check: bool = False
 ) -> None:
-    """What stands under ``key``: what it is, those ``rows`` of it, or how many members a check has met."""
+    """Answer with what ``key`` refers to, with some of its ``rows``, or with the number of its members."""
     array = file.get(key)
     if check:
         members = 0 if array is None else _check(array, key)
@@ -79,7 +79,7 @@ def _answer(
 
 
 def _check(item: Any, name: str, depth: int = 0) -> int:
-    """Read all that is below a name and forget it, so that others can read it to its end; its members."""
+    """Read and discard everything below a name, to verify that it can be read; returns the member count."""
     if depth > DEEPEST:
         raise ValueError(f"{name!r} is nested more than {DEEPEST} times")
     dict(item.attrs)
@@ -106,7 +106,7 @@ def _check(item: Any, name: str, depth: int = 0) -> int:
 
 
 def _claims_too_much(array: h5py.Dataset) -> bool:
-    """Whether an array would unpack to more than its bytes can."""
+    """Whether an array would unpack to more than is possible for its stored bytes."""
     return bool(math.prod(array.shape) * array.dtype.itemsize > TIGHTEST * array.id.get_storage_size())
 
 
@@ -117,7 +117,7 @@ def _send(answers: BinaryIO, answer: dict[str, Any], content: memoryview | bytes
 
 
 def _limit_memory(room: int) -> None:
-    """Let this process grow by ``room`` bytes at most, where the system can."""
+    """Limit the growth of this process to ``room`` bytes, if the system supports it."""
     if sys.platform != "linux":
         return
     import resource
@@ -129,7 +129,7 @@ def _limit_memory(room: int) -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """End this process when it has computed for so many seconds more, where the system can."""
+    """Kill this process after this many more seconds of processor time, if the system supports it."""
     if sys.platform == "win32":
         return
     import resource

@@ -1,4 +1,4 @@
-"""What a command says of itself for ``--help``: its flags by topic, with their kinds and defaults."""
+"""The ``--help`` text of a command: its flags by topic, with their kinds and defaults."""
 
 import dataclasses
 import inspect
@@ -14,7 +14,7 @@ from distaff.foundation.binding import options_of, takes_list
 KINDS = {int: "INT", float: "NUMBER", str: "TEXT", bool: "true|false"}
 INDENT, COLUMN = 2, 28
 WIDEST, NARROWEST = 110, 60
-"""Letters of a line."""
+"""Largest and smallest number of characters per line."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Described:
 
     Args:
         parameter: its name, type and default.
-        words: what it means.
+        words: its description.
     """
 
     parameter: inspect.Parameter
@@ -31,7 +31,7 @@ class Described:
 
     @property
     def placed(self) -> bool:
-        """Whether it is typed without a flag."""
+        """Whether it is positional, that is, typed without a flag."""
         return self.parameter.default is inspect.Parameter.empty
 
 
@@ -42,15 +42,15 @@ def help_text(
     topics: Mapping[str, Sequence[str]],
     pairs: bool = False,
 ) -> str:
-    """The help of a command.
+    """The help text of a command.
 
     Args:
-        prog: how it is called.
-        summary: what it does, in a sentence.
-        arguments: what it takes.
-        topics: title → the arguments that belong there; what is in none comes under the last that names none,
-            or under "other flags".
-        pairs: a switch that is on by default has its ``--name`` beside its ``--no-name``.
+        prog: the name of the command.
+        summary: what it does, in one sentence.
+        arguments: its arguments.
+        topics: title → the arguments under it; arguments without a topic are listed under the topic that
+            names none, or under "other flags".
+        pairs: show both ``--name`` and ``--no-name`` for a switch that is on by default.
     """
     placed = [one for one in arguments if one.placed]
     usage = " ".join([f"usage: {prog}", *(_placeholder(one.parameter) for one in placed), "[flags]"])
@@ -85,7 +85,7 @@ def _flag_lines(one: Described, pairs: bool) -> Iterator[str]:
 
 
 def _flag(name: str, hint: Any, default: Any, words: str, pairs: bool) -> tuple[str, str]:
-    """A flag as it is typed, and what it means."""
+    """A flag as it is typed, and its description."""
     typed = name.replace("_", "-")
     if options_of(hint) == (bool,):
         if default is True:
@@ -98,7 +98,7 @@ def _flag(name: str, hint: Any, default: Any, words: str, pairs: bool) -> tuple[
 
 
 def kind_of(hint: Any) -> str:
-    """What stands behind a flag.
+    """The placeholder for the value of a flag.
 
     >>> kind_of(int | None), kind_of(tuple[float, float] | None), kind_of(Literal["bce", "l2"])
     ('INT', 'NUMBER NUMBER', 'bce|l2')
@@ -119,7 +119,7 @@ def kind_of(hint: Any) -> str:
 
 
 def described(thing: Any) -> dict[str, str]:
-    """What a docstring says of each argument, in one line each."""
+    """The description of each argument in a docstring, as one line each."""
     import docstring_parser
 
     found = docstring_parser.parse(thing.__doc__ or "").params

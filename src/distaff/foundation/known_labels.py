@@ -1,4 +1,4 @@
-"""Which labels are known, by one rule for data sets and metrics."""
+"""Which labels are known: one rule for data sets and metrics."""
 
 from typing import Any
 
@@ -6,18 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 MISSING = -1
-"""What may stand for a class that is not known, beside NaN."""
+"""A number that, like NaN, may mark an unknown class."""
 
 
 def known_labels(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """(N,) where a label is: NaN is missing, and so is −1 beside classes of 0 and more, two at least.
+    """(N,) mask of known labels: NaN is missing, and so is −1 next to at least two classes from 0 on.
 
     Args:
         column: (N,) numbers.
 
     >>> known_labels(np.array([0, 1, -1, 2])).tolist()
     [True, True, False, True]
-    >>> known_labels(np.array([-1, 1, -1])).tolist()  # two classes of which one is called −1
+    >>> known_labels(np.array([-1, 1, -1])).tolist()  # two classes, one of which is −1
     [True, True, True]
     """
     known = ~np.isnan(column)

@@ -1,4 +1,4 @@
-"""Public names that are imported when they are first asked for, so that ``import distaff`` stays fast."""
+"""Public names that are imported on first use, so that ``import distaff`` stays fast."""
 
 import importlib
 from collections.abc import Callable, Mapping
@@ -10,9 +10,9 @@ def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]
 
     Args:
         package: its ``__name__``.
-        homes: public name → the full name of the module that defines it, or of that module itself where the
-            module is what is public. No function may be called like a module of its own package: Python sets
-            the module as that attribute.
+        homes: public name → the full name of the module that defines it, or of the module itself if the
+            module is public. No function may have the same name as a module of its own package, since Python
+            sets the module as that attribute.
 
     >>> from distaff.foundation.lazy import lazy_getattr
     >>> get = lazy_getattr("os", {"sqrt": "math", "path": "os.path"})

@@ -1,4 +1,4 @@
-"""What settings are called in other libraries."""
+"""The names of settings in other libraries."""
 
 ELSEWHERE = {
     **dict.fromkeys(("lr", "learning_rate_init", "step_size"), "learning_rate"),
@@ -16,7 +16,7 @@ ELSEWHERE = {
 
 
 def called_here(name: str) -> str | None:
-    """The setting that another library's word means, with what is different about it; None if none does.
+    """The setting that another library's name refers to, with any difference in meaning; None if unknown.
 
     >>> called_here("lr"), called_here("epochs"), called_here("gamma")
     ('learning_rate', 'steps, which counts batches,', None)

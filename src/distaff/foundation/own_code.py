@@ -1,4 +1,4 @@
-"""Code of a user's own that fails: one sentence with its place and reason."""
+"""Errors in users' own code: one sentence with place and reason."""
 
 import traceback
 from collections.abc import Callable
@@ -10,17 +10,17 @@ LIBRARY = f"{__name__.partition('.')[0]}."
 
 
 def is_ours(function: Callable[..., Any]) -> bool:
-    """Whether a function is of this library, whose mistakes are left as they are."""
+    """Whether a function belongs to this library, whose exceptions are not changed."""
     return f"{getattr(function, '__module__', '')}.".startswith(LIBRARY)
 
 
 def failure(kind: str, function: Callable[..., Any], error: Exception) -> DistaffError:
-    """The sentence for what a function raised; raise it from ``error``, which has the traceback.
+    """The error for an exception in a user's function; raise it from ``error``, which has the traceback.
 
     Args:
         kind: what the function is.
-        function: a user's own.
-        error: what it raised.
+        function: the user's function.
+        error: the exception.
     """
     name = f"{getattr(function, '__module__', '')}:{getattr(function, '__name__', type(function).__name__)}"
     steps = traceback.extract_tb(error.__traceback__)

@@ -1,13 +1,13 @@
-"""What a process is told before torch is imported: keep freed memory, and do not wait by spinning.
+"""Process settings to make before torch is imported: keep freed memory, and do not busy-wait.
 
-PyTorch frees and allocates the same tens of megabytes every step; glibc hands blocks of that size
-back to the kernel each time and gets them again page by page. Keeping them made a Kim–Mnih step
-about 1.4 times faster on two cores. Set ``DISTAFF_KEEP_MEMORY=0`` to leave the allocator alone.
+PyTorch frees and allocates the same tens of megabytes every step; glibc returns blocks of that size
+to the kernel each time and gets them back page by page. Keeping them made a Kim–Mnih step
+about 1.4 times faster on two cores. Set ``DISTAFF_KEEP_MEMORY=0`` to leave the allocator unchanged.
 
-Threads of a step wait for each other thousands of times, by default in a loop that keeps a core busy: where
-other programs want that core too, each wait lasts as long as the kernel lets the loop run. Sleeping after a
-short while made steps of two threads 2.5 times faster on two cores with other work, and as fast without.
-Set ``GOMP_SPINCOUNT`` or ``OMP_WAIT_POLICY`` to choose for yourself.
+The threads of a step wait for each other thousands of times, by default in a loop that keeps a core busy: if
+other programs need that core too, each wait lasts as long as the kernel lets the loop run. Sleeping after a
+short while made steps with two threads 2.5 times faster on two cores with other work, and did not slow them
+down without. Set ``GOMP_SPINCOUNT`` or ``OMP_WAIT_POLICY`` to choose otherwise.
 """
 
 import ctypes
@@ -20,11 +20,11 @@ from contextlib import contextmanager
 
 M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
 SPINS = 5000
-"""Rounds of the loop before a thread sleeps: some microseconds; libgomp's own number is 300,000."""
+"""Iterations of the loop before a thread sleeps: a few microseconds; libgomp's default is 300,000."""
 
 
 def prepare_process() -> None:
-    """Tell this process both; it must come before torch is imported."""
+    """Apply both settings; call it before torch is imported."""
     keep_freed_memory()
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", str(SPINS))
@@ -32,7 +32,7 @@ def prepare_process() -> None:
 
 @functools.cache
 def keep_freed_memory() -> bool:
-    """Do it once per process; True where it applies (Linux with glibc, not switched off)."""
+    """Keep freed memory, once per process; True if it applies (Linux with glibc, not switched off)."""
     if os.environ.get("DISTAFF_KEEP_MEMORY") == "0" or platform.libc_ver()[0] != "glibc":
         return False
     libc = ctypes.CDLL("libc.so.6")
@@ -42,10 +42,10 @@ def keep_freed_memory() -> bool:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Import what stays until the process ends, and let the search for garbage pass it over from then on.
+    """Import modules that stay loaded, and exclude them from garbage collection from then on.
 
-    torch, pandas and scikit-learn are some 350,000 objects, which Python would look through again for every
-    few thousand runs of a study that are read: half the time of a command over a large one.
+    torch, pandas and scikit-learn have some 350,000 objects, which Python would traverse again for every few
+    thousand runs of a study that are read: half the time of a command on a large study.
     """
     searching = gc.isenabled()
     gc.disable()

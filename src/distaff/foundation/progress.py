@@ -1,4 +1,4 @@
-"""Progress for people: a live bar on a terminal and in a notebook, a line now and then elsewhere."""
+"""Progress display: a live bar on a terminal and in a notebook, occasional lines elsewhere."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ from distaff.foundation.snippets import Bar, snippet
 
 SECONDS_BETWEEN_LINES = 20.0
 SECONDS_BETWEEN_DRAWINGS = 0.5
-"""In a notebook, where every drawing is a message to the browser."""
+"""For notebooks, where every update is a message to the browser."""
 HIDDEN = ("step", "seconds")
 Item = TypeVar("Item")
 
@@ -22,10 +22,10 @@ class Progress:
     """Shows steps, steps per second, each term and the time left.
 
     Args:
-        what: a word for what is going on.
-        total: steps in all.
-        start: steps done before.
-        visible: False shows nothing.
+        what: a word for the activity.
+        total: total number of steps.
+        start: number of steps done before.
+        visible: whether to show anything.
     """
 
     def __init__(self, what: str, total: int, start: int = 0, visible: bool = True) -> None:
@@ -62,7 +62,7 @@ class Progress:
             self._bar.stop()
 
     def update(self, line: Mapping[str, Any]) -> None:
-        """Show a log line: ``step`` and the values by name."""
+        """Show a log line: ``step``, and values by name."""
         if not self.visible:
             return
         done, now = int(line["step"]), time.monotonic()
@@ -77,14 +77,14 @@ class Progress:
             print(f"{self.what} {done}/{self.total}  {rate}  {values}", file=sys.stderr, flush=True)
 
     def tell(self, sentence: str) -> None:
-        """Show a sentence beside the bar."""
+        """Show a sentence next to the bar."""
         if self._bar is not None:
             self._bar.console.print(sentence, highlight=False, soft_wrap=True)
         elif self.visible:
             print(sentence, file=sys.stderr, flush=True)
 
     def _draw(self, done: int, now: float, words: str) -> None:
-        """Draw the notebook's bar anew: at the end, and now and then before."""
+        """Redraw the notebook's bar: at the end, and at intervals before."""
         if now - self._last_line < SECONDS_BETWEEN_DRAWINGS and done < self.total:
             return
         self._last_line = now
@@ -97,14 +97,14 @@ class Progress:
 
 
 def _notebook() -> Any:
-    """What a notebook displays things with; None elsewhere."""
-    ipython = sys.modules.get("IPython")  # where a notebook runs, it is there
+    """The display function of a notebook; None elsewhere."""
+    ipython = sys.modules.get("IPython")  # always loaded in a notebook
     shell = None if ipython is None else ipython.get_ipython()
     return None if getattr(shell, "kernel", None) is None else sys.modules.get("IPython.display")
 
 
 def watched(what: str, items: Sequence[Item], visible: bool) -> Iterator[Item]:
-    """The items one by one, with progress shown as they are worked off."""
+    """Yield the items one by one and show the progress."""
     with Progress(what, len(items), visible=visible) as bar:
         for done, item in enumerate(items, 1):
             yield item
@@ -112,7 +112,7 @@ def watched(what: str, items: Sequence[Item], visible: bool) -> Iterator[Item]:
 
 
 def progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
-    """Pass ``items`` through, drawing a bar titled ``title``; silent outside of terminals and notebooks."""
+    """Yield ``items`` with a progress bar titled ``title``; silent outside of terminals and notebooks."""
     if total is None and isinstance(items, Sized):
         total = len(items)
     if total is not None and _notebook() is not None:

@@ -1,4 +1,4 @@
-"""What objects show in a notebook: a title and a small table whose cells may be bars, images and curves.
+"""Notebook views of objects: a title and a small table whose cells may be bars, images and curves.
 
 >>> html = snippet("mig 0.25", "locatello19", rows=[("scale", Bar(0.5)), ("shape", Bar(0.0))])
 >>> html.count("<tr>"), "width:50%" in html
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 MOST_ROWS = 24
-"""Rows that a snippet shows; it says how many more there are."""
+"""Maximum number of rows in a snippet; it says how many more there are."""
 TALL = 56
-"""Pixels that images are high on the screen."""
+"""Height of images on the screen, in pixels."""
 POINTS = 200
-"""Points of a curve."""
+"""Number of points of a curve."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A number with a bar, which is full where the number is ``full`` or more.
+    """A number with a bar, which is full if the number is at least ``full``.
 
     Args:
         value: the number.
-        full: what fills the bar.
+        full: the number that fills the bar.
     """
 
     value: float
@@ -40,12 +40,12 @@ class Bar:
 
     @property
     def text(self) -> str:
-        """The number in three decimals, with a true minus sign."""
+        """The number with three decimals and a true minus sign."""
         return f"{self.value:.3f}".replace("-", "−")
 
     @property
     def percent(self) -> int:
-        """The bar's length."""
+        """The length of the bar."""
         share = self.value / self.full if self.full > 0 and np.isfinite(self.value) else 0.0
         return round(100 * min(max(share, 0.0), 1.0))
 
@@ -55,25 +55,25 @@ class Strip:
     """Images side by side.
 
     Args:
-        images: (n, C, H, W) with values in [0, 1]; one, three or four channels are shown as they are, others
-            as their mean; NaN is left clear.
+        images: (n, C, H, W) with values in [0, 1]; one, three or four channels are shown directly, others as
+            their mean; NaN is transparent.
     """
 
     images: NDArray[Any]
 
     @property
     def count(self) -> int:
-        """How many images."""
+        """The number of images."""
         return len(self.images)
 
     @property
     def height(self) -> int:
-        """Pixels on the screen."""
+        """The height on the screen, in pixels."""
         return max(TALL, min(int(self.images.shape[-2]), 2 * TALL))
 
     @property
     def source(self) -> str:
-        """All of them as one PNG, as an address."""
+        """All images as one PNG, as a data URL."""
         from PIL import Image
 
         images = self.images if self.images.shape[1] in (1, 3, 4) else self.images.mean(1, keepdims=True)
@@ -95,14 +95,14 @@ class Curve:
     """A signal as a small line.
 
     Args:
-        values: (T,) its values.
+        values: (T,) values of the signal.
     """
 
     values: NDArray[Any]
 
     @property
     def points(self) -> str:
-        """The line's points within 100 × 24."""
+        """The points of the line within 100 × 24."""
         values = np.nan_to_num(self.values[:: max(1, len(self.values) // POINTS)])
         low, high = float(values.min()), float(values.max())
         heights = 23 - 22 * (values - low) / ((high - low) or 1.0)
@@ -124,11 +124,11 @@ def snippet(
     """The HTML of an object for ``_repr_html_``; every text is escaped.
 
     Args:
-        title: what it is.
-        about: what else to say of it at once.
-        headers: the columns' names.
-        rows: the table, of which the first 24 are shown.
-        notes: sentences below.
+        title: the title.
+        about: text next to the title.
+        headers: the names of the columns.
+        rows: the rows of the table; the first 24 are shown.
+        notes: sentences below the table.
     """
     left = len(rows) - MOST_ROWS
     more = [f"… and {left:,} more."] if left > 0 else []

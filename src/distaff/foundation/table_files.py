@@ -1,4 +1,4 @@
-"""Reading parquet files from anywhere: a small one may stand for more rows than memory holds."""
+"""Reading untrusted parquet files: a small file may unpack to more rows than fit in memory."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ import pandas as pd
 from distaff.foundation.errors import DistaffError, whole
 
 MOST_CELLS = 10_000_000
-"""Values that any parquet file may hold, however small it is."""
+"""Number of values that any parquet file may hold, however small it is."""
 PER_BYTE = 2_000
-"""Values that a larger one may hold per byte: repeated ones take next to nothing."""
+"""Number of values per byte that a larger file may hold: repeated values take almost no space."""
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
-    """The table of a parquet file; whatever is wrong with its bytes comes out as one sentence."""
-    from pyarrow import parquet  # a tenth of a second, which only tables in such files need
+    """Read the table of a parquet file; anything wrong with its bytes raises a one-sentence error."""
+    from pyarrow import parquet  # takes a tenth of a second, and only parquet files need it
 
     with whole(path, "parquet file"):
         facts = parquet.read_metadata(path)
@@ -23,7 +23,5 @@ def read_parquet(path: Path) -> pd.DataFrame:
             raise DistaffError(
                 f"{path} claims {rows:,} rows of {columns:,} columns, more than its bytes should hold."
             )
-        parquet.read_table(path).validate(
-            full=True
-        )  # pandas would find bytes that are no text only when asked
+        parquet.read_table(path).validate(full=True)  # pandas would notice invalid text only on access
         return pd.read_parquet(path)

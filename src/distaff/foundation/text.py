@@ -1,4 +1,4 @@
-"""The one grammar of short texts: ``name=head:argument:argument`` items, commas between them."""
+"""The common grammar of short texts: ``name=head:argument:argument`` items, separated by commas."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ class Item:
     """One item, such as ``style=gaussian:10``, ``linear:1:0.5:10000`` or ``part=test``.
 
     Args:
-        name: what stands before the equals sign; empty if there is none.
-        value: all the rest.
+        name: the text before the equals sign; empty if there is none.
+        value: the rest.
     """
 
     name: str
@@ -22,12 +22,12 @@ class Item:
 
     @property
     def head(self) -> str:
-        """What stands before the first colon of the value."""
+        """The part of the value before the first colon."""
         return self.value.partition(":")[0].strip()
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What stands behind it, between colons."""
+        """The parts after it, between colons."""
         return tuple(part.strip() for part in self.value.split(":")[1:])
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class Item:
 
 
 def read_items(text: str) -> Iterator[Item]:
-    """The items of a text.
+    """Parse the items of a text.
 
     >>> [(item.name, item.head, item.arguments) for item in read_items("a=gaussian:10, noise:62")]
     [('a', 'gaussian', ('10',)), ('', 'noise', ('62',))]
@@ -46,7 +46,7 @@ def read_items(text: str) -> Iterator[Item]:
 
 
 def named_values(text: str) -> dict[str, Any]:
-    """``part=test,count=400`` as a mapping, with values read as YAML reads them.
+    """Parse ``part=test,count=400`` into a mapping, with values read as YAML.
 
     >>> named_values("part=test,count=400")
     {'part': 'test', 'count': 400}
@@ -66,7 +66,7 @@ def named_values(text: str) -> dict[str, Any]:
 
 
 def told_options(options: str | Mapping[str, Any] | None, **flags: Any) -> dict[str, Any]:
-    """The options of data, and what flags say of them where they say anything; neither wins over the other.
+    """Merge the options of data with the flags that are set; an option given in both ways is an error.
 
     >>> told_options("part=test", resize=64, fit=None)
     {'part': 'test', 'resize': 64}
@@ -81,7 +81,7 @@ def told_options(options: str | Mapping[str, Any] | None, **flags: Any) -> dict[
 
 
 def split_call(text: str) -> tuple[str, dict[str, Any]]:
-    """A name and the arguments written behind it.
+    """Split a text into a name and the arguments after it.
 
     >>> split_call("mine:pair:depth=2,grey=true")
     ('mine:pair', {'depth': 2, 'grey': True})

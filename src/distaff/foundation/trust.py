@@ -1,13 +1,13 @@
-"""Whose words are followed: code that a folder names is imported only where the caller trusts it.
+"""Trust: code that a folder names is imported only if the caller trusts it.
 
-A name such as ``mine:net`` in a call or a flag is the caller's own word. The same name in a run folder, a
-study's folder or a hub folder may be anybody's, and importing it would run their choice of code. So whoever
-reads a folder looks its names up within ``words_of``, and ``find_function``, the one place that imports by
-name, asks ``allow`` first. Two things make a name allowed there:
+A name such as ``mine:net`` in a call or a flag comes from the caller. The same name in a run folder, a
+study's folder or a hub folder may come from anybody, and importing it would run code of their choice. So code
+that reads a folder looks up its names within ``words_of``, and ``find_function``, the only place that imports
+by name, first calls ``allow``. A name is allowed there in two cases:
 
 - the caller said so: ``trusting("mine")``, ``distaff.load(..., trust="mine")``, ``--trust mine``;
-- the caller made the folder with that very name, here: ``remember`` notes that in the user's state folder,
-  never in the folder itself, so that no folder can vouch for itself.
+- the caller made the folder with exactly that name on this machine: ``remember`` notes this in the user's
+  state folder, never in the folder itself, so that no folder can vouch for itself.
 """
 
 import hashlib
@@ -25,16 +25,16 @@ _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 
 class NotTrusted(DistaffError):
-    """A folder names code that its caller does not trust."""
+    """A folder names code that the caller does not trust."""
 
 
 @contextmanager
 def trusting(*names: str | None) -> Iterator[None]:
-    """Let folders that are read within name code of these modules.
+    """Let folders that are read within this context name code of these modules.
 
     Args:
-        *names: modules such as ``"mine"``, which stands for ``mine.deeper`` too, or single functions such as
-            ``"mine:net"``; several in one text are separated by commas.
+        *names: modules such as ``"mine"``, which includes ``mine.deeper``, or single functions such as
+            ``"mine:net"``; one text may contain several, separated by commas.
 
     >>> with trusting("mine"):
     ...     pass  # distaff.load("runs/from-a-friend") may now import mine
@@ -51,15 +51,15 @@ def trusted_modules(trust: str | None = None) -> list[str]:
     """The modules that a text names; its argument is a flag of every command that reads a folder.
 
     Args:
-        trust: modules of code that the folder may name, such as mine, separated by commas; what you made
-            yourself, here, is trusted anyway.
+        trust: modules whose code the folder may name, such as mine, separated by commas; folders that you
+            made yourself on this machine are trusted anyway.
     """
     return [part.strip() for part in (trust or "").split(",") if part.strip()]
 
 
 @contextmanager
 def words_of(folder: Path) -> Iterator[None]:
-    """Take names that are looked up within for the words of a folder, not of the caller."""
+    """Treat names that are looked up within this context as those of a folder, not of the caller."""
     token = _folder.set(folder)
     try:
         yield
@@ -68,10 +68,10 @@ def words_of(folder: Path) -> Iterator[None]:
 
 
 def allow(kind: str, name: str) -> None:
-    """Raise unless ``module:name`` is the caller's own word, or she trusts it.
+    """Raise unless ``module:name`` comes from the caller, or the caller trusts it.
 
     Args:
-        kind: what it is the name of, such as ``"network"``.
+        kind: what it names, such as ``"network"``.
         name: what would be imported.
     """
     folder = _folder.get()
@@ -79,19 +79,19 @@ def allow(kind: str, name: str) -> None:
     if folder is None or _covered(name, _trusted.get()) or name in _remembered(folder):
         return
     raise NotTrusted(
-        f"{folder} names the {kind} {name!r}, which is no part of distaff and would import {module!r}: "
+        f"{folder} names the {kind} {name!r}, which is not part of distaff and would import {module!r}: "
         f"if you trust that code, say --trust {module}, or trust={module!r} in Python."
     )
 
 
 def allow_all(code: Mapping[str, str]) -> None:
-    """The same for several names, each with its kind."""
+    """Call ``allow`` for several names, each with its kind."""
     for name, kind in code.items():
         allow(kind, name)
 
 
 def remember(folder: Path, names: Iterable[str]) -> None:
-    """Note that this user made a folder with code of these names; where nothing can be noted, nothing is."""
+    """Note that this user made a folder with code of these names, if the state folder is writable."""
     new = set(names)
     if not new:
         return
@@ -112,7 +112,7 @@ def _covered(name: str, trusted: frozenset[str]) -> bool:
 
 
 def _remembered(folder: Path) -> set[str]:
-    """The names noted for a folder, or for one that it lies in, such as the study's of a run."""
+    """The names noted for a folder or its parents, such as the folder of a run's study."""
     place = folder.resolve()
     return {name for above in (place, *place.parents) for name in _noted_for(above)}
 

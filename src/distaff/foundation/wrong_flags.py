@@ -1,4 +1,4 @@
-"""What is wrong with a command line, in one sentence: the parser itself says it in a box of fifteen lines."""
+"""What is wrong with a command line, in one sentence; the parser itself prints a box of fifteen lines."""
 
 import dataclasses
 import difflib
@@ -13,24 +13,24 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.other_words import called_here
 
 SEVERAL = 1_000_000
-"""Values that a flag takes which takes any number of them."""
+"""Number of values of a flag that takes any number of them."""
 SHOWN = 60
-"""Characters of what was typed that a sentence repeats."""
+"""Maximum number of typed characters that a message repeats."""
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag as it is typed.
+    """A command-line flag.
 
     Args:
-        hint: the type of its value; None for a switch, which has none.
+        hint: the type of its value; None for a switch, which has no value.
     """
 
     hint: Any
 
     @property
     def arity(self) -> int:
-        """How many values it takes."""
+        """The number of values it takes."""
         if self.hint is None:
             return 0
         for option in options_of(self.hint):
@@ -40,12 +40,12 @@ class Flag:
 
     @property
     def _kind(self) -> str:
-        """What its values are, in words."""
+        """The type of its values, in words."""
         options = [option for option in options_of(self.hint) if option is not type(None)]
         return " or ".join(wanted(typing.get_args(o)[0] if takes_list(o) else o) for o in options)
 
     def check(self, name: str, values: Sequence[str]) -> None:
-        """Raise where these are no values of it."""
+        """Raise if these are not valid values."""
         if self.hint is None:
             return
         if len(values) < self.arity and (self.arity < SEVERAL or not values):
@@ -57,12 +57,12 @@ class Flag:
 
 
 def complaint(prog: str, arguments: Sequence[str], parameters: Sequence[inspect.Parameter]) -> DistaffError:
-    """The sentence for a command line that the parser refused.
+    """The error for a command line that the parser refused.
 
     Args:
-        prog: how the command is called.
-        arguments: what was typed after it.
-        parameters: what it takes; one without a default is typed without a flag.
+        prog: the name of the command.
+        arguments: the arguments typed after it.
+        parameters: its parameters; those without a default are positional.
     """
     hints = {p.name: strip(p.annotation) for p in parameters}
     flags = {
@@ -87,7 +87,7 @@ def complaint(prog: str, arguments: Sequence[str], parameters: Sequence[inspect.
 
 
 def _check_flags(prog: str, arguments: Sequence[str], flags: Mapping[str, Flag]) -> list[str]:
-    """Raise at the first flag that is wrong; otherwise what stands outside of flags."""
+    """Raise an error for the first wrong flag; otherwise return the positional arguments."""
     rest, waiting = [], list(arguments)
     while waiting:
         token = waiting.pop(0)
@@ -105,7 +105,7 @@ def _check_flags(prog: str, arguments: Sequence[str], flags: Mapping[str, Flag])
             raise DistaffError(f"{prog} has no flag {_short(typed)}: {hint}{prog} --help lists all.")
         flag = flags[name]
         if equals and flag.hint is None:
-            raise DistaffError(f"{typed} is a switch and takes no value, so not {_short(value)}.")
+            raise DistaffError(f"{typed} is a switch and takes no value, not {_short(value)}.")
         values = [value] if equals else []
         while not equals and waiting and len(values) < flag.arity and not _is_flag(waiting[0]):
             values.append(waiting.pop(0))
@@ -114,7 +114,7 @@ def _check_flags(prog: str, arguments: Sequence[str], flags: Mapping[str, Flag])
 
 
 def _flags(name: str, hint: Any, default: Any) -> Iterator[tuple[str, Flag]]:
-    """A parameter's flags: one, or one per field of a group of settings."""
+    """The flags of a parameter: one, or one per field of a group of settings."""
     typed = name.replace("_", "-")
     group = next((o for o in options_of(hint) if isinstance(o, type) and dataclasses.is_dataclass(o)), None)
     if group is not None:
@@ -130,7 +130,7 @@ def _flags(name: str, hint: Any, default: Any) -> Iterator[tuple[str, Flag]]:
 
 
 def strip(hint: Any) -> Any:
-    """A type without what is annotated to it."""
+    """A type without its annotations."""
     return strip(typing.get_args(hint)[0]) if typing.get_origin(hint) is typing.Annotated else hint
 
 
@@ -139,7 +139,7 @@ def _placed(parameter: inspect.Parameter) -> bool:
 
 
 def _is_flag(token: str) -> bool:
-    """Whether a token is a flag, which a negative number is not."""
+    """Whether a token is a flag; negative numbers are not."""
     return token.startswith("--") and len(token) > 2
 
 

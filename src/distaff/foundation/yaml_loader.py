@@ -1,19 +1,19 @@
-"""How YAML is read: dates are texts, keys stand once, and merged mappings cannot grow without end."""
+"""The YAML loader: dates are texts, keys are unique, and merged mappings cannot grow without limit."""
 
 import yaml
 
 from distaff.foundation.errors import shown
 
 MOST_NODES = 200_000
-"""How many values YAML may hold, aliases followed."""
+"""Maximum number of values in YAML, with aliases expanded."""
 
 
 class Refused(Exception):
-    """What a text does that YAML allows and we do not: a sentence that lacks what the text is called."""
+    """Valid YAML that we do not accept; the message lacks the name of the text as its subject."""
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # with libyaml if there
-    """PyYAML's own keeps the last of two equal keys, and says nothing."""
+    """A loader that refuses duplicate keys, of which PyYAML's loader silently keeps the last."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
@@ -21,8 +21,8 @@ class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mis
         self.checked: set[int] = set()
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Put merged mappings (``<<``) into ``node``, whose own keys must differ."""
-        if id(node) not in self.checked:  # what an alias repeats has its merged keys beside its own by then
+        """Insert merged mappings (``<<``) into ``node``, whose own keys must differ."""
+        if id(node) not in self.checked:  # on a repetition by alias, merged keys are already among its own
             self.checked.add(id(node))
             _check_keys(node)
         super().flatten_mapping(node)

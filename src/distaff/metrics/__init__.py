@@ -1,15 +1,14 @@
 """Metrics: arrays in, a ``Score`` out; nothing here needs a model or a framework.
 
-- one function per metric; ``evaluate`` calls several on the same codes, ``metrics_table`` describes them
-  all;
+- one function per metric; ``evaluate`` computes several for the same codes, ``metrics_table`` describes all
+  of them;
 - ``read_codes``, ``write_codes``, ``evaluate_file``, ``write_scores``: codes and scores as files;
 - ``Factors``, ``as_factors``, ``quantize_factors``: labels; ``Evaluator``: scores within a training loop;
-- ``metric`` and ``Result``: what a metric of one's own is declared with.
+- ``metric`` and ``Result``: declare your own metric.
 
-To add a metric, write one file of this room: a dataclass of settings and a formula under ``@metric``. It is
-public by its being there. ``__init__.pyi`` has the signatures for type checkers and editors:
-``python -m tests.metrics.stub`` writes it, and a test keeps it in step.
-
+To add a metric, write one file in this room: a dataclass of settings and a formula under ``@metric``. It
+becomes public automatically. ``__init__.pyi`` has the signatures for type checkers and editors:
+``python -m tests.metrics.stub`` writes it, and a test keeps it up to date.
 >>> import numpy as np
 >>> from distaff.metrics import mig
 >>> y = np.random.default_rng(0).integers(0, 4, (1000, 2))
@@ -47,7 +46,7 @@ __all__ = [
 ]
 
 for _name, _metric in all_metrics().items():
-    globals()[_name] = _metric  # in place of the module of the same name
+    globals()[_name] = _metric  # replaces the module of the same name
     __all__ += [_name]
     if (_returned := card_of(_metric).returns) not in (Score, dict):
         globals()[_returned.__name__] = _returned

@@ -1,4 +1,4 @@
-"""What metrics ask of latents before they start: their scale, and which of them are alive."""
+"""Preparation of latents for metrics: standardisation, and which latents are active."""
 
 from typing import Literal
 
@@ -12,16 +12,18 @@ from distaff.metrics.shared import slices
 
 Prune = Literal["auto", "kl", "ratio", "means", "none"]
 
-#: A latent below its threshold has collapsed: nats of KL to the nearest prior, share of the variance due to
-#: x, or standard deviation of the means (that of Locatello et al. 2019).
+#: A latent below its threshold counts as collapsed: KL to the nearest prior in nats, share of the variance
+#: that is due to x, or standard deviation of the means (the criterion of Locatello et al. 2019).
 THRESHOLDS = {"kl": 0.01, "ratio": 0.05, "means": 0.05}
+_FEW = 8
+"""The first rows almost always show that a latent is not constant, without reading the others."""
 
 
 def standardised(means: FloatArray) -> Float64Array:
     """(N, D) float64 columns of mean 0 and standard deviation 1; a constant column becomes 0."""
     scaled = np.empty(means.shape)
     for some in slices(means.shape[1], len(means)):
-        columns = np.ascontiguousarray(means[:, some].T)  # sums along memory are many times as quick
+        columns = np.ascontiguousarray(means[:, some].T)  # sums along contiguous memory are much faster
         high, low = columns.max(axis=1), columns.min(axis=1)
         largest = np.maximum(np.abs(high), np.abs(low))
         part = columns / np.where(largest > 0, largest, 1).astype(np.float64)[:, None]
@@ -33,14 +35,18 @@ def standardised(means: FloatArray) -> Float64Array:
 
 
 def constant_latents(codes: Codes) -> NDArray[np.bool_]:
-    """(D + groups,) whether a Gaussian latent has one mean, or a categorical one one likeliest class."""
-    same = [means.max() == means.min() for means in codes.means.T]
+    """(D + groups,) mask of Gaussian latents with one mean and categorical latents with one top class."""
+    few = codes.means[:_FEW]
+    same = [
+        bool(alike) and means.max() == means.min()
+        for alike, means in zip((few == few[0]).all(axis=0), codes.means.T, strict=True)
+    ]
     same += [len(np.unique(p.argmax(axis=1))) == 1 for p in codes.categories.values()]
     return np.array(same, dtype=bool)
 
 
 def pruning(codes: Codes, prune: Prune) -> Prune:
-    """The criterion that ``prune`` stands for with these codes."""
+    """The criterion that ``prune`` selects for these codes; resolves ``"auto"``."""
     known = codes.logvars is not None or not codes.means.shape[1]
     if prune in ("kl", "ratio") and not known:
         raise DistaffError(f"prune={prune!r} needs log-variances: give them, or prune='means' or 'none'.")
@@ -58,9 +64,9 @@ def active_latents(
     - ``"ratio"``: Var μ_j / (Var μ_j + E σ_j²) is at least ``threshold`` (0.05);
     - ``"means"``: the standard deviation of μ_j is at least ``threshold`` (0.05, as in Locatello et al.
       2019), which depends on the latents' scale; categorical latents are kept;
-    - ``"none"``: all; ``"auto"``: ``"kl"`` when log-variances are known, else ``"none"``.
+    - ``"none"``: all latents; ``"auto"``: ``"kl"`` if log-variances are known, otherwise ``"none"``.
 
-    Constant latents, which cannot be normalised, are never active.
+    Constant latents cannot be normalised and are never active.
     """
     prune = pruning(codes, prune)
     constant = constant_latents(codes)

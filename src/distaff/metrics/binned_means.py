@@ -1,4 +1,4 @@
-"""Means in bins: tables of latents and factors, and what each latent's mean knows of each factor."""
+"""Binned means: tables of latents and factors, and the information of each latent's mean on each factor."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from distaff.metrics.resolution import hidden_note, hidden_shares
 from distaff.metrics.shared import remember, slices
 
 CELLS = 1 << 15
-"""Counts that fit in a core's cache."""
+"""Number of counts that fit in a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -32,27 +32,27 @@ class Bins:
 
     @cached_property
     def edges(self) -> Float64Array:
-        """(count + 1,) where the bins begin and end."""
+        """(count + 1,) edges of the bins."""
         return np.linspace(self.low, self.high, self.count + 1)
 
     def index(self, values: FloatArray) -> IntArray:
-        """The half-open bin of each value; values outside go to the nearest."""
+        """The half-open bin of each value; values outside the range go to the nearest bin."""
         return bin_numbers(values, self.edges)
 
 
 def bin_numbers(values: FloatArray, edges: FloatArray) -> IntArray:
-    """The bin b of each value with edges[b] ≤ value < edges[b + 1]; values outside go to the nearest.
+    """The bin b of each value, with edges[b] ≤ value < edges[b + 1]; outside values go to the nearest bin.
 
-    The comparisons are exact, as those of ``numpy.digitize``: no value that lies on an edge or beside it is
-    moved by rounding.
+    The comparisons are exact, like those of ``numpy.digitize``: rounding never moves a value on or next to an
+    edge to another bin.
     """
-    # The least number of the values' precision that is not below an edge: comparing with it is the same.
+    # Round edges up to the precision of the values: this gives the same comparisons as the exact edges.
     inner = edges[1:-1].astype(values.dtype)
     inner = np.where(inner < edges[1:-1], np.nextafter(inner, np.inf, dtype=values.dtype), inner)
     if len(inner) > np.iinfo(np.int8).max:
         return np.searchsorted(inner, values, side="right")
     bins = np.zeros(values.shape, np.int8)
-    for edge in inner:  # for few edges a pass each is many times as quick as a search for each value
+    for edge in inner:  # with few edges, one pass per edge is much faster than a search per value
         bins += (values >= edge).view(np.int8)
     return bins.astype(np.int64)
 
@@ -63,8 +63,8 @@ class Tables:
 
     Args:
         masses: (L, S) Q(z_i = s), for L latents and S bins.
-        conditional: (L,) H(z_i|x) in nats; NaN in tables with labels, where nobody asks for it.
-        joint: (L, S, Σ sizes) Q(z_i = s, y_k = v), the factors side by side; no columns without labels.
+        conditional: (L,) H(z_i|x) in nats; NaN in tables with labels, where it is not needed.
+        joint: (L, S, Σ sizes) Q(z_i = s, y_k = v), with the factors side by side; no columns without labels.
         outside: (L,) mass of q(z_i) outside the range, before renormalising.
         log_bins: (L,) log of the number of bins, or of classes for a categorical latent.
     """
@@ -81,7 +81,7 @@ class Tables:
         return np.stack(parts, axis=-1)
 
     def note(self, codes: Codes, bins: Bins) -> tuple[str, ...]:
-        """What the bins miss of q(z): beyond their range, or finer than one of them."""
+        """Notes on the part of q(z) that the bins miss: outside their range, or finer than one bin."""
         beyond = {name: o for name, o in zip(codes.names, self.outside, strict=True) if o > 0.01}
         listed = ", ".join(f"{name} {share:.1%}" for name, share in beyond.items())
         missed = (f"mass outside [{bins.low:g}, {bins.high:g}], renormalised: {listed}",) if beyond else ()
@@ -92,11 +92,11 @@ class Tables:
 
 @dataclass(frozen=True)
 class Known:
-    """What the means of single latents know of factors.
+    """Information that the means of single latents have about factors.
 
     Args:
         information: (L, K) I(z_i; y_k) in nats.
-        entropies: (L,) H(z_i) of the bins in nats.
+        entropies: (L,) H(z_i) of the binned means, in nats.
     """
 
     information: Float64Array
@@ -104,12 +104,13 @@ class Known:
 
 
 def mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
-    """What means know in ``bins`` between each latent's extremes; shared by all metrics of the same codes.
+    """Information of the means in ``bins`` equal bins per latent; cached for all metrics of the same codes.
 
-    The edges are those of ``numpy.histogram``, in the precision of the means, as in Locatello et al. 2019.
-    A categorical latent stands with its likeliest class. A constant latent lies in one bin and knows nothing.
-    Latents are counted some at a time: of wide codes, tables of all at once would fill the memory. Where some
-    labels of a factor are missing, the other rows are counted, in bins between their own extremes.
+    The bins span the range of each latent. The edges are those of ``numpy.histogram``, in the precision of
+    the means, as in Locatello et al. 2019. For a categorical latent, the most likely class is its bin. A
+    constant latent lies in one bin and has no information. Latents are counted in batches, since the tables
+    of wide codes would not fit in memory all at once. If some labels of a factor are missing, only the rows
+    with a label are counted, in bins over the range of those rows.
     """
     key = ("means", bins, labels.contents)
     return remember(codes, key, lambda: _mean_information(codes, bins, labels))
@@ -133,7 +134,7 @@ def _mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
 
 
 def _information_of_known(codes: Codes, bins: int, labels: Labels, classes: IntArray) -> Known:
-    """As ``mean_information``, each factor on the rows that have its label; H(z_i) is that of all rows."""
+    """Like ``mean_information``, with each factor on the rows that have its label; H(z_i) uses all rows."""
     information = np.empty((len(codes.names), len(labels.names)))
     for k, (name, size) in enumerate(zip(labels.names, labels.sizes, strict=True)):
         there = classes[:, k] >= 0
@@ -150,10 +151,10 @@ def index_tables(
     labels: Labels | None,
     outside: Float64Array | None = None,
 ) -> Tables:
-    """``Tables`` of deterministic latents, each (N,) bin numbers below its size, counted with hard labels.
+    """``Tables`` of deterministic latents, given as (N,) bin numbers below their sizes, and hard labels.
 
-    The latents are taken one at a time, so that an iterator that makes them needs memory for one: fresh pages
-    cost more than the counting.
+    Latents are read one at a time, so an iterator that computes them needs memory for one only: allocating
+    new memory pages costs more than the counting.
     """
     latents, bins = len(sizes), max(sizes)
     hard = labels if labels is not None and labels.classes is not None else None
@@ -184,7 +185,7 @@ def index_tables(
 
 
 def own_bins(means: FloatArray, bins: int) -> IntArray:
-    """(N,) the bin of each mean, of ``bins`` between the lowest and the highest."""
+    """(N,) the bin of each mean, for ``bins`` equal bins between the lowest and the highest mean."""
     low, high = means.min(), means.max()
     if not low < high:
         return np.zeros(len(means), np.int64)
@@ -192,10 +193,10 @@ def own_bins(means: FloatArray, bins: int) -> IntArray:
 
 
 def _equal_bins(values: FloatArray, edges: FloatArray) -> IntArray:
-    """``bin_numbers`` of bins of equal width, with no value outside.
+    """``bin_numbers`` for bins of equal width, with no value outside the range.
 
-    A multiplication tells the bin of nearly every value. Only those so near to an edge that rounding may
-    have moved them, or it, are compared with the edges.
+    A multiplication finds the bin of nearly every value. Only values so close to an edge that rounding could
+    put them on the wrong side are compared with the edges.
     """
     bins, low, high = len(edges) - 1, float(edges[0]), float(edges[-1])
     scale = bins / (high - low)
@@ -218,7 +219,7 @@ def _equal_bins(values: FloatArray, edges: FloatArray) -> IntArray:
 def _bundles(
     classes: Sequence[IntArray], sizes: Sequence[int], limit: int
 ) -> list[tuple[list[int], IntArray]]:
-    """Factors whose joint classes number at most ``limit``, with those (N,) classes: fewer passes."""
+    """Groups of factors with at most ``limit`` joint classes, and those (N,) classes: saves passes."""
     bundles: list[tuple[list[int], IntArray]] = []
     product = 0
     for k, (column, size) in enumerate(zip(classes, sizes, strict=True)):

@@ -1,4 +1,4 @@
-"""Trees boosted on histograms, as several metrics grow them."""
+"""Gradient boosting on histograms, shared by several metrics."""
 
 from typing import Any
 
@@ -20,16 +20,16 @@ def boosted(
     penalty: float,
     seed: int,
 ) -> tuple[Any, NDArray[Any]]:
-    """scikit-learn's histogram boosting of trees of depth 3, and what it predicts.
+    """Fit scikit-learn's histogram gradient boosting with trees of depth 3, and predict the test rows.
 
     Args:
-        x: (N, F) columns that predict.
-        y: (N,) what is predicted.
-        test: (T, F) rows to predict.
-        regress: whether ``y`` are numbers rather than classes.
-        rounds: of boosting; each grows one tree, or one per class where there are more than two.
-        penalty: λ of the squared values of leaves; without it many classes make the rounds diverge.
-        seed: of scikit-learn, which draws rows for the edges of bins where there are over 200,000.
+        x: (N, F) inputs.
+        y: (N,) targets.
+        test: (T, F) inputs to predict for.
+        regress: whether ``y`` holds numbers rather than classes.
+        rounds: number of boosting rounds; each grows one tree, or one per class if there are more than two.
+        penalty: λ on the squared leaf values; without it, the rounds diverge when there are many classes.
+        seed: random seed of scikit-learn, which samples rows for the bin edges if there are over 200,000.
 
     Returns:
         The fitted model and the (T,) predictions.
@@ -38,5 +38,5 @@ def boosted(
     model = kind(
         max_depth=3, max_iter=rounds, l2_regularization=penalty, early_stopping=False, random_state=seed
     )
-    with one_thread("openmp"):  # trees are too small to share among threads
+    with one_thread("openmp"):  # the trees are too small to split among threads
         return model, np.asarray(model.fit(x, y).predict(test))

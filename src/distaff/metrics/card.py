@@ -1,4 +1,4 @@
-"""``Card``: what there is to know about a metric, which ``@metric`` attaches to its function."""
+"""``Card``: the description of a metric, which ``@metric`` attaches to its function."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from distaff.codes import Codes
 
 Width = tuple[int, str]
-"""A number of latents, and what takes too long with more of them."""
+"""A maximum number of latents, and what takes too long with more of them."""
 UNLIMITED: Mapping[str, Width] = {}
 Reads = Literal["codes", "codes and factors", "several codes"]
 Posterior = Literal["no", "used if given", "yes"] | tuple[str, ...]
@@ -25,35 +25,36 @@ TOPICS: Mapping[Topic, str] = {
     "use": "what the codes are good for",
     "other": "other scores",
 }
-"""What scores are about, in the order in which they are shown."""
+"""What scores are about, in display order."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """What there is to know about a metric.
+    """The description of a metric.
 
     Args:
-        formula: what computes its results.
-        paper: where it comes from.
-        presets: the settings of each protocol by its name, the default first.
+        formula: the function that computes the results.
+        paper: the reference.
+        presets: the settings of each protocol by name, the default first.
         bounds: the range of values.
         direction: whether higher or lower is better.
-        posterior: whether it needs q(z|x), that is, log-variances: always, never, never but uses them if they
-            are given; or the protocols that need them.
-        returns: what it gives: ``Score``, a named tuple of scores, or ``dict`` for one score per model.
-        idle: the settings that have no effect beside the others, for these codes (of the first model): they
-            keep the protocol's value and stay out of the score's name.
-        shares: the parts of the rows to score for intervals, see ``distaff.metrics.intervals.errors``.
-        by_factor: whether a missing label costs a row of its own factor only: yes if its value is the mean of
-            what it finds for each factor by itself; "within" if the formula looks at factors one by one and
-            takes classes of −1 as missing; else rows that lack any label are dropped.
-        says: what a score is about, by its name if the metric has several.
-        usual: whether it is in the default table; what takes long, or is for few, is not.
-        widest: the most latents for which ``evaluate`` takes it unless it is named, and what it does with
-            them that takes longer than a minute beyond (for 20,000 rows on two cores) or too much memory; by
-            protocol where that differs. A protocol without an entry has no limit.
+        posterior: whether the metric needs q(z|x), that is, log-variances: always, never, or optionally; or
+            the protocols that need them.
+        returns: the return type: ``Score``, a named tuple of scores, or ``dict`` for one score per model.
+        idle: returns the settings that have no effect given the others and the codes (of the first model):
+            they keep the protocol's value and are not part of the score's name.
+        shares: the fractions of the rows to score for intervals, see ``distaff.metrics.intervals.errors``.
+        by_factor: whether a missing label removes a row for its own factor only. True if the value is the
+            mean of the values of the single factors; "within" if the formula handles factors one by one and
+            treats class −1 as missing; False drops every row that lacks a label.
+        says: the topic of the score, or of each score by name if there are several.
+        usual: whether the metric is in the default table; slow or specialised metrics are not.
+        widest: the largest number of latents for which ``evaluate`` computes the metric without being asked
+            for it by name, and the step that takes more than a minute with more latents (for 20,000 rows on
+            two cores) or too much memory; by protocol if protocols differ. A protocol without an entry has no
+            limit.
         name: the function's name.
-        inputs: what it reads. Only metrics of one model's codes appear in ``evaluate``.
+        inputs: what the metric reads. ``evaluate`` includes only metrics of one model's codes.
         protocols: the names of the presets.
     """
 
@@ -89,7 +90,7 @@ class Card:
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """What its scores are called, of which it may have several."""
+        """The names of its scores; a metric may have several."""
         parts = getattr(self.returns, "_fields", None)
         if parts is None:
             return (self.name,)
@@ -98,18 +99,18 @@ class Card:
         )
 
     def topic(self, score: str) -> Topic:
-        """What one of its scores is about."""
+        """The topic of one of its scores."""
         return self.says if isinstance(self.says, str) else self.says[score]
 
     def limit(self, protocol: str | None) -> Width | None:
-        """The most latents for a protocol (the first if None), and what takes too long with more."""
+        """The largest number of latents for a protocol (by default the first), and what limits it."""
         if isinstance(self.widest, Mapping):
             return self.widest.get(protocol or self.protocols[0])
         return self.widest
 
     @property
     def best(self) -> float:
-        """The best value there is; infinite if there is none."""
+        """The best possible value; infinite if the metric is unbounded."""
         return self.bounds[1] if self.direction == "higher" else self.bounds[0]
 
 

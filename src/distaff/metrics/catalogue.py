@@ -1,4 +1,4 @@
-"""All metrics there are, found in the modules of ``distaff.metrics``."""
+"""All metrics, collected from the modules of ``distaff.metrics``."""
 
 import pkgutil
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from distaff.metrics.card import Card, Metric
 
 @cache
 def all_metrics() -> Mapping[str, Metric]:
-    """Every metric by name: what the modules of this room make with ``@metric``."""
+    """All metrics by name: the functions that the modules of this room declare with ``@metric``."""
     entries = pkgutil.iter_modules(import_module("distaff.metrics").__path__, "distaff.metrics.")
     named = [item for entry in entries for item in vars(import_module(entry.name)).items()]
     return dict(
@@ -21,7 +21,7 @@ def all_metrics() -> Mapping[str, Metric]:
 
 
 def metrics_table() -> pd.DataFrame:
-    """One row per metric: what it needs, its range, which way is better, its limit, protocols and paper."""
+    """One row per metric: inputs, range, direction, maximum number of latents, protocols and paper."""
     cards = [metric.card for metric in all_metrics().values()]
     return pd.DataFrame(
         {
@@ -39,12 +39,12 @@ def metrics_table() -> pd.DataFrame:
 
 
 def _posterior(card: Card) -> str:
-    """Whether q(z|x) is needed: always, never, never but used where it is known, or by some protocols."""
+    """Whether q(z|x) is needed: always, never, used if given, or only by some protocols."""
     return card.posterior if isinstance(card.posterior, str) else f"for {', '.join(card.posterior)}"
 
 
 def _latents(card: Card) -> str:
-    """How many latents ``evaluate`` takes it for, unless it is named."""
+    """The number of latents up to which ``evaluate`` computes it without being asked for it by name."""
     limits = {protocol: card.limit(protocol) for protocol in card.protocols}
     told = {protocol: f"up to {limit[0]:,}" if limit else "any" for protocol, limit in limits.items()}
     if len(set(told.values())) == 1:

@@ -1,4 +1,4 @@
-"""Codes and factors from the files that people have: npz, npy, CSV, parquet and AnnData's h5ad."""
+"""Codes and factors from common file formats: npz, npy, CSV, TSV, parquet and AnnData's h5ad."""
 
 import warnings
 from pathlib import Path
@@ -17,25 +17,25 @@ from distaff.metrics.inputs import Factors, as_factors
 ARRAYS = (".npz", ".npy")
 TABLES = (".csv", ".tsv", ".parquet")
 ROWS = "observation"
-"""What ``distaff encode`` calls the column that names the rows."""
+"""The name of the column of row identifiers in tables from ``distaff encode``."""
 ENDINGS = (*ARRAYS, *TABLES, ".h5ad")
-"""How the names of files of codes end."""
+"""The endings of the names of code files."""
 UNNAMED = "Unnamed: "
-"""How pandas calls the column of row numbers that it wrote without a name."""
+"""The prefix that pandas gives to an unnamed column, such as a saved index."""
 
 
 def read_source(
     path: Path | str, factors: str | Path | None = None, latents: str | None = None
 ) -> tuple[Codes, Factors | None]:
-    """The codes of a file, and the factors of the same rows if there are any.
+    """Read the codes of a file, and the factors of the same rows if there are any.
 
     Args:
-        path: an npz or npy file (``read_codes``); a CSV, TSV or parquet table, whose columns of numbers are
-            latents; or an h5ad file, whose ``obsm`` has codes.
+        path: an npz or npy file (``read_codes``); a CSV, TSV or parquet table, whose numeric columns are
+            latents; or an h5ad file, with codes in ``obsm``.
         factors: a file of labels (CSV, TSV, parquet, npy, or npz with an array ``factors``), one row per row
-            of codes; or columns of the codes' own file, such as ``cell_type,batch``. A column that names
-            the rows of both files pairs them by it; otherwise rows are paired by their place.
-        latents: which columns of a table, or which array of an h5ad file's ``obsm`` (or ``X``), are codes.
+            of codes; or columns of the code file itself, such as ``cell_type,batch``. If both files have a
+            column that identifies the rows, rows are matched by it; otherwise by position.
+        latents: the columns of a table, or the array in an h5ad file's ``obsm`` (or ``X``), that hold codes.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -43,9 +43,7 @@ def read_source(
     columns = [] if factors is None or beside is not None else [c.strip() for c in str(factors).split(",")]
     if kind in ARRAYS:
         if columns or latents is not None:
-            raise DistaffError(
-                f"{path} has no named columns: give --factors the name of a file, and no --latents."
-            )
+            raise DistaffError(f"{path} has no named columns: give a file as --factors, and no --latents.")
         codes, own = read_codes(path)
         return codes, own if beside is None else as_factors(_in_place(beside, read_labels_file(beside)))
     if kind == ".h5ad":
@@ -57,22 +55,20 @@ def read_source(
             if column not in rows:
                 raise unknown(f"column of {path.name}", column, rows.columns)
             if latents is not None and column in map(str.strip, latents.split(",")):
-                raise DistaffError(
-                    f"column {column!r} is named by --factors and by --latents: it is one of them."
-                )
+                raise DistaffError(f"column {column!r} is in both --factors and --latents: keep one of them.")
         codes, frame = _numbers(path, rows.drop(columns=columns), latents), rows[columns]
     else:
-        raise DistaffError(f"{path} is no file of codes: those end in {', '.join(ENDINGS)}.")
+        raise DistaffError(f"{path} is not a file of codes: their names end in {', '.join(ENDINGS)}.")
     if beside is not None:
         return codes, as_factors(_paired(path, rows, beside))
     return codes, as_factors(frame.reset_index(drop=True)) if frame.shape[1] else None
 
 
 def read_baseline(path: Path | str, factors: str | Path | None = None, latents: str | None = None) -> Codes:
-    """Other codes of the same rows; ``factors`` and ``latents`` are what was said of the codes' own file.
+    """Read other codes of the same rows; ``factors`` and ``latents`` are those given for the main file.
 
-    Of a table, columns that hold labels there are no latents here either, and latents that were named there
-    are taken here if all of them are there.
+    In a table, columns that hold labels in the main file are not latents here either, and latents selected
+    by name in the main file are selected here if all of them exist.
     """
     if Path(path).suffix.lower() not in TABLES:
         return read_source(path)[0]
@@ -85,7 +81,7 @@ def read_baseline(path: Path | str, factors: str | Path | None = None, latents: 
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """The table of a CSV, TSV or parquet file."""
+    """Read the table of a CSV, TSV or parquet file."""
     try:
         if path.suffix.lower() == ".parquet":
             return read_parquet(path).reset_index(drop=True)
@@ -94,17 +90,19 @@ def read_table(path: Path) -> pd.DataFrame:
         raise DistaffError(f"{path} does not exist.") from None
     except DistaffError:
         raise
-    except Exception as error:  # readers raise errors of a dozen kinds
+    except Exception as error:  # readers raise errors of many types
         why = " ".join(str(error).split()) or type(error).__name__
         raise DistaffError(f"{path} cannot be read as a table: {why}.") from error
 
 
 def read_labels_file(path: Path) -> Any:
-    """The labels of a file: a frame, an array, or ``Factors``."""
+    """Read the labels of a file: a frame, an array, or ``Factors``."""
     if path.suffix.lower() in TABLES:
         return read_table(path)
     if path.suffix.lower() not in ARRAYS:
-        raise DistaffError(f"{path} is no file of labels: those end in {', '.join((*ARRAYS, *TABLES))}.")
+        raise DistaffError(
+            f"{path} is not a file of labels: their names end in {', '.join((*ARRAYS, *TABLES))}."
+        )
     arrays = read_arrays(path)
     if path.suffix.lower() == ".npy":
         return arrays["means"]
@@ -124,12 +122,12 @@ def _is_file(given: str | Path) -> bool:
 
 
 def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
-    """The columns of numbers as codes; the others are named in a warning."""
+    """The numeric columns as codes; a warning names the other columns."""
     if latents is not None:
         wanted = [column.strip() for column in latents.split(",")]
         for column in wanted:
             if wanted.count(column) > 1:
-                raise DistaffError(f"--latents names column {column!r} twice: a latent is one column.")
+                raise DistaffError(f"column {column!r} is twice in --latents: a latent is one column.")
             if column not in table:
                 raise unknown(f"column of {path.name}", column, table.columns)
         table = table[wanted]
@@ -139,26 +137,28 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
         raise DistaffError(f"{path} has no column of numbers: codes are a table of numbers.")
     if left:
         listed = ", ".join(left)
-        warnings.warn(f"{path}: columns that are no numbers are not read as codes: {listed}.", stacklevel=2)
+        warnings.warn(
+            f"{path}: columns that do not hold numbers are not read as codes: {listed}.", stacklevel=2
+        )
     for empty in (c for c in numeric if table[c].isna().any()):
         row = int(table[empty].isna().to_numpy().argmax())
         raise DistaffError(
             f"column {empty!r} of {path} has no value in row {row}: if it holds labels, name it with "
-            f"--factors {empty}, or say with --latents which columns are codes."
+            f"--factors {empty}, or select the columns of codes with --latents."
         )
     names = tuple(str(column) for column in numeric)
     return Codes(table[numeric].to_numpy(np.float64), latents=names)
 
 
 def _is_index(column: "pd.Series[Any]") -> bool:
-    """Whether a column names the rows, as ``distaff encode`` and pandas write them beside a table."""
+    """Whether a column numbers or names the rows, as written by ``distaff encode`` or pandas."""
     if column.name == ROWS:
         return True
     return str(column.name).startswith(UNNAMED) and bool((column == np.arange(len(column))).all())
 
 
 def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
-    """The labels of a file in the order of the codes, by a column that names the rows of both, if any."""
+    """The labels of a file in the order of the codes, matched by a shared identifier column if any."""
     labels = read_labels_file(beside)
     if not isinstance(labels, pd.DataFrame):
         return labels
@@ -170,19 +170,19 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> Any:
     ordered = labels.set_index(key).reindex(table[key])
     found = table[key].isin(labels[key])
     if not found.any():
-        raise DistaffError(f"no {key!r} of {path} is in {beside}: the two files are of different rows.")
+        raise DistaffError(f"no {key!r} of {path} is in {beside}: the two files describe different rows.")
     return ordered.reset_index(drop=True).drop(columns=[c for c in labels if str(c).startswith(UNNAMED)])
 
 
 def _in_place(path: Path, labels: Any) -> Any:
-    """Labels whose rows stand as those of the codes, without their numbers; other numbers are an error."""
+    """Labels in the row order of the codes, without row numbers; numbers in another order are an error."""
     if not isinstance(labels, pd.DataFrame):
         return labels
     numbers = [c for c in labels if str(c).startswith(UNNAMED)]
     for column in numbers:
         if not _is_index(labels[column]) and sorted(labels[column]) == list(range(len(labels))):
             raise DistaffError(
-                f"the rows of {path} are numbered in another order (its column without a name): sort them by "
-                "these numbers, or leave the column out if they stand as those of the codes."
+                f"the rows of {path} are numbered in another order (its unnamed column): sort them by these "
+                "numbers, or remove the column if the rows are in the order of the codes."
             )
     return labels.drop(columns=numbers)

@@ -19,7 +19,7 @@ from distaff.metrics.scores_file import Setup, write_scores
 from distaff.metrics.selection import Selection
 
 LARGEST = 4 << 30
-"""Bytes that one array of a file of codes may have, where nothing else is said."""
+"""Default limit on the size of one array of a code file, in bytes."""
 _MEANS = ("means", "mean", "mu", "codes", "z")
 _LOGVARS = ("logvars", "logvar", "log_variances")
 _CATEGORY = "category_"
@@ -27,15 +27,15 @@ _FACTORS = ("factors", "factor_names")
 
 
 def read_codes(path: Path | str, largest: int = LARGEST) -> tuple[Codes, Factors | None]:
-    """The codes of an npz file, and its factors if it has them; an npy file holds means (N, D) alone.
+    """Read codes, and factors if present, from an npz file; an npy file holds means (N, D) only.
 
     Arrays by name: ``means`` (or ``mu``, ``codes``, ``z``), optional ``logvars`` (or ``logvar``), ``factors``
     (N, K), ``factor_names`` (K,), and ``category_NAME`` (N, k) probabilities of a categorical latent. A
-    warning names arrays that are none of these.
+    warning names any other arrays, which are ignored.
 
     Args:
         path: the file.
-        largest: bytes that one of its arrays may have.
+        largest: maximum size of one array, in bytes.
     """
     path = Path(path)
     arrays = read_arrays(path, largest)
@@ -81,7 +81,7 @@ def evaluate_file(
     out: Path | str | None = None,
     report: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """Score the codes of an npz or npy file and, with ``out``, write all scores as JSON."""
+    """Score the codes of an npz or npy file; ``out`` also writes all scores to a JSON file."""
     codes, factors = read_codes(path)
     evaluation = evaluate_scores(
         codes,
@@ -98,7 +98,7 @@ def evaluate_file(
 
 
 def read_arrays(path: Path, largest: int = LARGEST) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz file by name; that of an npy file is called means."""
+    """The arrays of an npz file by name; the array of an npy file is called ``means``."""
     if not path.exists():
         raise DistaffError(f"{path} does not exist.")
     try:

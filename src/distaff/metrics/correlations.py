@@ -18,15 +18,15 @@ def correlation_matrix(
 ) -> Float64Array:
     """(D, D) Pearson correlations of the Gaussian latents.
 
-    Of ``"samples"`` (one draw of q(z|x) per observation) it describes the latents; of ``"means"`` it
-    overrates what noisy latents share, as the paper's Fig. 20 shows. A constant latent correlates with no
-    other.
+    With ``"samples"`` (one draw of q(z|x) per observation) they are the correlations of the latents
+    themselves; with ``"means"`` they overestimate the dependence of noisy latents, as Fig. 20 of the paper
+    shows. A constant latent has correlation 0 with every other latent.
 
     Args:
         codes: (N, D) means, or ``Codes``.
         logvar: (N, D) log-variances; not needed for ``of="means"``.
         of: ``"samples"`` or ``"means"``.
-        seed: of the draws.
+        seed: random seed for the draws.
     """
     codes = as_codes(codes, logvar)
     z = codes.means.astype(np.float64)

@@ -51,20 +51,20 @@ def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[st
 
     One predictor per factor gives importances R_ik (|weights| or impurity decrease). With P_i· = R_i·/Σ_k
     R_ik and ρ_i = Σ_k R_ik/ΣR, disentanglement is Σ_i ρ_i (1 − H_K(P_i·)); with P_·k = R_·k/Σ_i R_ik,
-    completeness is the mean over factors of 1 − H_D(P_·k), or their mean with Σ_i R_ik/ΣR as weights;
-    entropies in base K and D. Informativeness is the mean over factors of 1 − NRMSE on test rows, 0 for
-    guessing the mean (the paper prints the error itself), or of the accuracy when classes are predicted.
+    completeness is the mean over factors of 1 − H_D(P_·k), optionally weighted by Σ_i R_ik/ΣR. Entropies
+    are in base K and D. Informativeness is the mean over factors of 1 − NRMSE on test rows, which is 0 for
+    predicting the mean (the paper reports the error itself), or of the accuracy if classes are predicted.
     Noise scores near 0 (accuracy: chance).
 
     Args:
-        codes: (N, D) means, or ``Codes``; the importance of a categorical latent is that of its classes.
-        factors: (N, K) classes or real values; each is predicted from the rows that have its label.
+        codes: (N, D) means, or ``Codes``; the importance of a categorical latent is the sum over its classes.
+        factors: (N, K) classes or real values; each factor is predicted on the rows that have its label.
         protocol: ``"esmaeili18"`` (random forest); ``"eastwood18"`` (lasso, with the penalty that Do & Tran
-            2020 give); ``"eastwood18-code"`` (the penalty of 0.02 of the authors' notebook);
-            ``"locatello19"`` (scikit-learn's gradient boosting of classes, minutes for a hundred of them, and
-            weighted completeness) or ``"locatello19-histogram"`` (boosting on histograms, quicker; other
-            trees and other numbers).
-        seed: of the split and the trees.
+            2020 give); ``"eastwood18-code"`` (the penalty 0.02 of the authors' notebook);
+            ``"locatello19"`` (scikit-learn's gradient boosting of classes, which takes minutes for a hundred
+            classes, and weighted completeness) or ``"locatello19-histogram"`` (gradient boosting on
+            histograms, which is faster but grows other trees and gives other numbers).
+        seed: random seed for the split and the trees.
 
     Examples:
         >>> import numpy as np
@@ -106,7 +106,7 @@ def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[st
 
 
 def entropy_share(importances: Float64Array, axis: int) -> Float64Array:
-    """The entropy of shares along ``axis`` over its largest value; 1 where there is nothing to share."""
+    """The entropy of the shares along ``axis`` divided by its maximum; 1 if there is nothing to share."""
     size = importances.shape[axis]
     total = importances.sum(axis=axis, keepdims=True)
     shares = np.divide(importances, total, out=np.full_like(importances, 1 / size), where=total > 0)
@@ -117,6 +117,6 @@ def entropy_share(importances: Float64Array, axis: int) -> Float64Array:
 
 
 def weighted_mean(values: Float64Array, weights: Float64Array) -> float:
-    """The mean; 0 where nothing has weight."""
+    """The weighted mean; 0 if all weights are 0."""
     total = weights.sum()
     return float((values * weights).sum() / total) if total > 0 else 0.0

@@ -1,4 +1,4 @@
-"""DCI-ES: how simple a predictor can be and still read the factors, and how small the code is."""
+"""DCI-ES: how simple a predictor of the factors can be, and how small the code is."""
 
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
@@ -18,20 +18,20 @@ from distaff.metrics.score import Result, Score
 from distaff.metrics.train_test import columns, split_rows
 
 _RIDGE = 1e-4
-_PREDICTED = 0.99  # a factor counts as predicted once a probe explains a hundredth of its variance
+_PREDICTED = 0.99  # a factor counts as predicted once a probe explains 1% of its variance
 
 Power = Annotated[int, Ge(0), Le(14)]
 
 
 @dataclass(frozen=True)
 class Capacities:
-    """Probes of 0, 2^first, …, 2^last random Fourier features.
+    """Probes with 0, 2^first, …, 2^last random Fourier features.
 
     Args:
-        first: log2 of the fewest features after none.
-        last: log2 of the most features.
-        train: rows that train.
-        test: rows that test.
+        first: log2 of the smallest number of features above 0.
+        last: log2 of the largest number of features.
+        train: number of training rows.
+        test: number of test rows.
     """
 
     first: Power
@@ -41,7 +41,7 @@ class Capacities:
 
 
 class DCIES(NamedTuple):
-    """Explicitness (1 is best, 0 a loss that falls linearly with capacity) and size (factors per latent)."""
+    """Explicitness (1 is best; 0 if the loss falls linearly with capacity) and size (factors per latent)."""
 
     explicitness: Score
     size: Score
@@ -60,15 +60,17 @@ def dci_es(codes: Codes, factors: Factors, settings: Capacities, seed: int) -> d
     """How little capacity a probe needs for its best prediction of each factor, and factors per latent.
 
     Ridge regressions on the latents and 0, 2^first, …, 2^last random Fourier features of them give losses
-    ℓ_0 … ℓ_T (mean squared error over variance). E = 1 − A/Z with A the area between the curve and its lowest
-    loss ℓ* up to where it is reached, and Z = ½T(1 − ℓ*) that of a straight fall from guessing the mean:
-    1 if a linear probe does best, −1 at worst, 0 by convention for a factor that no probe predicts.
-    Size is K/D. The paper's other three are those of ``distaff.metrics.dci``.
+    ℓ_0 … ℓ_T (mean squared error over variance). E = 1 − A/Z, where A is the area between the loss curve and
+    its lowest loss ℓ*, up to the point where ℓ* is reached, and Z = ½T(1 − ℓ*) is the area for a straight
+    fall from the loss of predicting the mean. E is 1 if a linear probe is already best, −1 at worst, and 0 by
+    convention for a factor that no probe predicts. Size is K/D. The paper's other three scores are those of
+    ``distaff.metrics.dci``.
 
     Args:
-        factors: (N, K) classes, regressed as numbers, or real values; each from the rows with its label.
+        factors: (N, K) classes, regressed as numbers, or real values; each factor uses the rows that have its
+            label.
         protocol: ``"eastwood23"`` (the random Fourier feature probes of the paper).
-        seed: of the features and the split.
+        seed: random seed for the features and the split.
 
     Examples:
         >>> import numpy as np
@@ -87,7 +89,7 @@ def dci_es(codes: Codes, factors: Factors, settings: Capacities, seed: int) -> d
     cut = parts(codes, factors)
     losses = as_columns(cut, of_each(cut, lambda part: _curves(part, settings, sizes, seed)))
     explicit = explicitness_of(np.minimum(losses, 1.0))
-    # No ``rows``: features are drawn alike for any number of rows, so their part of the error does not fall.
+    # ``rows`` is not set: the error due to the random features does not fall with the number of rows.
     return {
         "dci_explicitness": Result(
             explicit.mean(),
@@ -100,7 +102,7 @@ def dci_es(codes: Codes, factors: Factors, settings: Capacities, seed: int) -> d
 
 
 def explicitness_of(curves: Float64Array) -> Float64Array:
-    """(..., K) E of loss-capacity curves (..., T + 1, K) whose losses are 1 for guessing the mean."""
+    """(..., K) E of loss-capacity curves (..., T + 1, K), where predicting the mean has loss 1."""
     lowest = curves.min(axis=-2, keepdims=True)
     above = curves - lowest
     areas = (above[..., :-1, :] + above[..., 1:, :]) / 2
@@ -112,7 +114,7 @@ def explicitness_of(curves: Float64Array) -> Float64Array:
 
 
 def _curves(part: Part, settings: Capacities, sizes: list[int], seed: int) -> Float64Array:
-    """(probes, k) losses of the factors of a part."""
+    """(probes, k) losses for the factors of a part."""
     rng = np.random.default_rng(seed)
     x, _ = columns(part.codes)
     training, testing = split_rows(len(x), settings.train, settings.test, rng)
@@ -141,7 +143,7 @@ def _losses(
     losses = np.empty((len(sizes), y.shape[1]))
     for t, size in enumerate(sizes):
         width = 1 + x.shape[1] + size
-        # The triangle of a smaller probe is the beginning of that of the largest.
+        # The Cholesky factor of a smaller probe is the leading block of that of the largest.
         weights = cho_solve((triangle[:width, :width], True), cross[:width])
         losses[t] = ((y[test] - b[:, :width] @ weights) ** 2).mean(axis=0)
     return np.asarray(losses / np.maximum(y[test].var(axis=0), 1e-12))

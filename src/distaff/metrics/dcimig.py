@@ -1,4 +1,4 @@
-"""DCIMIG: the best latent that each factor has for itself alone."""
+"""DCIMIG: the information of the best latent that is dedicated to each factor."""
 
 import numpy as np
 
@@ -20,15 +20,15 @@ from distaff.metrics.score import Result
     by_factor="within",
 )
 def dcimig(codes: Codes, factors: Factors, settings: OwnBins) -> Result:
-    """Σ_k max_i R_ik / Σ_k H(y_k), with R_ik the gap of a latent that knows most of factor k.
+    """Σ_k max_i R_ik / Σ_k H(y_k), where R_ik is the gap of a latent that is most informative about factor k.
 
-    R_ik = I(z_i; y_k) − max_{l≠k} I(z_i; y_l) where k is the factor of which z_i knows most, else 0. A latent
-    counts for one factor only, by what it knows of it beyond any other; of several such latents the best
-    counts. Latents that know nothing, or the same again, change nothing. ``per_factor`` is max_i R_ik over
-    H(y_k). As in ubisoft's ``dcimig.py``, but for the number of bins.
+    R_ik = I(z_i; y_k) − max_{l≠k} I(z_i; y_l) if k is the factor about which z_i has most information, else
+    0. So a latent counts for one factor only, by the information it has beyond any other factor, and the best
+    such latent of each factor counts. Uninformative or duplicate latents change nothing. ``per_factor`` is
+    max_i R_ik / H(y_k). As in ubisoft's ``dcimig.py``, except for the number of bins.
 
     Args:
-        factors: (N, K) classes, K of at least 2.
+        factors: (N, K) classes, with K of at least 2.
         protocol: ``"sepliarskaia19"``: means in 20 bins between each latent's extremes.
 
     Examples:

@@ -36,18 +36,18 @@ def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) 
     """Accuracy of predicting factors from all latents on held-out rows, and how much of it 100 labels give.
 
     ``downstream_accuracy`` is the mean over factors after training on 10,000 rows;
-    ``downstream_efficiency`` is the mean accuracy after 100 rows over it, at most 1 (Locatello et al.'s
-    sample efficiency). ``details["accuracies"]`` has the accuracies after 10, 100, 1,000 and all training
-    rows, as far as there are so many (NaN for a factor with fewer labels). disentanglement_lib chooses the
-    logistic penalty by cross-validation and draws new rows for each size; here the penalty is fixed and
-    smaller sizes are parts of the largest.
+    ``downstream_efficiency`` is the mean accuracy after 100 rows divided by it, at most 1 (the sample
+    efficiency of Locatello et al.). ``details["accuracies"]`` has the accuracies after 10, 100, 1,000 and all
+    training rows, as far as there are that many (NaN for a factor with fewer labels). disentanglement_lib
+    chooses the logistic penalty by cross-validation and draws new rows for each size; here the penalty is
+    fixed and smaller training sets are subsets of the largest.
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
-        factors: (N, K) classes; each is predicted from the rows that have its label.
+        factors: (N, K) classes; each factor is predicted on the rows that have its label.
         protocol: ``"logistic"`` or ``"boosted"`` (trees, minutes for a hundred classes); two thirds of the
-            rows train, at most 10,000, and others test, at most 5,000.
-        seed: of the split.
+            rows, at most 10,000, are training rows, and others, at most 5,000, are test rows.
+        seed: random seed for the split.
 
     Examples:
         >>> import numpy as np
@@ -57,7 +57,7 @@ def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) 
         [1.0, 1.0]
 
     See Also:
-        ``explicitness`` and ``r2``; ``fairness``, of the same predictors.
+        ``explicitness`` and ``r2``; ``fairness``, which uses the same predictors.
     """
     factors.refuse_real()
     cut = parts(codes, factors)
@@ -77,7 +77,7 @@ def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) 
     few = as_columns(cut, [right[min(FEW, max(right))] for right, _ in found])
     most = max(max(right) for right, _ in found)
     details = {"accuracies": accuracies}
-    notes = (f"{most} rows train: efficiency compares them with themselves",) if most <= FEW else ()
+    notes = (f"{most} training rows: efficiency compares them with themselves",) if most <= FEW else ()
     tested = min(tested for _, tested in found)
     return {
         "downstream_accuracy": Result(
@@ -93,7 +93,7 @@ def downstream(codes: Codes, factors: Factors, settings: Predicting, seed: int) 
 
 
 def _right(part: Part, settings: Predicting, seed: int) -> tuple[dict[int, Float64Array], int]:
-    """Number of training rows → (k,) accuracies for the factors of a part, and how many rows tested them."""
+    """Number of training rows → (k,) accuracies for the factors of a part, and the number of test rows."""
     found = predictions(part.codes, part.factors, settings, SIZES, seed)
     truth = part.factors.classes[found.tested]
     right = {size: np.asarray((guess == truth).mean(axis=0)) for size, guess in found.guesses.items()}

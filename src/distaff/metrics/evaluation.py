@@ -35,18 +35,18 @@ from distaff.metrics.text_columns import text_columns
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores of one representation, and why any metric is absent.
+    """The scores of one representation, and the reasons for metrics that were skipped.
 
     Args:
-        scores: in the order asked for, or by name.
-        skipped: metric → the reason, for those that were not named by the caller.
+        scores: the scores, in the order requested, or by name.
+        skipped: metric → reason, for metrics that the caller did not name.
     """
 
     scores: tuple[Score, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: every score as a bar, and what was left out."""
+        """The notebook view: every score as a bar, and the metrics that were left out."""
         columns = {**text_columns(self.scores), "value": [shown_value(score) for score in self.scores]}
         rows = list(zip(*columns.values(), strict=True))
         left_out = [f"{name}: left out, {reason}" for name, reason in self.skipped.items()]
@@ -55,8 +55,8 @@ class Evaluation:
     def table(self) -> pd.DataFrame:
         """One row per score: metric, value, protocol, interval, direction, notes.
 
-        Where a null was asked for, also the mean and the range of what shuffled factors score, the share of
-        the gap between it and the best value, and the score of each baseline.
+        With ``null``, also the mean and the range of the scores of shuffled factors, and the share of the gap
+        between that mean and the best value; with ``baselines``, the score of each baseline.
         """
         rows = [
             (s.name, s.value, s.protocol, s.interval, s.direction, "; ".join(s.notes)) for s in self.scores
@@ -89,24 +89,25 @@ def evaluate(
 
     Args:
         codes: (N, D) means (numpy, torch, pandas), or ``Codes``.
-        factors: (N, K) ground truth, as an array, tensor, frame or dict of columns. Without it, only the
-            metrics that need no labels.
-        logvar: (N, D) log-variances. Without them, only the metrics that read means.
-        metrics: ``"default"`` (each usual metric by its first protocol), ``"all"`` (every metric by every
-            protocol), or names such as ``["mig", "mig:chen18"]``, among which may be functions of one's own:
-            ``"module:function"`` or the function itself, of codes (N, D) and factors (N, K) or of codes
-            alone, that returns a float.
-        factor_bins: bin real-valued factors into this many classes of equal width, for metrics that need
-            classes (``distaff.metrics.quantize_factors`` has other ways).
-        bootstrap: halves of the rows to score for intervals: 0 for none, 20 for ten times the work.
-        null: how often to score the same codes against shuffled factors, to see what a score is worth: 0 for
-            not at all, 20 for twenty times the work.
-        baselines: other codes of the same rows by name, to be scored beside these: an untrained encoder's,
-            random projections of the data.
-        seed: of every draw.
+        factors: (N, K) ground truth: an array, tensor, frame or dict of columns. Without it, only metrics
+            that need no labels are computed.
+        logvar: (N, D) log-variances. Without them, only metrics that read means are computed.
+        metrics: ``"default"`` (each usual metric with its first protocol), ``"all"`` (every metric with every
+            protocol), or a list of names such as ``["mig", "mig:chen18"]``. Your own functions can be in the
+            list, as ``"module:function"`` or as the function itself: they take codes (N, D) and factors
+            (N, K), or codes only, and return a float.
+        factor_bins: number of equal-width classes into which to bin real-valued factors, for metrics that
+            need classes (``distaff.metrics.quantize_factors`` has other ways).
+        bootstrap: number of random halves of the rows to score for intervals: 0 for none; 20 takes ten times
+            as long.
+        null: number of times to score the same codes against shuffled factors, to see what a score is worth:
+            0 for none; 20 takes twenty times as long.
+        baselines: other codes of the same rows by name, scored for comparison: for example those of an
+            untrained encoder, or random projections of the data.
+        seed: random seed for every draw.
 
-    Metrics that cannot be had for these data are left out of ``"default"`` and ``"all"``, with the reasons in
-    ``table.attrs["skipped"]``; those named one by one raise a ``DistaffError`` instead.
+    Metrics that cannot be computed for these data are left out of ``"default"`` and ``"all"``, with the
+    reasons in ``table.attrs["skipped"]``; metrics requested by name raise a ``DistaffError`` instead.
     """
     return evaluate_scores(
         codes,
@@ -136,11 +137,12 @@ def evaluate_scores(
     announce: Callable[[str, str], None] | None = None,
     strict: bool | None = None,
 ) -> Evaluation:
-    """As ``evaluate``, with whole ``Score`` objects.
+    """Like ``evaluate``, but returns complete ``Score`` objects.
 
-    ``report`` is told each metric before it runs, and ``announce``, before any starts, each that is left out
-    because it would take too long, with the sentence that says so. Metrics that cannot be had are an error
-    where ``strict``, by default if they were named one by one.
+    ``report`` is called with the name of each metric before it runs. ``announce`` is called before any metric
+    runs, with the name and the reason of each metric that is skipped because it would take too long. With
+    ``strict``, metrics that cannot be computed are an error; by default, this is so for metrics requested by
+    name.
     """
     chosen = requested(metrics, factor_bins, bootstrap, seed, null)
     check_index(codes, factors)
@@ -178,11 +180,11 @@ def evaluate_scores(
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What metrics are given.
+    """The inputs of metrics.
 
     Args:
-        codes: of all rows.
-        factors: of all rows, in which labels may be missing.
+        codes: the codes of all rows.
+        factors: the factors of all rows; labels may be missing.
     """
 
     codes: Codes
@@ -197,7 +199,7 @@ class Inputs:
 
     @cached_property
     def complete(self) -> tuple[Codes, Factors]:
-        """The rows that have all their labels; the same objects for all metrics, which share work by them."""
+        """The rows with all labels; the same objects for all metrics, so that metrics can share results."""
         if self.factors is None:
             raise DistaffError("it needs factors.")
         return labelled(self.codes, self.factors)
@@ -234,14 +236,14 @@ def _missing(card: Card, protocol: str | None, inputs: Inputs) -> str | None:
 
 
 def _too_long(card: Card, protocol: str | None, codes: Codes) -> str | None:
-    """The sentence on a metric for fewer latents than there are."""
+    """The reason to skip a metric that is limited to fewer latents, if it applies."""
     limit = card.limit(protocol)
     if limit is None or len(codes.names) <= limit[0]:
         return None
     most, doing = limit
     return (
-        f"it {doing}, which takes too long for {len(codes.names)} latents: it is for up to {most}; name it "
-        "to have it all the same."
+        f"it {doing}, which takes too long for {len(codes.names)} latents (the limit is {most}): name it to "
+        "compute it anyway."
     )
 
 
@@ -267,6 +269,6 @@ def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Sc
 
 
 def _shuffled(entry: Chosen, inputs: Inputs, rng: np.random.Generator) -> list[Score]:
-    """The scores of a metric whose factors are those of other rows, drawn at random."""
+    """The scores of a metric for factors of other rows, drawn at random."""
     rows, seed = rng.permutation(len(inputs.codes)), int(rng.integers(1 << 31))
     return _scores(entry, inputs.shuffled(rows), 0, seed)

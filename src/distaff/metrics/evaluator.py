@@ -15,7 +15,7 @@ from distaff.metrics.selection import Selection, requested
 
 
 class Evaluator:
-    """Collects codes and factors of batches and computes metrics of all of them at the end.
+    """Collects codes and factors batch by batch, and computes metrics of all of them at the end.
 
         evaluator = Evaluator(metrics=["mig", "factor_vae_score"])
         for images, factors in loader:
@@ -24,7 +24,7 @@ class Evaluator:
         table = evaluator.compute()
         evaluator.reset()
 
-    What comes is copied to the CPU, so that a loop may use its buffers again. Arguments as of
+    Batches are copied to the CPU, so a loop can reuse its buffers. The arguments are those of
     ``distaff.metrics.evaluate``.
     """
 
@@ -52,7 +52,7 @@ class Evaluator:
         codes = _copied(codes_of(codes, logvar))
         columns = {} if factors is None else _columns(factors, len(codes))
         if self._codes and bool(columns) != bool(self._columns[0]):
-            raise DistaffError("either all batches have factors or none has.")
+            raise DistaffError("give factors with all batches or with none.")
         if self._codes and _kind(codes) != _kind(self._codes[0]):
             raise DistaffError("this batch has other latents than the ones before it.")
         if self._codes and list(columns) != list(self._columns[0]):
@@ -78,7 +78,7 @@ class Evaluator:
         )
 
     def compute(self) -> pd.DataFrame:
-        """The table of ``distaff.metrics.evaluate`` of all batches so far."""
+        """The table of ``distaff.metrics.evaluate`` for all batches so far."""
         return self.scores().table()
 
     def reset(self) -> None:
@@ -90,12 +90,12 @@ class Evaluator:
 def _columns(factors: FactorsLike, rows: int) -> "dict[str, pd.Series[Any]]":
     if isinstance(factors, Factors):
         raise DistaffError(
-            "give a batch's factors as they are (an array, frame or dict of columns): as Factors they have "
-            "numbered their classes without knowing the other batches."
+            "give a batch's factors unconverted (an array, frame or dict of columns): Factors number their "
+            "classes without knowing the other batches."
         )
     columns, names = split_columns(factors)
     if not columns or len(set(names)) < len(names):
-        raise DistaffError(f"factors need names that differ, and these have {', '.join(names) or 'none'}.")
+        raise DistaffError(f"factor names must differ, and these are {', '.join(names) or 'none'}.")
     if len(columns[0]) != rows:
         raise DistaffError(
             f"{rows} rows of codes but {len(columns[0])} of factors: both must describe the same rows."

@@ -1,4 +1,4 @@
-"""Explicitness: how well linear classifiers of all latents tell each class of a factor from the rest."""
+"""Explicitness: how well linear classifiers on all latents separate each class of a factor from the rest."""
 
 from dataclasses import dataclass
 
@@ -16,11 +16,11 @@ from distaff.metrics.train_test import columns
 
 @dataclass(frozen=True)
 class Separation:
-    """How classes are told apart, and how that is counted.
+    """How classes are separated, and how the result is scored.
 
     Args:
-        penalty: of the squared weights, for standardised latents.
-        normalize: give 2·AUC − 1, so that chance is 0.
+        penalty: penalty on the squared weights, for standardised latents.
+        normalize: return 2·AUC − 1, so that chance is 0.
     """
 
     penalty: Positive
@@ -38,8 +38,8 @@ class Separation:
 def explicitness(codes: Codes, factors: Factors, settings: Separation) -> Result:
     """Area under the ROC curve of one-versus-rest logistic regressions, averaged over classes and factors.
 
-    The classifiers read all latents and are scored on the rows they learn from. Noise scores 0.5 and slightly
-    above when rows are few for the number of latents; perfect separation scores 1.
+    The classifiers read all latents and are scored on the rows they were trained on. Noise scores 0.5, and
+    slightly more if there are few rows for the number of latents; perfect separation scores 1.
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
@@ -76,14 +76,14 @@ def explicitness(codes: Codes, factors: Factors, settings: Separation) -> Result
 
 
 def area_under_roc(scores: FloatArray, members: IntArray) -> float:
-    """P(a member of a class scores above another row), ties counted as one half.
+    """P(a member of a class scores higher than a row outside it), ties counted as one half.
 
     Args:
-        scores: (N,) of all rows.
-        members: which rows are the class's.
+        scores: (N,) scores of all rows.
+        members: indices of the rows in the class.
     """
     every, own = np.sort(scores), np.sort(scores[members])
-    # What lies below a member is counted among all rows, and then without the members.
+    # Rows below each member: counted among all rows, minus those that are members.
     below = np.searchsorted(every, own, side="left") - np.searchsorted(own, own, side="left")
     upto = np.searchsorted(every, own, side="right") - np.searchsorted(own, own, side="right")
     return float((below + upto).mean() / (2 * (len(scores) - len(members))))

@@ -1,4 +1,4 @@
-"""Labels as users have them (arrays, tensors, frames, dicts, lists) read column by column into classes."""
+"""Parse labels in any form (arrays, tensors, frames, dicts, lists) into classes, column by column."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,30 +12,30 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.known_labels import MISSING, known_labels
 
 ROWS_PER_CLASS = 10
-"""Numbers with fractions are classes if there are at least this many rows to each of their values."""
+"""Fractional numbers are classes if there are at least this many rows per distinct value."""
 
 SPAN = 1 << 16
-"""Integers that lie within this range are counted, which is many times as quick as sorting them."""
+"""Integers within a range of this size are counted, which is much faster than sorting them."""
 
 
 class Column(NamedTuple):
     """One factor.
 
     Args:
-        values: (N,) numbers as given, or the numbers of the classes; NaN is missing.
-        indices: (N,) class numbers from 0 without gaps, in the order of the values; -1 where missing or real.
+        values: (N,) the numbers as given, or the class numbers; NaN where missing.
+        indices: (N,) class numbers from 0 without gaps, in the order of the values; -1 if missing or real.
         size: the number of classes; 0 for a real-valued factor.
-        note: how it was read, where that was a guess.
+        note: how the column was interpreted, if that was a guess.
     """
 
-    values: NDArray[np.float64]
+    values: NDArray[np.float64] | NDArray[np.integer[Any]]
     indices: NDArray[np.int64]
     size: int
     note: str = ""
 
 
 def split_columns(values: Any) -> tuple[list["pd.Series[Any]"], list[str]]:
-    """The columns of a frame, dict, array, tensor or list of rows, with their names."""
+    """The columns of a frame, dict, array, tensor or list of rows, and their names."""
     if isinstance(values, pd.Series):
         values = values.to_frame("factor0" if values.name is None else values.name)
     if isinstance(values, list | tuple):
@@ -59,15 +59,12 @@ def split_columns(values: Any) -> tuple[list["pd.Series[Any]"], list[str]]:
         raise DistaffError(f"factors must be a matrix (N, K) of numbers or labels, not {shape}.")
     if array.dtype.kind == "S":
         array = np.char.decode(array, "utf-8", "replace")
-    # Columns in memory of their own: what reads them one by one would skip over the others' labels.
-    by_factor = np.ascontiguousarray(array.T)
-    return [pd.Series(column, copy=False) for column in by_factor], [
-        f"factor{k}" for k in range(array.shape[1])
-    ]
+    names = [f"factor{k}" for k in range(array.shape[1])]
+    return [pd.Series(column, copy=False) for column in array.T], names
 
 
 def join_columns(parts: list["pd.Series[Any]"]) -> "pd.Series[Any]":
-    """One column of those of several batches; categories keep their order."""
+    """Concatenate the columns of several batches; categories keep their order."""
     if all(isinstance(part.dtype, pd.CategoricalDtype) for part in parts):
         try:
             return pd.Series(pd.api.types.union_categoricals(parts))
@@ -77,16 +74,16 @@ def join_columns(parts: list["pd.Series[Any]"]) -> "pd.Series[Any]":
 
 
 def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) -> Column:
-    """Values and classes of one column of any type; ``real`` says which it is, ``None`` leaves it open.
+    """Values and classes of one column of any type; ``real`` says whether it is real-valued, None guesses.
 
-    A number −1 beside classes from 0 on is a missing label; the text "-1" and a category −1 are classes.
+    A number −1 next to classes 0, 1, … is a missing label; the text "-1" and a category −1 are classes.
     """
     category = isinstance(series.dtype, pd.CategoricalDtype)
     if isinstance(series.dtype, pd.CategoricalDtype):
         if not real and (series.cat.ordered or _numbers(series.cat.categories.to_series()) is None):
             codes = series.cat.remove_unused_categories().cat.codes.to_numpy().astype(np.int64)
             return numbered(np.where(codes < 0, np.nan, codes), codes)
-        # Categories without an order of their own that are numbers have theirs: pandas sorts "10" before "2".
+        # Unordered numeric categories are sorted as numbers: pandas sorts "10" before "2".
         series, real = series.astype(object), bool(real)
     if not real and isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
         counted = _counted(series.to_numpy())
@@ -128,7 +125,8 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
 
 
 def _counted(numbers: NDArray[Any]) -> Column | None:
-    """The classes of integers, found by counting; None if they are too far apart, or some may be missing."""
+    """The classes of integers, found by counting; None if their range is too large or some may be missing."""
+    numbers = np.ascontiguousarray(numbers)  # reading would otherwise stride over the other factors
     if not len(numbers) or int(numbers.max()) - int(numbers.min()) >= SPAN or numbers.min() == MISSING:
         return None
     low = numbers.min()
@@ -139,11 +137,11 @@ def _counted(numbers: NDArray[Any]) -> Column | None:
     there = np.bincount(indices) > 0
     if not there.all():
         indices = (np.cumsum(there) - 1)[indices]
-    return Column(numbers.astype(np.float64), indices, int(there.sum()))
+    return Column(numbers, indices, int(there.sum()))
 
 
 def numbered(values: NDArray[np.float64], indices: NDArray[np.int64] | None, note: str = "") -> Column:
-    """One factor with its classes renumbered without gaps, or real-valued where ``indices`` is None."""
+    """One factor with its classes renumbered without gaps, or a real-valued one if ``indices`` is None."""
     if indices is None:
         present = values[~np.isnan(values)]
         if len(present) == 0 or (present != present[0]).any():
@@ -157,14 +155,14 @@ def numbered(values: NDArray[np.float64], indices: NDArray[np.int64] | None, not
 
 
 def _rows(values: list[Any] | tuple[Any, ...]) -> Any:
-    """A list of rows as a frame, so that each column has its own type, or of arrays as an array."""
+    """A list of rows as a frame, so that each column has its own type; a list of arrays as an array."""
     if not values:
         raise DistaffError("the factors have no rows.")
     if any(hasattr(row, "shape") for row in values):
         return as_array([as_array(row) for row in values])
     if all(isinstance(row, list | tuple) for row in values):
         if len({len(row) for row in values}) > 1:
-            raise DistaffError("the rows of factors differ in length: give each row one label a factor.")
+            raise DistaffError("the rows of factors differ in length: give each row one label per factor.")
         return pd.DataFrame(values).rename(columns=lambda k: f"factor{k}")
     if all(isinstance(row, Mapping) for row in values):
         return pd.DataFrame(values)
@@ -172,7 +170,7 @@ def _rows(values: list[Any] | tuple[Any, ...]) -> Any:
 
 
 def _one(name: str, column: Any) -> "pd.Series[Any]":
-    """One column of a dict; what has an index loses it, since rows are told by their place."""
+    """One column of a dict; an index is dropped, since rows are matched by position."""
     if isinstance(column, pd.Series):
         return column.reset_index(drop=True)
     if isinstance(column, pd.Index | pd.api.extensions.ExtensionArray):
@@ -185,7 +183,7 @@ def _one(name: str, column: Any) -> "pd.Series[Any]":
 
 
 def _numbers(labels: "pd.Series[Any]") -> "NDArray[Any] | None":
-    """The labels as numbers, if they are numbers or all read as different ones ("10", "2"); else None."""
+    """The labels as numbers, if they are numbers or texts of distinct numbers ("10", "2"); else None."""
     if labels.dtype == object:
         labels = labels.infer_objects()
     if pd.api.types.is_complex_dtype(labels.dtype):

@@ -22,7 +22,9 @@ from distaff.metrics.score import Result
 from distaff.metrics.shared import blocks
 
 _LINE, _CACHED = 16, 1 << 16
-"""Latents read together, and numbers worked on together."""
+"""Number of latents read together, and number of values processed together."""
+_FAINT = 1e-240
+"""Variances below this lose digits in double precision."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,11 @@ class Voting:
     """How votes are taken, and which latents take part.
 
     Args:
-        votes: number of votes that make the classifier.
-        size: observations in a vote.
-        fresh: number of further votes that test it; 0 tests it on the first ones.
+        votes: number of votes that train the classifier.
+        size: number of observations per vote.
+        fresh: number of further votes that test it; 0 tests it on the training votes.
         prune: which latents may vote, see ``distaff.metrics.active_latents.active_latents``.
-        threshold: of the pruning.
+        threshold: threshold of the pruning.
     """
 
     votes: Count
@@ -45,7 +47,7 @@ class Voting:
 
 
 def idle_threshold(settings: Voting, codes: Codes) -> tuple[str, ...]:
-    """The threshold, where it is what the pruning takes anyway."""
+    """The threshold, if it equals the one that the pruning uses by default."""
     usual = THRESHOLDS.get(pruning(codes, settings.prune), settings.threshold)
     return ("threshold",) if settings.threshold == usual else ()
 
@@ -69,14 +71,14 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
     A vote fixes a random factor k at a random value, draws ``size`` observations, divides the variance of
     each latent by its variance over all data (Gini's variance for categorical latents) and takes the argmin
     j. The majority vote C(j) = argmax_k V_jk then guesses k (Kim & Mnih 2018, §4 and App. B). Noise scores
-    about 1/K on fresh votes, more on the votes that made the classifier: 0.26 for D = 10, K = 5 in "kim18".
-    Without any active latent the score is 0.
+    about 1/K on fresh votes, and more on the training votes: 0.26 for D = 10, K = 5 in "kim18". Without any
+    active latent the score is 0.
 
     Args:
         codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to their prior do not vote.
-        protocol: ``"kim18"`` (800 votes of 100, tested on themselves) or ``"locatello19"`` (10,000 votes of
-            64, tested on 5,000 fresh ones; latents whose means have a standard deviation below 0.05 do not
-            vote, so that it depends on their scale).
+        protocol: ``"kim18"`` (800 votes of 100 observations, tested on the same votes) or ``"locatello19"``
+            (10,000 votes of 64, tested on 5,000 fresh ones; latents whose means have a standard deviation
+            below 0.05 do not vote, so the score depends on their scale).
 
     Examples:
         >>> import numpy as np
@@ -86,7 +88,7 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
         1.0
 
     See Also:
-        ``z_diff``, which it mends; ``irs``, which also holds factors fixed.
+        ``z_diff``, whose flaw it fixes; ``irs``, which also holds factors fixed.
     """
     groups = group_rows(factors)
     active, criterion, notes = active_latents(codes, settings.prune, settings.threshold)
@@ -106,7 +108,7 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
         notes += ("no latent is active: the score is 0",)
 
     if count == 1:
-        notes += ("a single factor is guessed right whatever the codes are: this says nothing of them",)
+        notes += ("a single factor is always guessed right: the score says nothing about the codes",)
     return Result(
         right.mean(),
         per_factor=share_right(right, fixed[tested], factors.names),
@@ -120,15 +122,18 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
 def relative_variances(
     codes: Codes, groups: list[Groups], fixed: IntArray, size: int, rng: np.random.Generator
 ) -> Float64Array:
-    """(M, D + groups) variance of each latent within each draw over its variance in the data."""
-    largest, squares = _spreads(codes.means)
+    """(M, D + groups) variance of each latent within each draw, relative to its variance in the data.
+
+    The relative variance of a constant latent is 0.
+    """
+    means, in_all = _with_variances(codes.means)
     hard = {name: p.argmax(axis=1) for name, p in codes.categories.items()}
     shares = {name: np.bincount(hard[name], minlength=p.shape[1]) for name, p in codes.categories.items()}
     whole = {name: gini_variance(counts / len(codes)) for name, counts in shares.items()}
     parts = []
     for block in blocks(len(fixed), size * len(codes.names)):
         rows = fixed_factor_rows(groups, fixed[block], size, rng)
-        columns = [_variances(codes.means, rows, largest) / squares]
+        columns = [_variances(means, rows) / in_all]
         for name, classes in hard.items():
             seen = (classes[rows][:, :, None] == np.arange(len(shares[name]))).mean(axis=1)
             ratio = gini_variance(seen) * size / (size - 1) / np.maximum(whole[name], 1e-30)
@@ -137,34 +142,45 @@ def relative_variances(
     return np.concatenate(parts)
 
 
-def _spreads(means: FloatArray) -> tuple[Float64Array, Float64Array]:
-    """(D,) each latent's largest size, and the variance over all rows of the latent divided by it.
+def _with_variances(means: FloatArray) -> tuple[FloatArray, Float64Array]:
+    """The means, and (D,) the variance of each latent over all rows, infinite if the latent is constant.
 
-    A constant latent has no variance: 1 and infinity stand for the two, so that what is relative to it is 0.
+    Latents so small that their squares would lose digits are divided by their largest |value|.
     """
-    largest, squares = np.ones(means.shape[1]), np.full(means.shape[1], np.inf)
-    for start in range(0, means.shape[1], _LINE):  # neighbouring latents lie in the same lines of memory
-        for d, column in enumerate(np.ascontiguousarray(means[:, start : start + _LINE].T), start=start):
-            high, low = float(column.max()), float(column.min())
-            if high > low:
-                largest[d] = max(abs(high), abs(low))
-                part = column / largest[d : d + 1]
-                part -= part.mean()
-                # A product of the matrix library would wait for its other threads, long where cores are busy.
-                squares[d] = np.einsum("i,i->", part, part) / len(part)
-    return largest, squares
+    variances = _variances_of_all(means)
+    faint = variances < _FAINT
+    if faint.any():
+        largest = np.abs(means).max(axis=0)
+        means = means / np.where(faint & (largest > 0), largest, 1).astype(np.float64)
+        variances = _variances_of_all(means)
+    return means, np.where(variances > 0, variances, np.inf)
 
 
-def _variances(means: FloatArray, rows: IntArray, largest: Float64Array) -> Float64Array:
-    """(M, D) variances of latents divided by ``largest`` within each of (M, size) draws."""
+def _variances_of_all(means: FloatArray) -> Float64Array:
+    """(D,) the variance of each latent over all rows; exactly 0 for a constant one."""
+    count, found = len(means), np.empty(means.shape[1])
+    for start in range(0, means.shape[1], _LINE):  # neighbouring latents share cache lines
+        columns = means[:, start : start + _LINE].T
+        origin = columns[:, :1].astype(np.float64)
+        sums, squares = np.zeros(len(columns)), np.zeros(len(columns))
+        for row in range(0, count, _CACHED // _LINE):
+            part = np.subtract(columns[:, row : row + _CACHED // _LINE], origin, order="C")
+            sums += np.einsum("ij->i", part)
+            squares += np.einsum("ij,ij->i", part, part)
+        # Relative to one of the values, the second term is at most 1 − 1/N of the first: no cancellation.
+        found[start : start + _LINE] = (squares - sums**2 / count) / count
+    return found
+
+
+def _variances(means: FloatArray, rows: IntArray) -> Float64Array:
+    """(M, D) variances of latents within each of (M, size) draws."""
     size = rows.shape[1]
     found = np.empty((len(rows), means.shape[1]))
     step = max(1, _CACHED // (size * max(means.shape[1], 1)))
-    for start in range(0, len(rows), step):  # so many draws at a time as a core's cache holds
-        drawn = means.take(rows[start : start + step], axis=0) / largest
-        drawn -= drawn[:, :1].copy()  # what does not move has a variance of 0, not one of rounding
+    for start in range(0, len(rows), step):  # as many draws at a time as fit in a core's cache
+        drawn = means.take(rows[start : start + step], axis=0)
+        drawn = np.subtract(drawn, drawn[:, :1], dtype=np.float64)  # exactly 0 if nothing moves
         sums = np.einsum("ijk->ik", drawn)
         squares = np.einsum("ijk,ijk->ik", drawn, drawn)
-        # Of distances from one of them the second term is at most 1 − 1/size of the first: digits stay.
         found[start : start + step] = (squares - sums**2 / size) / (size - 1)
     return found

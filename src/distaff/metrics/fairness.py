@@ -1,4 +1,4 @@
-"""Fairness: how much predictions of one factor change with another that should not matter."""
+"""Fairness: how much predictions of one factor change with another factor that should not matter."""
 
 from typing import NamedTuple
 
@@ -34,18 +34,18 @@ def fairness(codes: Codes, factors: Factors, settings: Predicting, seed: int) ->
 
     For a target i and a sensitive factor j, TV_c = ½ Σ_v |p(ŷ_i = v | y_j = c) − p(ŷ_i = v)| on held-out
     rows. ``unfairness_mean`` averages TV_c over rows, ``unfairness_max`` takes the largest; both are
-    means over all pairs i ≠ j. The paper sets y_j by intervening where data are generated; here rows
-    with y_j = c are looked at, which is the same where factors are independent. Where they depend on each
-    other, right predictions differ between classes and count as unfair (demographic parity). Few rows look
-    unfair: put a null beside it.
+    means over all pairs i ≠ j. The paper sets y_j by intervening in the data generation; here it is
+    conditioned on, by selecting rows with y_j = c, which is equivalent if factors are independent. If they
+    are dependent, correct predictions differ between classes and count as unfair (demographic parity). With
+    few rows, predictions look unfair by chance: compare with ``null``.
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
-        factors: (N, K) classes, K of at least 2. Rows that lack any label are dropped: predictions of one
-            factor are compared with the label of another on the same rows.
+        factors: (N, K) classes, with K of at least 2. Rows that lack any label are dropped, since predictions
+            of one factor are compared with the label of another on the same rows.
         protocol: ``"logistic"`` or ``"boosted"`` (trees, as in the paper; minutes for a hundred classes); two
-            thirds of the rows train, at most 10,000, and others test, at most 5,000.
-        seed: of the split.
+            thirds of the rows, at most 10,000, are training rows, and others, at most 5,000, are test rows.
+        seed: random seed for the split.
 
     Examples:
         >>> import numpy as np
@@ -53,12 +53,12 @@ def fairness(codes: Codes, factors: Factors, settings: Predicting, seed: int) ->
         >>> factors = np.indices((2, 2)).reshape(2, -1).T.repeat(500, axis=0)
         >>> fairness(factors, factors).mean.value < 0.05
         True
-        >>> biased = factors[:, :1] + factors[:, 1:]  # one latent that is both
+        >>> biased = factors[:, :1] + factors[:, 1:]  # one latent that mixes both
         >>> fairness(biased, factors).mean.value > 0.2
         True
 
     See Also:
-        ``downstream``, of the same predictors; ``modularity``.
+        ``downstream``, which uses the same predictors; ``modularity``.
     """
     if len(factors.names) < 2:
         raise DistaffError("fairness compares factors: give at least 2 of them.")
@@ -82,7 +82,7 @@ def fairness(codes: Codes, factors: Factors, settings: Predicting, seed: int) ->
 
 
 def _distances(guesses: IntArray, sensitive: IntArray) -> tuple[Float64Array, Float64Array]:
-    """The shares of the sensitive classes there are, and the total variation of guesses in each from all."""
+    """Shares of the sensitive classes that occur, and total variation of the guesses in each from all."""
     counts = np.zeros((sensitive.max() + 1, guesses.max() + 1))
     np.add.at(counts, (sensitive, guesses), 1)
     sizes = counts.sum(axis=1)

@@ -1,4 +1,4 @@
-"""Observations that share a factor: the sampling behind the FactorVAE score, Z-diff and IRS."""
+"""Draw observations that share a factor: the sampling behind the FactorVAE score, Z-diff and IRS."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from distaff.metrics.inputs import Factors, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The rows sorted by the class of one factor, so that a companion of a row is index arithmetic.
+    """The rows sorted by the class of one factor, so that drawing from a class is index arithmetic.
 
-    On a full grid of factors, a random row of the group is a draw of all other factors, each uniform and
-    independent, as the papers ask; on any other data it is a draw from the data given the factor.
+    On a full grid of factors, a random row of a group is a draw of all other factors, each uniform and
+    independent, as the papers require; on any other data it is a draw from the data given the factor.
 
     Args:
-        classes: (N,) class of each row; −1 where it is missing, which is in no group.
+        classes: (N,) class of each row; −1 if missing: such rows are in no group.
         size: number of classes.
     """
 
@@ -33,7 +33,7 @@ class Groups:
 
     @cached_property
     def _known_classes(self) -> IntArray:
-        """(M,) their classes."""
+        """(M,) the classes of the ``known`` rows."""
         return self.classes if len(self.known) == len(self.classes) else self.classes[self.known]
 
     @cached_property
@@ -46,7 +46,7 @@ class Groups:
 
     @cached_property
     def counts(self) -> IntArray:
-        """(size,) rows in each class."""
+        """(size,) number of rows in each class."""
         return np.bincount(self._known_classes, minlength=self.size)
 
     @cached_property
@@ -55,7 +55,7 @@ class Groups:
         return np.concatenate([[0], np.cumsum(self.counts)[:-1]])
 
     def anchors(self, count: int, rng: np.random.Generator) -> IntArray:
-        """(count,) random rows whose class holds at least one other row."""
+        """(count,) random rows from classes with at least two rows."""
         if self.counts.min() >= 2 and len(self.known) == len(self.classes):
             return rng.integers(len(self.classes), size=count)
         rows: IntArray = self.known[self.counts[self.classes[self.known]] >= 2]
@@ -70,7 +70,7 @@ class Groups:
 
 
 def group_rows(factors: Factors) -> list[Groups]:
-    """One ``Groups`` per factor; an error names a factor of which no two rows share a class."""
+    """One ``Groups`` per factor; raises an error that names a factor for which no two rows share a class."""
     groups = [Groups(factors.classes[:, k], size) for k, size in enumerate(factors.sizes)]
     for name, group in zip(factors.names, groups, strict=True):
         if group.counts.max() < 2:
@@ -82,7 +82,7 @@ def group_rows(factors: Factors) -> list[Groups]:
 
 
 def fixed_factor_rows(groups: list[Groups], fixed: IntArray, size: int, rng: np.random.Generator) -> IntArray:
-    """(M, size) rows of M draws, each of ``size`` observations that agree in factor ``fixed[m]``."""
+    """(M, size) rows of M draws; the ``size`` observations of draw m agree in factor ``fixed[m]``."""
     rows = np.empty((len(fixed), size), dtype=np.int64)
     for k, group in enumerate(groups):
         votes = np.flatnonzero(fixed == k)
@@ -91,7 +91,7 @@ def fixed_factor_rows(groups: list[Groups], fixed: IntArray, size: int, rng: np.
 
 
 def share_right(right: NDArray[np.bool_], fixed: IntArray, names: Sequence[str]) -> dict[str, float]:
-    """How often guesses of the fixed factor were right, by factor; NaN for one that was never fixed."""
+    """The accuracy of guessing the fixed factor, by factor; NaN for a factor that was never fixed."""
     return {
         name: float(right[fixed == k].mean()) if (fixed == k).any() else float("nan")
         for k, name in enumerate(names)

@@ -1,4 +1,4 @@
-"""Scores of dependence between latents that need neither labels nor log-variances (Locatello et al. 2019)."""
+"""Dependence between latents, without labels or log-variances (Locatello et al. 2019)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,12 +20,12 @@ from distaff.metrics.shared import slices
 
 @dataclass(frozen=True)
 class Plain:
-    """Nothing to set."""
+    """No settings."""
 
 
 @dataclass(frozen=True)
 class Transport:
-    """In which unit the distance is.
+    """The unit of the distance.
 
     Args:
         normalize: divide by the sum of the latents' variances.
@@ -44,12 +44,12 @@ class Transport:
 def gaussian_total_correlation(codes: Codes, settings: Plain) -> Result:
     """Total correlation of a Gaussian with the covariance Σ of the means: ½(Σ_i log Σ_ii − log det Σ), nats.
 
-    0 for uncorrelated latents, infinite where one is a sum of others. It sees linear dependence alone.
-    Constant latents take no part.
+    0 for uncorrelated latents, infinite if one is a linear combination of others. It measures linear
+    dependence only. Constant latents are ignored.
 
     Args:
-        codes: (N, D) means with D of at least 2, or ``Codes``; categorical latents take no part.
-        logvar: accepted as for other metrics of q(z); the means alone are used.
+        codes: (N, D) means with D of at least 2, or ``Codes``; categorical latents are ignored.
+        logvar: accepted as for other metrics of q(z); only the means are used.
 
     Examples:
         >>> import numpy as np
@@ -82,14 +82,14 @@ def gaussian_total_correlation(codes: Codes, settings: Plain) -> Result:
 def gaussian_wasserstein_correlation(codes: Codes, settings: Transport) -> Result:
     """Squared 2-Wasserstein distance of a Gaussian with the means' covariance Σ to independent latents.
 
-    2 tr Σ − 2 tr (D^½ Σ D^½)^½ with D the diagonal of Σ: 0 for uncorrelated latents. Divided by tr Σ it does
-    not depend on a common scale of the latents; that is disentanglement_lib's
+    2 tr Σ − 2 tr (D^½ Σ D^½)^½, where D is the diagonal of Σ: 0 for uncorrelated latents. Divided by tr Σ, it
+    does not depend on a common scale of the latents; this is disentanglement_lib's
     ``gaussian_wasserstein_correlation_norm``.
 
     Args:
-        codes: (N, D) means with D of at least 2, or ``Codes``; categorical latents take no part.
-        logvar: accepted as for other metrics of q(z); the means alone are used.
-        protocol: ``"locatello19-normalised"``, or ``"locatello19"`` in the latents' own unit squared.
+        codes: (N, D) means with D of at least 2, or ``Codes``; categorical latents are ignored.
+        logvar: accepted as for other metrics of q(z); only the means are used.
+        protocol: ``"locatello19-normalised"``, or ``"locatello19"``, in the latents' unit squared.
 
     Examples:
         >>> import numpy as np
@@ -121,16 +121,16 @@ def gaussian_wasserstein_correlation(codes: Codes, settings: Transport) -> Resul
     widest=(1024, "counts every pair of latents"),
 )
 def pairwise_information(codes: Codes, settings: OwnBins) -> Result:
-    """Mean over pairs of latents of I(z_i; z_j), of means in bins, in nats.
+    """Mean over pairs of latents of I(z_i; z_j), from means in bins, in nats.
 
-    disentanglement_lib's ``mutual_info_score``. Few rows look like information: independent latents score
+    disentanglement_lib's ``mutual_info_score``. It is biased upwards with few rows: independent latents score
     about (bins − 1)²/2N. ``details["pairs"]`` is the matrix; ``per_latent`` is each latent's mean over its
     pairs.
 
     Args:
-        codes: (N, D) means, or ``Codes``; two latents or more.
-        protocol: ``"locatello19"``: 20 bins between each latent's extremes; a categorical latent stands with
-            its likeliest class.
+        codes: (N, D) means, or ``Codes``; at least two latents.
+        protocol: ``"locatello19"``: 20 bins between each latent's extremes; for a categorical latent, the
+            most likely classes.
 
     Examples:
         >>> import numpy as np
@@ -142,7 +142,7 @@ def pairwise_information(codes: Codes, settings: OwnBins) -> Result:
         1.3863
 
     See Also:
-        ``misjed``, of q(z|x); ``separability``.
+        ``misjed``, for q(z|x); ``separability``.
     """
     size = len(codes.names)
     if size < 2:
@@ -150,7 +150,7 @@ def pairwise_information(codes: Codes, settings: OwnBins) -> Result:
     kinds = [p.argmax(axis=1) for p in codes.categories.values()]
     width = max([settings.bins, *(p.shape[1] for p in codes.categories.values())])
     small = np.uint16 if width < 1 << 16 else np.int64
-    bins = np.empty((size, len(codes)), small)  # of all latents: a quarter of the codes' own memory or less
+    bins = np.empty((size, len(codes)), small)  # for all latents: at most a quarter of the codes' memory
     for i, z in enumerate(codes.means.T):
         bins[i] = own_bins(np.ascontiguousarray(z), settings.bins)
     for i, kind in enumerate(kinds, start=codes.means.shape[1]):
@@ -167,12 +167,12 @@ def pairwise_information(codes: Codes, settings: OwnBins) -> Result:
 
 
 def _error(bins: NDArray[Any], width: int) -> Error:
-    """Of the mean over pairs of the information in bins (D, N).
+    """The error of the mean over pairs of the information in bins (D, N).
 
-    The score is the mean over rows of log p(z_i, z_j) / p(z_i)p(z_j), which gives its variance where latents
-    share information. Where they share none, the 1/N² of chance remains: for k free cells a χ² of k degrees
-    over 2N, of variance k/2N². Rows show twice that, so it is taken off; free cells are counted as Miller and
-    Madow do, among those that occur.
+    The score is the mean over rows of log p(z_i, z_j) / p(z_i)p(z_j), which gives its variance if latents
+    share information. If they share none, the 1/N² of chance remains: for k free cells, χ²_k/2N, with
+    variance k/2N². The variance over rows gives twice that, so it is subtracted; free cells are counted among
+    the cells that occur, as in the correction of Miller and Madow.
     """
     rows, chance = np.zeros(bins.shape[1]), 0.0
     for i in range(1, len(bins)):
@@ -191,7 +191,7 @@ def _error(bins: NDArray[Any], width: int) -> Error:
 
 
 def _varied(codes: Codes) -> tuple[Float64Array, tuple[str, ...]]:
-    """(N, D) means of the latents that vary, and a note on the others."""
+    """(N, D) means of the latents that vary, and a note that names the others."""
     varies = codes.means.max(axis=0) > codes.means.min(axis=0) if codes.means.shape[1] else np.zeros(0, bool)
     if varies.sum() < 2:
         raise DistaffError("correlation is between latents: at least two Gaussian ones must vary.")
@@ -201,7 +201,7 @@ def _varied(codes: Codes) -> tuple[Float64Array, tuple[str, ...]]:
 
 
 def _shared(first: IntArray, others: NDArray[Any], width: int) -> Float64Array:
-    """(B,) information that a latent shares with others: (N,) ``width`` times its bins, and theirs (B, N)."""
+    """(B,) information that a latent, (N,) bins times ``width``, shares with others, (B, N) bins."""
     cells = width * width
     counts = np.empty((len(others), cells))
     for count, other in zip(counts, others, strict=True):

@@ -1,4 +1,4 @@
-"""Hoyer sparsity: whether each observation uses few latents."""
+"""Hoyer sparsity: whether each observation uses only a few latents."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from distaff.metrics.shared import slices
 
 @dataclass(frozen=True)
 class Sparsity:
-    """Whether latents of all scales count alike.
+    """Whether latents are scaled first.
 
     Args:
         scale: divide each latent by its standard deviation over the data.
@@ -32,9 +32,9 @@ def hoyer(codes: Codes, settings: Sparsity) -> Result:
     """Mean over observations of (√D − |μ|₁/|μ|₂) / (√D − 1): 1 if one latent is used, 0 if all are alike.
 
     Args:
-        codes: (N, D) means with D of at least 2, or ``Codes``; categorical latents take no part.
-        logvar: accepted as for other metrics of q(z); the means alone are used.
-        protocol: ``"mathieu19"`` (§6.3 as printed) or ``"mathieu19-code"`` (latents scaled first).
+        codes: (N, D) means with D of at least 2, or ``Codes``; categorical latents are ignored.
+        logvar: accepted as for other metrics of q(z); only the means are used.
+        protocol: ``"mathieu19"`` (§6.3 of the paper) or ``"mathieu19-code"`` (latents are scaled first).
 
     Examples:
         >>> import numpy as np
@@ -43,7 +43,7 @@ def hoyer(codes: Codes, settings: Sparsity) -> Result:
         1.0
 
     See Also:
-        ``informativeness``, of latents over all observations.
+        ``informativeness``, which looks at latents over all observations.
     """
     size = codes.means.shape[1]
     if size < 2:
@@ -65,7 +65,7 @@ def hoyer(codes: Codes, settings: Sparsity) -> Result:
 
 
 def _deviations(means: FloatArray, largest: Float64Array) -> Float64Array:
-    """(D,) standard deviations of latents; infinite for one that never varies, so that it counts nothing."""
+    """(D,) standard deviations of the latents; infinite for a constant one, so that it has no influence."""
     unit, found = np.where(largest > 0, largest, 1), np.empty(means.shape[1])
     for some in slices(means.shape[1], len(means)):
         found[some] = (means[:, some] / unit[some]).std(axis=0) * unit[some]

@@ -1,4 +1,4 @@
-"""How important each latent is for predicting each factor: by lasso, random forest or gradient boosting."""
+"""Importance of each latent for predicting each factor, from a lasso, random forest or gradient boosting."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,12 +30,12 @@ class Probing:
     Args:
         predictor: ``"lasso"``, ``"forest"``, ``"boosting"`` or ``"histogram"``.
         task: whether classes are regressed as numbers or predicted as classes; real factors are regressed.
-        weighted: whether factors weigh as their importances in completeness; those by trees are equal.
-        train: rows that train; with fewer rows in all, two thirds of them.
-        test: rows that test.
+        weighted: whether completeness weights factors by their importances; trees give equal weights.
+        train: number of training rows; two thirds of the rows if there are fewer in all.
+        test: number of test rows.
         alpha: lasso penalty, for standardised latents and factors.
-        trees: trees in a forest.
-        rounds: of boosting.
+        trees: number of trees in a forest.
+        rounds: number of boosting rounds.
     """
 
     predictor: Literal["lasso", "forest", "boosting", "histogram"]
@@ -50,14 +50,14 @@ class Probing:
 
 @dataclass(frozen=True)
 class Probe:
-    """What the predictors of all factors found.
+    """The results of the predictors of all factors.
 
     Args:
-        importances: (latents, K) not negative.
+        importances: (latents, K), non-negative.
         informativeness: (K,) 1 − NRMSE on test rows (0 if no better than the mean), or the accuracy.
-        regressed: (K,) which of the two.
-        trained: rows that trained each predictor, the fewest where some labels are missing.
-        tested: rows that tested it.
+        regressed: (K,) whether it is the former.
+        trained: number of training rows of each predictor; the smallest if some labels are missing.
+        tested: number of test rows.
     """
 
     importances: Float64Array
@@ -70,9 +70,9 @@ class Probe:
 def probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Probe:
     """Train one predictor per factor on some rows and test it on others.
 
-    The lasso reads latents and factors standardised by the rows that train it; gradient boosting reads the
-    latents as they are, since scikit-learn's trees take values closer than 1e-7 as equal. The predictor of a
-    factor that lacks labels is trained and tested on the rows that have them.
+    The lasso reads latents and factors standardised by the training rows. Gradient boosting reads the latents
+    at their own scale, which matters because scikit-learn's trees treat values closer than 1e-7 as equal. If
+    a factor lacks labels, its predictor is trained and tested on the rows that have them.
     """
     cut = parts(codes, factors)
     found = of_each(cut, lambda part: _probe(part.codes, part.factors, settings, seed))
@@ -86,7 +86,7 @@ def probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Probe
 
 
 def _probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Probe:
-    """The same for factors that have all their labels."""
+    """The same for factors without missing labels."""
     rng = np.random.default_rng(seed)
     x, owners = columns(codes, standardise=settings.predictor != "boosting")
     train, test = split_rows(len(x), settings.train, settings.test, rng)
@@ -105,7 +105,7 @@ def _probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Prob
         def fitted(k: int) -> tuple[Float64Array, NDArray[Any]]:
             return _trees(x[train], targets[k][train], x[test], bool(regressed[k]), settings, seed)
 
-        # Trees of gradient boosting grow outside of Python, one after the other: the factors share the cores.
+        # Gradient boosting grows its trees sequentially and outside of Python: run factors in parallel.
         several = side_by_side if settings.predictor == "boosting" else map
         for k, (decrease, guess) in enumerate(several(fitted, range(len(targets)))):
             target, total = targets[k], decrease.sum()
@@ -124,7 +124,7 @@ def _probe(codes: Codes, factors: Factors, settings: Probing, seed: int) -> Prob
 def _trees(
     x: Float64Array, y: NDArray[Any], test: Float64Array, regress: bool, settings: Probing, seed: int
 ) -> tuple[Float64Array, NDArray[Any]]:
-    """(F,) mean impurity decrease by column over trees or boosting rounds, and predictions."""
+    """(F,) mean impurity decrease of each column over trees or boosting rounds, and the predictions."""
     if settings.predictor == "forest":
         kind = RandomForestRegressor if regress else RandomForestClassifier
         model = kind(n_estimators=settings.trees, n_jobs=-1, random_state=seed).fit(x, y)
@@ -144,7 +144,7 @@ def _trees(
 
 
 def _gains(trees: list[Any], inputs: int) -> Float64Array:
-    """(F,) the loss reduced by splits on each column, over the trees of one boosting round."""
+    """(F,) loss reduction by the splits on each column, over the trees of one boosting round."""
     nodes = np.concatenate([tree.nodes for tree in trees])
     splits = nodes[nodes["is_leaf"] == 0]
     gains = np.maximum(splits["gain"], 0.0)
@@ -152,13 +152,13 @@ def _gains(trees: list[Any], inputs: int) -> Float64Array:
 
 
 def _by_training_rows(values: Float64Array, train: IntArray) -> Float64Array:
-    """The columns less the mean of some rows, over their standard deviation; 0 where they are constant."""
+    """The columns standardised by mean and standard deviation of the training rows; 0 if constant there."""
     known = values[train]
     deviation = known.std(axis=0)
     return np.asarray((values - known.mean(axis=0)) / np.where(deviation > 1e-12, deviation, np.inf))
 
 
 def _relative_squares(residuals: NDArray[Any], targets: NDArray[Any]) -> Float64Array:
-    """Squared errors over the targets' variance."""
+    """Squared errors divided by the targets' variance."""
     variance = targets.var(axis=0)
     return np.asarray(residuals**2 / np.where(variance > 0, variance, 1))

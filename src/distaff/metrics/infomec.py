@@ -25,14 +25,14 @@ from distaff.metrics.train_test import columns
 
 @dataclass(frozen=True)
 class Information:
-    """How information is estimated, and which latents take part.
+    """How information is estimated, and which latents are included.
 
     Args:
-        neighbours: of the MI estimate.
+        neighbours: number of neighbours of the MI estimate.
         inactive: share of the widest range below which a latent is left out of InfoM and InfoC.
-        rows: at most this many random rows train the classifiers.
-        values: latents that take at most so many values, with ten rows each on average, are quantised: their
-            information is counted, and classifiers see which value it is.
+        rows: maximum number of random rows that train the classifiers.
+        values: latents with at most this many distinct values, and ten rows per value on average, are treated
+            as quantised: their information is counted, and classifiers read the value as one-hot.
     """
 
     neighbours: Count
@@ -62,18 +62,18 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
     """Whether each latent informs about one factor, each factor about one latent, and all are readable.
 
     With NMI_ki = I(z_i; y_k)/H(y_k): InfoM is the mean over active latents of max_k NMI_ki / Σ_k NMI_ki and
-    InfoC the mean over factors of max_i NMI_ki / Σ_i NMI_ki, each stretched so that equal shares, and latents
+    InfoC the mean over factors of max_i NMI_ki / Σ_i NMI_ki, each rescaled so that equal shares, and latents
     or factors without any information, give 0. InfoE is the mean over factors of 1 − CE_k/log C_k, where CE
-    is the cross-entropy of a balanced multinomial logistic regression on the rows it learns from.
+    is the cross-entropy of a balanced multinomial logistic regression on its training rows.
 
     Args:
-        codes: (N, D) means, or ``Codes``; a categorical latent, or one that takes a few values alone, is
+        codes: (N, D) means, or ``Codes``; a categorical latent, or one with only a few distinct values, is
             counted.
-        factors: (N, K) classes with K of at least 2; information and classifiers are of the rows that have
-            the factor's label.
+        factors: (N, K) classes with K of at least 2; information and classifiers use the rows that have the
+            factor's label.
         protocol: ``"hsu23"`` (MI from 10 nearest neighbours; latents with less than 1/20 of the widest range
             are inactive; quantised latents are counted, one-hot for InfoE, and inactive if constant).
-        seed: of the rows and of what breaks ties.
+        seed: random seed for choosing rows and breaking ties.
 
     Examples:
         >>> import numpy as np
@@ -83,7 +83,7 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
         [1.0, 1.0, 1.0]
 
     See Also:
-        ``dci``, of predictors' importances; ``modularity``; ``explicitness``.
+        ``dci``, from importances of predictors; ``modularity``; ``explicitness``.
     """
     if len(factors.names) < 2:
         raise DistaffError("InfoM compares factors: it needs at least two of them.")
@@ -120,12 +120,12 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
 
 @dataclass(frozen=True)
 class _Known:
-    """What latents know of the k factors of a part.
+    """Information of latents about the k factors of a part.
 
     Args:
-        nmi: (latents, k) I(z_i; y_k)/H(y_k), not negative.
+        nmi: (latents, k) I(z_i; y_k)/H(y_k), non-negative.
         explained: (k,) 1 − CE_k/log C_k.
-        rows: how many the classifiers learnt from.
+        rows: number of training rows of the classifiers.
     """
 
     nmi: Float64Array
@@ -148,7 +148,7 @@ def _known(part: Part, settings: Information, seed: int) -> _Known:
 
 
 def _quantised_as_classes(codes: Codes, most: int) -> Codes:
-    """The codes with every latent of 2 to ``most`` values as a categorical one, of which value it has."""
+    """The codes with every latent of 2 to ``most`` distinct values turned into a categorical one."""
     seen = [np.unique(column, return_inverse=True) for column in codes.means.T]
     few = np.array([2 <= len(values) <= min(most, len(codes) / 10) for values, _ in seen], bool)
     if not few.any():
@@ -163,18 +163,18 @@ def _quantised_as_classes(codes: Codes, most: int) -> Codes:
 
 
 def _mean(values: Float64Array) -> float:
-    """The mean, which an estimate's error may have put out of its range, moved back into it."""
+    """The mean, clipped to [0, 1] since estimation errors can move it outside."""
     return float(np.clip(values.mean(), 0, 1))
 
 
 def _active(codes: Codes, width: float) -> NDArray[np.bool_]:
-    """(latents,) whether the range of means is more than ``width``; of classes, whether there are two."""
+    """(latents,) whether the range of means exceeds ``width``, or a categorical latent has two classes."""
     wide = np.ptp(codes.means, axis=0) > width
     return np.append(wide, np.ones(len(codes.categories), dtype=bool)) & ~constant_latents(codes)
 
 
 def _information(codes: Codes, classes: IntArray, neighbours: int, rng: np.random.Generator) -> Float64Array:
-    """(K, latents) mutual informations in nats."""
+    """(K, latents) mutual information in nats."""
     z = standardised(codes.means)
     hard = [p.argmax(axis=1) for p in codes.categories.values()]
     found = np.empty((classes.shape[1], len(codes.names)))
@@ -195,7 +195,7 @@ def _information(codes: Codes, classes: IntArray, neighbours: int, rng: np.rando
 
 
 def _cross_entropies(codes: Codes, factors: Factors, rows: int, rng: np.random.Generator) -> Float64Array:
-    """(rows, K) −log p(y|z) of balanced logistic regressions without penalty, 100 steps of L-BFGS."""
+    """(rows, K) −log p(y|z) of balanced logistic regressions without penalty, after 100 L-BFGS steps."""
     x, _ = columns(codes)
     chosen = rng.permutation(len(x))[:rows]
     losses = np.empty((len(chosen), len(factors.names)))
@@ -217,7 +217,7 @@ def _cross_entropies(codes: Codes, factors: Factors, rows: int, rng: np.random.G
 
 
 def _stretched(nmi: Float64Array, axis: int) -> Float64Array:
-    """The largest share along ``axis``, from 0 for equal shares to 1 for a single one."""
+    """The largest share along ``axis``, rescaled to 0 for equal shares and 1 for a single one."""
     size = nmi.shape[axis]
     total = nmi.sum(axis=axis)
     share = np.divide(nmi.max(axis=axis), total, out=np.full_like(total, 1 / size), where=total > 0)

@@ -1,4 +1,4 @@
-"""How much a latent knows of x: I(x; z_i) (Do & Tran 2020, §3.1, A.10)."""
+"""How much information a latent has about x: I(x; z_i) (Do & Tran 2020, §3.1, A.10)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,9 +22,9 @@ class Estimation:
     Args:
         estimate: ``"quantized"`` or ``"sampled"``.
         bins: number of bins of the quantized estimate.
-        low: lower end of their range.
-        high: upper end of their range.
-        samples: draws of the sampled estimate.
+        low: lower end of the range of the bins.
+        high: upper end of the range of the bins.
+        samples: number of draws of the sampled estimate.
         normalize: whether to divide by log(bins).
     """
 
@@ -37,7 +37,7 @@ class Estimation:
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """Settings of the other estimate; normalised values need the number of bins in any case."""
+        """The settings of the other estimate; normalised values need the number of bins in any case."""
         if self.estimate == "quantized":
             return ("samples",)
         return ("low", "high") if self.normalize else ("bins", "low", "high")
@@ -48,7 +48,7 @@ class Estimation:
         return Bins(self.bins, self.low, self.high)
 
     def rows(self, count: int) -> int:
-        """Of how many of ``count`` observations the estimate is a mean."""
+        """How many of ``count`` observations the estimate averages over."""
         return count if self.estimate == "quantized" else min(self.samples, count)
 
 
@@ -66,7 +66,7 @@ def informativeness(codes: Codes, settings: Estimation, seed: int) -> Result:
 
     I(x; z_i) = H(z_i) − H(z_i|x), by default quantized and divided by log(bins) (by the log of the number of
     classes for a categorical latent), as the paper advises. A latent that ignores x has 0. Sampled and
-    quantized values agree for narrow bins, except that quantized ones see nothing finer than a bin.
+    quantized values agree for narrow bins, except that quantized ones miss anything finer than a bin.
 
     Args:
         protocol: ``"do20"``: 100 bins over [−4, 4], closed-form Gaussian masses renormalised over the range.
@@ -81,7 +81,7 @@ def informativeness(codes: Codes, settings: Estimation, seed: int) -> Result:
         {'z0': 0.6931, 'z1': 0.0}
 
     See Also:
-        ``total_information``, of all latents together; ``separability``; ``sepin``.
+        ``total_information``, for all latents together; ``separability``; ``sepin``.
     """
     sizes = [settings.bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
     units = np.log(sizes) if settings.normalize else np.ones(len(sizes))

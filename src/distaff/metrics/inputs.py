@@ -1,4 +1,4 @@
-"""From what users give to what metrics read: arrays, tensors and frames."""
+"""Convert what users pass (arrays, tensors and frames) to what metrics read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,13 +18,13 @@ IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
 _LARGEST_MEAN, _LARGEST_LOGVAR = 1e38, 80.0
-"""Some metrics read means in single precision, where larger ones overflow; liblinear never ends on some."""
+"""Some metrics read means in single precision, where larger ones overflow; on some, liblinear never stops."""
 _FEW = 20
-"""With more rows than these, a factor with another label in each of them is a name, a number or a date."""
+"""With more rows than this, a factor with a different label in every row is a name, a number or a date."""
 
 
 class RealValued(DistaffError):
-    """A metric of classes was given factors that are real-valued."""
+    """A metric that needs classes was given real-valued factors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +32,11 @@ class Factors:
     """The K ground-truth factors of N observations; made by ``as_factors``.
 
     Args:
-        values: (N, K) numbers as given; for labels such as strings, the number of the class. NaN is missing.
+        values: (N, K) the numbers as given; for labels such as strings, the class number. NaN is missing.
         indices: (N, K) class numbers from 0, in the order of the values; -1 where missing or real-valued.
         names: one name per factor.
         sizes: the number of classes of each factor; 0 for a real-valued one.
-        notes: what a reader of a score should know: rows dropped, factors quantized.
+        notes: what a reader of a score should know, such as rows dropped or factors quantized.
     """
 
     values: Float64Array
@@ -55,12 +55,12 @@ class Factors:
 
     @property
     def classes(self) -> IntArray:
-        """(N, K) class numbers, for metrics that need classes: an error if a factor is real-valued."""
+        """(N, K) class numbers, for metrics that need classes; an error if a factor is real-valued."""
         self.refuse_real()
         return self.indices
 
     def refuse_real(self) -> None:
-        """An error that says how to bin them, if factors are real-valued."""
+        """Raise an error that says how to bin, if any factor is real-valued."""
         if 0 in self.sizes:
             real = [name for name, size in zip(self.names, self.sizes, strict=True) if size == 0]
             raise RealValued(
@@ -69,7 +69,7 @@ class Factors:
             )
 
     def select(self, rows: Any) -> "Factors":
-        """Some observations (a mask, a slice or indices), with classes that no longer occur removed."""
+        """Select observations (by mask, slice or indices), and remove classes that no longer occur."""
         columns = [
             numbered(value[rows], None if size == 0 else index[rows])
             for value, index, size in zip(self.values.T, self.indices.T, self.sizes, strict=True)
@@ -77,7 +77,7 @@ class Factors:
         return _assemble(columns, self.names, self.notes)
 
     def choose(self, wanted: Sequence[bool] | NDArray[np.bool_], *notes: str) -> "Factors":
-        """Some of the factors, by a mask over them, with further notes."""
+        """Select factors by a mask, and add notes."""
         chosen = np.flatnonzero(wanted)
         return Factors(
             self.values[:, chosen],
@@ -88,7 +88,7 @@ class Factors:
         )
 
     def without_real(self) -> "Factors":
-        """The factors of classes, with a note that names the others; an error if there is none."""
+        """The factors that are classes, with a note that names the others; an error if there are none."""
         kept = np.array(self.sizes) > 0
         if not kept.any():
             self.refuse_real()
@@ -101,14 +101,15 @@ FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
 
 
 def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
-    """``Codes`` of a ``Codes``, of an (N, D) array of means, or of means and log-variances."""
+    """``Codes`` from a ``Codes``, from (N, D) means, or from means and log-variances."""
     if isinstance(codes, str | Path):
         raise DistaffError(
-            f"codes are an array, and {str(codes)!r} is a text: distaff.evaluate_run scores a run or a file."
+            f"codes must be an array, and {str(codes)!r} is a text: distaff.evaluate_run scores a run or "
+            "a file."
         )
     if hasattr(codes, "obsm"):
         raise DistaffError(
-            "codes are an array, and this is an AnnData: give one that it holds, as in "
+            "codes must be an array, and this is an AnnData: give one of its arrays, as in "
             'distaff.evaluate(adata.obsm["X_pca"], adata.obs[["cell_type"]]).'
         )
     if not isinstance(codes, Codes):
@@ -121,7 +122,7 @@ def codes_of(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
 
 
 def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
-    """As ``codes_of``, with what a metric needs: two rows, a latent, and numbers that can be squared."""
+    """Like ``codes_of``, with the checks of metrics: two rows, a latent, and numbers that can be squared."""
     codes = codes_of(codes, logvar)
     if not codes.names:
         raise DistaffError("the codes have no latents: give an array (N, D) with D of at least 1.")
@@ -133,7 +134,7 @@ def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
         )
     if codes.logvars is not None and codes.logvars.max(initial=0) > _LARGEST_LOGVAR:
         raise DistaffError(
-            f"a log-variance is {codes.logvars.max():.3g}, a variance beyond any sense: are these logarithms?"
+            f"a log-variance is {codes.logvars.max():.3g}, which is absurdly large: are these logarithms?"
         )
     return codes
 
@@ -141,18 +142,18 @@ def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
 def as_factors(
     values: FactorsLike, names: Sequence[str] | None = None, *, real: bool | Sequence[str] | None = None
 ) -> Factors:
-    """``Factors`` of an (N, K) array, tensor or list of rows, of a frame or of a dict of columns.
+    """``Factors`` from an (N, K) array, tensor or list of rows, from a frame or from a dict of columns.
 
     Integers, strings, booleans and categories are classes, in the order of their values; strings that are
-    all numbers ("10", "2") are read as those, and ordered categories keep their order. Numbers with fractions
-    are classes if there are at least ten rows to each value (such as 40 angles over 20,000 rows); otherwise
-    the factor is real-valued, which some metrics take as it is and others refuse. Which of the two was taken
-    is said in ``notes``, and so by every score; ``real`` decides it instead. NaN or None is a missing label.
+    all numbers ("10", "2") are read as numbers, and ordered categories keep their order. Fractional numbers
+    are classes if there are at least ten rows per distinct value (such as 40 angles over 20,000 rows);
+    otherwise the factor is real-valued, which some metrics accept and others refuse. ``notes``, and so every
+    score, says which of the two was assumed; ``real`` overrides the guess. NaN or None is a missing label.
 
     Args:
         values: the labels.
-        names: one name per factor; by default the columns' own.
-        real: names of the real-valued factors, all others being classes; or True or False for all.
+        names: one name per factor; by default the column names.
+        real: names of the real-valued factors (all others are classes), or True or False for all factors.
     """
     if isinstance(values, Factors) and real is None:
         return values if names is None else replace(values, names=_checked_names(names, len(values.names)))
@@ -173,7 +174,7 @@ def as_factors(
 def quantize_factors(
     factors: FactorsLike, bins: int = 20, *, method: Literal["uniform", "quantile"] = "uniform"
 ) -> Factors:
-    """Real-valued factors binned into classes: ``bins`` of equal width, or of equal counts (``quantile``)."""
+    """Bin real-valued factors into ``bins`` classes, of equal width or of equal counts (``quantile``)."""
     check("bins", bins, BinCount)
     check("method", method, Literal["uniform", "quantile"])
     factors = as_factors(factors)
@@ -192,10 +193,10 @@ def quantize_factors(
 
 
 def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = None) -> tuple[Codes, Factors]:
-    """Codes and the factors of the same observations that can be scored; labels may be missing.
+    """Codes, and the factors of the same observations that can be scored; labels may be missing.
 
-    Lengths that disagree are an error. Factors with another label in every row (names, dates, row numbers)
-    are left out and named in ``factors.notes``; if there are no others, that is an error.
+    Different lengths are an error. Factors with a different label in every row (names, dates, row numbers)
+    are left out and named in ``factors.notes``; an error if there are no others.
     """
     check_index(codes, factors)
     codes, factors = as_codes(codes, logvar), as_factors(factors)
@@ -210,25 +211,25 @@ def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = N
     listed = _listed([name for name, is_unique in zip(factors.names, unique, strict=True) if is_unique])
     if unique.all():
         raise DistaffError(
-            f"{listed}: the label is another one in every row, so that it cannot be scored; a number that "
-            "is measured is said to be one by distaff.metrics.as_factors(..., real=True)."
+            f"{listed}: the label differs in every row, so it cannot be scored; if it is a measured number, "
+            "say so with distaff.metrics.as_factors(..., real=True)."
         )
-    return codes, factors.choose(~unique, f"{listed} left out: the label is another one in every row")
+    return codes, factors.choose(~unique, f"{listed} left out: the label differs in every row")
 
 
 def labelled(
     codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = None
 ) -> tuple[Codes, Factors]:
-    """Codes and factors of the same observations, as metrics of all factors at once read them.
+    """Codes and factors of the same observations, for metrics that read all factors at once.
 
-    As ``aligned``; rows with a missing label are dropped (``factors.notes`` says how many), and factors with
-    a single value are an error.
+    Like ``aligned``, but rows with a missing label are dropped (``factors.notes`` says how many), and factors
+    with a single value are an error.
     """
     return all_labelled(*aligned(codes, factors, logvar))
 
 
 def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
-    """Codes and factors of the rows that have all their labels, as ``labelled`` gives them."""
+    """Codes and factors of the rows with all labels, as ``labelled`` returns them."""
     missing = factors.missing
     if missing.any():
         present = ~missing
@@ -246,14 +247,14 @@ def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
 
 
 def refuse_constant(names: Sequence[str], sizes: Sequence[int]) -> None:
-    """An error for factors with a single class."""
+    """Raise an error if a factor has a single class."""
     constant = [name for name, size in zip(names, sizes, strict=True) if size == 1]
     if constant:
-        raise DistaffError(f"{_listed(constant)} has one value only: leave it out, it cannot be scored.")
+        raise DistaffError(f"{_listed(constant)} has only one value and cannot be scored: leave it out.")
 
 
 def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None:
-    """Frames are paired row by row; an index that puts the same rows in another order is an error."""
+    """Frames are paired row by row; raise an error if their indices hold the same rows in another order."""
     given = [codes, *(other.values() if isinstance(other, Mapping) else [other])]
     indices = [one.index for one in given if isinstance(one, pd.DataFrame | pd.Series)]
     for index in indices[1:]:
@@ -263,18 +264,18 @@ def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None
         if index.is_unique and index.isin(first).all():
             raise DistaffError(
                 f"the frames of {what} have the same index in another order: sort them by it, or drop it "
-                "(reset_index(drop=True)) if their rows agree as they stand."
+                "(reset_index(drop=True)) if their rows already agree."
             )
 
 
 def _assemble(columns: Iterable[Column], names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Factors:
-    """The factors of columns, which are taken one at a time: those that have been read need no memory."""
+    """The factors of some columns; columns are consumed one at a time to save memory."""
     sizes: list[int] = []
     for column in columns:
         if not len(column.values):
             raise DistaffError("the factors have no rows.")
         if not sizes:
-            # Each factor lies in memory of its own: most metrics look at one after the other.
+            # Each factor is contiguous in memory, since most metrics read one after the other.
             values = np.empty((len(names), len(column.values)))
             indices = np.empty(values.shape, np.int64)
         values[len(sizes)], indices[len(sizes)] = column.values, column.indices

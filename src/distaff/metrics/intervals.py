@@ -1,23 +1,24 @@
 """Intervals: how far a score may be from its expectation, one way for every metric.
 
-What an interval holds. With other rows from the same source, and other draws (votes, samples, splits, trees),
-a protocol gives another number. In 95 of 100 cases the interval holds the mean of these numbers: the expected
-score **at this number of rows**. It tends to the score of the whole population as rows grow, and differs from
-it by what the protocol itself makes of few rows: entropies of bins and neighbours are off, a predictor has
-learnt less, a maximum is lower. No interval removes that, so compare scores of equally many rows.
+What an interval means. With other rows from the same source, and other draws (votes, samples, splits, trees),
+a protocol gives another number. 95 of 100 intervals contain the mean of these numbers: the expected score
+**at this number of rows**. As the number of rows grows, it tends to the score of the whole population. With
+few rows it differs from that because of the protocol: entropies from bins and neighbours are off, a predictor
+has learned less, a maximum is lower. No interval removes this, so compare scores of equally many rows.
 
-How. Random halves of the rows are scored as the whole was, each with a seed of its own: everything is fitted,
-split, drawn and voted on anew. A mean over N rows has variance σ²/N, and over a random half of given rows
-(2/N − 1/N)σ², which is the same; draws are as many for a half as for the whole. So the spread over halves is
-the standard error, of rows and draws together, and Student's t makes the interval of it (the delete-d
-jackknife of Shao & Wu 1989; the subsampling of Politis, Romano & Wolf 1999). No row occurs twice: the copies
-that a bootstrap makes are their own nearest neighbours, and test what they have trained.
+How it is computed. Random halves of the rows are scored like the whole, each with its own seed: everything is
+fitted, split, drawn and voted on again. A mean over N rows has variance σ²/N, and a mean over a random half
+of given rows has variance (2/N − 1/N)σ², which is the same; the number of draws is the same for a half and
+the whole. So the spread over halves is the standard error, from rows and draws together, and Student's t
+turns it into an interval (the delete-d jackknife of Shao & Wu 1989; the subsampling of Politis, Romano & Wolf
+1999). No row occurs twice: the copies of a bootstrap would be their own nearest neighbours, and would be both
+training and test rows.
 
-A formula may give its own error instead (``Result.own_error``). Information between latents that share none
-has a variance that falls as 1/N², which halves of the rows overestimate three times.
+A formula may provide its own error instead (``Result.own_error``). The information between latents that share
+none has a variance that falls as 1/N², which halves of the rows overestimate by a factor of three.
 
 Cost. ``bootstrap=20`` scores twenty halves, about ten times the work of the score. Ten halves give intervals
-8% wider than twenty, a hundred 5% narrower.
+8% wider than twenty, a hundred give 5% narrower ones.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +37,7 @@ FEWEST = 10
 HALF = (1 / 2,)
 
 Again = Callable[[IntArray, int], Mapping[str, Result]]
-"""The results of some rows with a seed."""
+"""Computes the results for some rows with a seed."""
 
 
 def with_intervals(
@@ -45,12 +46,12 @@ def with_intervals(
     """The results of a metric with their intervals, or with a note that says why there are none.
 
     Args:
-        card: of the metric: bounds of values, for results that do not tell their own, and sizes of parts.
-        results: of all rows.
-        again: scores some of the rows.
-        count: how many rows there are.
-        draws: how many parts of them to score.
-        seed: of the parts.
+        card: the metric's card: bounds, for results without bounds of their own, and sizes of parts.
+        results: the results for all rows.
+        again: computes the results for some of the rows.
+        count: number of rows.
+        draws: number of parts to score.
+        seed: random seed for the parts.
     """
     try:
         found = _own_errors(list(results.values())) or errors(
@@ -62,16 +63,16 @@ def with_intervals(
     told = {}
     for (name, result), error in zip(results.items(), found, strict=True):
         bounds = interval(result, error, card.bounds, count)
-        why = "halves of the rows score infinitely much"
+        why = "halves of the rows have infinite scores"
         if result.error is not None and not np.isfinite(result.error.variance):
-            why = "one other model does not tell how models differ"
+            why = "one other model does not show how models differ"
         notes = (*result.notes, *(() if bounds else (f"no interval: {why}",)))
         told[name] = replace(result, interval=bounds, notes=notes)
     return told
 
 
 def checked_draws(bootstrap: int) -> int:
-    """``bootstrap`` if it is a usable number of halves: 0 for no interval, or at least 10."""
+    """Return ``bootstrap`` if it is a usable number of halves: 0 for no interval, or at least 10."""
     if bootstrap < 0 or 0 < bootstrap < FEWEST:
         raise DistaffError(
             said(f"--bootstrap {bootstrap}: use 0 for no interval, or {FEWEST} halves and more.")
@@ -82,15 +83,15 @@ def checked_draws(bootstrap: int) -> int:
 def errors(
     results: Sequence[Result], again: Again, count: int, draws: int, seed: int, shares: Sequence[float] = HALF
 ) -> list[Error]:
-    """The error of each result, from results of random parts of the ``count`` rows.
+    """The error of each result, from the results of random parts of the ``count`` rows.
 
-    Of a score that reads n of N rows, and m of a part's, the spread over parts is (1/m − 1/N)σ² and becomes
-    σ²/n. Where the variance does not fall as 1/N (that of a maximum hardly falls), parts of several sizes
-    tell how it does: a line through the logarithms of variance and size leads to that of all rows
+    If a score reads n of N rows, and m rows of a part, the variance over parts is (1/m − 1/N)σ² and is
+    rescaled to σ²/n. If the variance does not fall as 1/N (that of a maximum hardly falls), parts of several
+    sizes show how it falls: a line through the logarithms of variance and size is extrapolated to all rows
     (Bertail, Politis & Romano 1999).
 
     Raises:
-        DistaffError: the last reason, if most parts cannot be scored.
+        DistaffError: the last failure, if most parts cannot be scored.
     """
     rng = np.random.default_rng([seed, 1])
     read = np.array([result.rows or count for result in results])
@@ -98,7 +99,7 @@ def errors(
     for share in shares:
         values, rows = _scored_parts(again, count, share, draws, rng)
         scale = (1 / read) / (1 / rows - 1 / count) if len(shares) == 1 else 1 / (1 - share)
-        with np.errstate(invalid="ignore"):  # of infinite values
+        with np.errstate(invalid="ignore"):  # for infinite values
             variances.append(values.var(axis=0, ddof=1) * scale)
     if len(shares) == 1:
         return [Error(float(variance), draws - 1) for variance in variances[0]]
@@ -108,7 +109,7 @@ def errors(
 
 
 def _own_errors(results: Sequence[Result]) -> list[Error]:
-    """The errors that the formula gives itself; none unless it does for all results."""
+    """The errors that the formula provides; empty unless it provides one for every result."""
     own = [result.own_error() for result in results if result.own_error is not None]
     return own if len(own) == len(results) else []
 
@@ -116,12 +117,12 @@ def _own_errors(results: Sequence[Result]) -> list[Error]:
 def interval(
     result: Result, error: Error, bounds: tuple[float, float], count: int
 ) -> tuple[float, float] | None:
-    """The 95% interval of a result of ``count`` rows: Student's, or Wilson's for a share of right guesses.
+    """The 95% interval of a result from ``count`` rows: Student's, or Wilson's for a share of right guesses.
 
-    A share p of T independent guesses has variance p(1 − p)/T. The error found, of rows and guesses, says how
-    many independent guesses ours are worth; the guesses limit that number where all of them are right, which
-    is not yet certainty. A score that is the same for all parts is taken as a share of the rows, if it has
-    two bounds. Where an error has no estimate (an infinite one), there is no interval.
+    A share p of T independent guesses has variance p(1 − p)/T. The estimated error, from rows and guesses,
+    gives the effective number of independent guesses; if all guesses are correct, which is not yet certainty,
+    that number is limited by the actual number. A score that is the same for all parts is treated as a share
+    of the rows, if it has two bounds. There is no interval if the error could not be estimated (is infinite).
     """
     if result.error is not None:
         error = error + result.error
@@ -142,10 +143,10 @@ def interval(
 
 
 def _wilson(share: float, variance: float, trials: int, quantile: float) -> Float64Array:
-    """Wilson's interval of a share, for as many trials as its variance is worth.
+    """Wilson's interval of a share, for the number of trials that its variance corresponds to.
 
-    That number is p(1 − p)/variance; p(1 − p) of about two wrong guesses is added to both, so that it is
-    ``trials`` where all are right, or where they are independent.
+    That number is p(1 − p)/variance. The p(1 − p) of about two wrong guesses is added to both, so that the
+    number is ``trials`` if all guesses are correct or if they are independent.
     """
     square = quantile**2
     few = square / (2 * trials)
@@ -158,7 +159,7 @@ def _wilson(share: float, variance: float, trials: int, quantile: float) -> Floa
 def _scored_parts(
     again: Again, count: int, share: float, draws: int, rng: np.random.Generator
 ) -> tuple[Float64Array, Float64Array]:
-    """(draws, results) values of random parts of the rows, and (results,) how many rows of one they read."""
+    """(draws, results) values of random parts of the rows, and (results,) mean number of rows they read."""
     size = round(share * count)
     values: list[list[float]] = []
     rows: list[list[int]] = []
@@ -178,6 +179,6 @@ def _scored_parts(
 
 
 def _extrapolation(places: Float64Array) -> Float64Array:
-    """The weights whose sum with values at ``places`` is the value at 0 of the straight line through them."""
+    """The weights for values at ``places`` that extrapolate their least-squares line to 0."""
     from_mean = places - places.mean()
     return np.asarray(1 / len(places) - from_mean * places.mean() / (from_mean @ from_mean))

@@ -1,4 +1,4 @@
-"""IRS: whether a latent stays put when its factor is held fixed and all others change."""
+"""IRS: whether a latent stays put while its factor is held fixed and all others change."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -19,21 +19,21 @@ from distaff.metrics.shared import slices
 
 @dataclass(frozen=True)
 class Robustness:
-    """What stands for the largest deviation.
+    """The quantile that replaces the largest deviation.
 
     Args:
-        quantile: of the deviations in a group.
+        quantile: quantile of the deviations in a group.
     """
 
     quantile: Annotated[float, Gt(0), Le(1)]
 
 
 SHARES = (1 / 2, 1 / 4, 1 / 16)
-"""The largest deviation is a maximum, whose variance hardly falls with more rows; these parts tell how."""
+"""The largest deviation is a maximum, whose variance hardly falls with the rows; these parts show how."""
 
 
 BUNDLE = 8
-"""Values of which the highest is looked at first."""
+"""Size of the bundles of values of which only the maximum is compared first."""
 
 
 @metric(
@@ -48,14 +48,14 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     """One minus how far a latent strays while its factor is fixed, over how far it ever strays.
 
     For latent i and factor k, D_ik is the mean over the factor's values of the 0.99 quantile of
-    |z_i − E[z_i | f_k]|, and IRS_i = max_k 1 − D_ik / max |z_i − E z_i|. The score averages latents with
-    their largest deviations as weights, so it depends on the latents' scales. Noise does not score 0 (about
-    0.4 for Gaussian latents), since a 0.99 quantile is below the maximum. It is below 0 where a latent strays
-    further from the means of groups than from that of all rows, as in groups that are skewed both ways.
+    |z_i − E[z_i | f_k]|, and IRS_i = max_k 1 − D_ik / max |z_i − E z_i|. The score averages latents weighted
+    by their largest deviations, so it depends on the latents' scales. Noise does not score 0 (about 0.4 for
+    Gaussian latents), since a 0.99 quantile is below the maximum. The score is negative if a latent strays
+    further from the group means than from the overall mean, as in groups that are skewed both ways.
 
     Args:
-        codes: (N, D) means; categorical latents take no part.
-        bootstrap: parts of the rows of each of three sizes to score for the interval, 0 for none.
+        codes: (N, D) means; categorical latents are ignored.
+        bootstrap: number of parts of the rows, in each of three sizes, to score for the interval; 0 for none.
 
     Examples:
         >>> import numpy as np
@@ -96,14 +96,14 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
 def _strays(latents: FloatArray, quantile: float, group: Groups) -> Float64Array:
     """(classes, d) the quantile of the distances to the group's mean, for each class of one factor.
 
-    ``latents`` is (d, N): a selection within rows that lie in memory of their own is several times as quick.
+    ``latents`` is (d, N): selecting within contiguous rows is several times as fast.
     """
     ordered = np.take(latents, group.order, axis=1)
     return np.stack([_quantile(z, quantile) for z in np.split(ordered, group.starts[1:], axis=1)])
 
 
 def _quantile(z: FloatArray, quantile: float) -> Float64Array:
-    """(d,) ``numpy.quantile`` of |z − mean| along the rows of (d, n); one selection instead of two."""
+    """(d,) ``numpy.quantile`` of |z − mean| along the rows of (d, n), with one selection instead of two."""
     strays = z - z.mean(axis=1, dtype=np.float64, keepdims=True)
     np.abs(strays, out=strays)
     place = quantile * (strays.shape[1] - 1)
@@ -121,10 +121,10 @@ def _quantile(z: FloatArray, quantile: float) -> Float64Array:
 
 
 def _with_highest(values: Float64Array, count: int) -> Float64Array:
-    """(d, m) some of (d, n) values, the ``count`` highest of each row among them.
+    """(d, m) a subset of (d, n) values that contains the ``count`` highest of each row.
 
-    Of values in bundles, the highest lie in the bundles whose own highest values are the highest: to select
-    among those of bundles, and then in few of these, takes a third of the time.
+    The highest values lie in the bundles with the highest maxima: selecting among the maxima, and then in a
+    few bundles, takes a third of the time.
     """
     rows, each = values.shape[0], values.shape[1] // BUNDLE
     if 2 * count > each:

@@ -1,4 +1,4 @@
-"""Neuron knock-out: how much worse a factor is read without the one latent that is matched to it."""
+"""Neuron knock-out: how much worse a factor is predicted without the latent that is matched to it."""
 
 from dataclasses import dataclass
 
@@ -20,14 +20,14 @@ _LEARNT = 0.99
 
 @dataclass(frozen=True)
 class Networks:
-    """What reads a factor from all latents, and anew from all but its own.
+    """Networks that predict a factor from all latents, and from all but the one matched to it.
 
     Args:
-        units: of the hidden layer, rectified.
-        epochs: at most; a network that has been right on 99% of an epoch's rows has learnt.
-        batches: of an epoch.
-        train: rows that match latents and factors, and train; two thirds if there are fewer.
-        test: rows that test.
+        units: number of hidden units (ReLU).
+        epochs: maximum number of epochs; training stops after an epoch with 99% of its rows correct.
+        batches: number of batches per epoch.
+        train: number of rows for matching and training; two thirds of the rows if there are fewer.
+        test: number of test rows.
     """
 
     units: Count = 256
@@ -47,20 +47,21 @@ class Networks:
     widest=(512, "trains two neural networks on all latents for every factor"),
 )
 def knock_out(codes: Codes, factors: Factors, settings: Networks, seed: int) -> Result:
-    """NK: mean over factors of the accuracy of all latents, less that of all but the factor's own latent.
+    """NK: mean over factors of the accuracy from all latents, minus that without the factor's own latent.
 
-    Latents and factors are matched as for ``single_neuron``. Both accuracies are those of networks of one
-    hidden layer on held-out rows, the second trained anew without the latent: what the others know as well is
-    not lost. A factor left over, where latents are fewer, counts 0. As in the authors' public ``snc_nk.py``:
-    Adam from 0.01, times 0.65 after 1, 2, 4, 8, … epochs, and the guesses of the epoch that was right most
-    often on the rows that train. There, batches have 4,096 of far more rows, the epochs are the caller's
-    choice, and latents enter as they are, here standardised.
+    Latents and factors are matched as for ``single_neuron``. Both accuracies are those of networks with one
+    hidden layer on held-out rows; the second is retrained without the latent, so information that other
+    latents have too is not lost. If there are fewer latents than factors, an unmatched factor counts 0. As in
+    the authors' public ``snc_nk.py``: Adam with rate 0.01, multiplied by 0.65 after 1, 2, 4, 8, … epochs, and
+    the predictions of the epoch with the most training rows correct. Their code uses batches of 4,096 from
+    far more rows, leaves the number of epochs to the caller, and does not standardise the latents.
 
     Args:
-        codes: (N, D) means, or ``Codes``; a categorical latent is its class probabilities.
-        factors: (N, K) classes; the rows that have a factor's label are split by themselves.
-        protocol: ``"mahon23"``: two thirds of the rows train, at most 10,000, and others test, at most 5,000.
-        seed: of the split and of the networks.
+        codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
+        factors: (N, K) classes; for each factor, the rows that have its label are split.
+        protocol: ``"mahon23"``: two thirds of the rows, at most 10,000, are training rows, and others, at
+            most 5,000, are test rows.
+        seed: random seed for the split and the networks.
 
     Examples:
         >>> import numpy as np
@@ -70,7 +71,7 @@ def knock_out(codes: Codes, factors: Factors, settings: Networks, seed: int) -> 
         (True, True)
 
     See Also:
-        ``single_neuron``, of that latent alone; ``sap``, a gap between two.
+        ``single_neuron``, the accuracy of that latent only; ``sap``, the gap between two latents.
     """
     found = matching(codes, factors, settings.train, settings.test, seed)
 
@@ -92,12 +93,12 @@ def knock_out(codes: Codes, factors: Factors, settings: Networks, seed: int) -> 
 
 
 def _accuracy(x: Float64Array, classes: IntArray, train: int, settings: Networks, seed: int) -> float:
-    """On all but the first ``train`` rows, after the epoch that was right on most of these."""
+    """Accuracy on the rows after the first ``train``, at the epoch with most of those first rows correct."""
     generator = torch.Generator().manual_seed(seed)
     z, y = torch.from_numpy(x.astype(np.float32)), torch.from_numpy(classes)
 
     def uniform(inputs: int, *shape: int) -> torch.Tensor:
-        """Weights within 1/√inputs of 0, as PyTorch's own."""
+        """Weights uniform within 1/√inputs of 0, PyTorch's default."""
         drawn = torch.rand(shape, generator=generator).mul_(2).sub_(1)
         return drawn.div_(max(inputs, 1) ** 0.5).requires_grad_()
 

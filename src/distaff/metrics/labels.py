@@ -1,4 +1,4 @@
-"""Labels as information metrics read them, hard or soft: p(y_k|x_n); entropies of tables with them."""
+"""Labels for information metrics, hard or soft (p(y_k|x_n)), and entropies of tables."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -24,14 +24,13 @@ from distaff.metrics.shared import digest
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """The labels of N observations: classes (N, K), or class probabilities (N, size) of each factor.
+    """The labels of N observations: classes (N, K), or class probabilities (N, size) for each factor.
 
     Args:
         names: one name per factor.
         sizes: the number of classes of each factor.
-        classes: (N, K) hard labels, if they are hard; −1 is missing, for formulas that look at factors one by
-            one.
-        soft: p(y_k|x_n), one (N, size) array per factor, if they are soft.
+        classes: (N, K) hard labels; −1 is missing, which only formulas that handle factors one by one accept.
+        soft: p(y_k|x_n) for soft labels, one (N, size) array per factor.
         notes: what a reader of a score should know.
     """
 
@@ -42,7 +41,7 @@ class Labels:
     notes: tuple[str, ...] = ()
 
     def table(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(len(rows), Σ sizes) float32: p(y_k = v|x_n), the factors side by side."""
+        """(len(rows), Σ sizes) float32: p(y_k = v|x_n), with the factors side by side."""
         if self.classes is None:
             return np.concatenate([p[rows] for p in self.soft], axis=1, dtype=np.float32)
         starts = np.cumsum((0, *self.sizes[:-1]))
@@ -61,7 +60,7 @@ class Labels:
         return replace(self, classes=np.stack(numbered, axis=1), sizes=tuple(sizes))
 
     def members(self, factor: int, value: int) -> tuple[IntArray, Float64Array]:
-        """The observations that may have y_k = value, and p(y_k = value|x_n) of each."""
+        """The observations that may have y_k = value, and p(y_k = value|x_n) for each."""
         if self.classes is None:
             rows = np.flatnonzero(self.soft[factor][:, value] > 0)
             return rows, self.soft[factor][rows, value]
@@ -69,25 +68,25 @@ class Labels:
         return rows, np.ones(len(rows))
 
     def draw(self, factor: int, rows: IntArray, rng: np.random.Generator) -> IntArray:
-        """(len(rows),) a value of y_k from p(y_k|x_n) for each row."""
+        """(len(rows),) one value of y_k per row, drawn from p(y_k|x_n)."""
         if self.classes is None:
             return pick(self.soft[factor][rows], rng)
         return np.asarray(self.classes[rows, factor])
 
     @cached_property
     def by_factor(self) -> list[IntArray]:
-        """Each factor's (N,) hard classes, in memory of its own: counting strided ones is slow."""
+        """The (N,) hard classes of each factor as contiguous arrays: counting strided ones is slow."""
         return [] if self.classes is None else [np.ascontiguousarray(y) for y in self.classes.T]
 
     @cached_property
     def columns(self) -> list[slice]:
-        """Where each factor stands in ``table``."""
+        """The columns of each factor in ``table``."""
         ends = np.cumsum(self.sizes).tolist()
         return [slice(end - size, end) for end, size in zip(ends, self.sizes, strict=True)]
 
     @cached_property
     def contents(self) -> Hashable:
-        """What tells these hard labels from others, see ``distaff.metrics.shared``."""
+        """A key that identifies these hard labels, see ``distaff.metrics.shared``."""
         small = np.int16 if max(self.sizes) < 1 << 15 else np.int64
         return self.sizes, None if self.classes is None else digest(self.classes.astype(small))
 
@@ -105,7 +104,7 @@ def read_labels(
     factors: FactorsLike | None,
     probabilities: Mapping[str, ArrayLike] | None,
 ) -> tuple[Codes, Labels]:
-    """Codes with hard labels from ``factors`` or soft ones from ``probabilities``: one of the two."""
+    """Codes with labels: hard ones from ``factors`` or soft ones from ``probabilities``, not both."""
     if (factors is None) == (probabilities is None):
         raise DistaffError("give either factors (hard labels) or probabilities (soft labels p(y|x)).")
     if factors is not None:
@@ -124,7 +123,7 @@ def read_labels(
 
 
 def hard_labels(factors: Factors) -> Labels:
-    """The labels that factors of classes are."""
+    """The hard labels of categorical factors."""
     return Labels(factors.names, factors.sizes, factors.classes, notes=factors.notes)
 
 
@@ -135,12 +134,12 @@ def _soft(name: str, values: ArrayLike, count: int) -> Float64Array:
     if not np.isfinite(array).all() or array.min() < 0 or np.abs(array.sum(axis=1) - 1).max() > 1e-3:
         raise DistaffError(f"each row of p(y|x) of {name!r} must be probabilities that sum to 1.")
     if entropy(array.mean(axis=0)) < 1e-12:
-        raise DistaffError(f"factor {name!r} has one value only: leave it out, it cannot be scored.")
+        raise DistaffError(f"factor {name!r} has only one value and cannot be scored: leave it out.")
     return np.asarray(array / array.sum(axis=1, keepdims=True))
 
 
 def pick(probabilities: FloatArray, rng: np.random.Generator) -> IntArray:
-    """(M,) one class from each row of (M, k) probabilities, never one of probability 0."""
+    """(M,) one class drawn from each row of (M, k) probabilities, never one with probability 0."""
     cumulative = probabilities.cumsum(axis=1, dtype=np.float64)
     level = rng.random(len(probabilities)) * cumulative[:, -1]
     return np.asarray((cumulative <= level[:, None]).sum(axis=1))
@@ -153,9 +152,9 @@ def entropy(probabilities: FloatArray, axes: int = 1) -> Float64Array:
 
 
 def mutual_information(joint: FloatArray) -> Float64Array:
-    """I(a; b) of joint tables (..., A, B); never below 0, as rounding would have it.
+    """I(a; b) of joint tables (..., A, B); never negative.
 
-    A table made in float32 sums to 1 but for its rounding, which would look like information.
+    A table in float32 sums to 1 only up to rounding, which would look like information.
     """
     joint = joint / joint.sum(axis=(-2, -1), keepdims=True)
     separate = entropy(joint.sum(axis=-1)) + entropy(joint.sum(axis=-2))
@@ -163,9 +162,9 @@ def mutual_information(joint: FloatArray) -> Float64Array:
 
 
 def highest_two(information: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """The highest I* and second highest I° of (..., latents, K) over latents: two arrays (..., K).
+    """The highest I* and the second highest I° over latents of (..., latents, K): two arrays (..., K).
 
-    With one latent there is no second one and I° is 0.
+    With a single latent, I° is 0.
     """
     ordered: Float64Array = np.sort(information, axis=-2)
     best = ordered[..., -1, :]
@@ -174,12 +173,12 @@ def highest_two(information: Float64Array) -> tuple[Float64Array, Float64Array]:
 
 
 def one_latent_note(codes: Codes) -> tuple[str, ...]:
-    """The note that explains a gap over a single latent."""
+    """A note that explains the gap if there is a single latent."""
     return ("there is one latent: the second highest information counts as 0",) * (len(codes.names) == 1)
 
 
 def gap_details(codes: Codes, labels: Labels, information: Float64Array) -> dict[str, object]:
-    """What lies behind a gap: the matrix I(z_i; y_k) (L, K), and which latent is the best for each factor."""
+    """The details of a gap: the matrix I(z_i; y_k) (L, K), and the best latent for each factor."""
     star = information.argmax(axis=0)
     return {
         "mutual_information": information,

@@ -1,4 +1,4 @@
-"""Logistic regressions of every class of every factor against the rest, all solved at once."""
+"""One-versus-rest logistic regressions for every class of every factor, solved together."""
 
 from functools import partial
 
@@ -12,39 +12,40 @@ _STEPS, _TOLERANCE, _BLOCK = 60, 1e-3, 2_000
 _HALVINGS, _PRODUCTS = 20, 300
 _SAMPLE = 8_000
 _WIDE = 64
-"""Beyond so many inputs, Hessians of all classes are too large: their products with vectors find the way."""
+"""With more inputs, the Hessians of all classes are too large, and only Hessian-vector products are used."""
 
 
 def one_versus_rest(
     x: Float64Array, classes: IntArray, sizes: tuple[int, ...], penalty: float = 1.0
 ) -> Float64Array:
-    """(F + 1, ΣC) weights, the intercept last, one column for each class of each factor in turn.
+    """(F + 1, ΣC) weights, with the intercept last, and one column for each class of each factor in turn.
 
-    Each minimises Σ_n log(1 + exp(−y_n (x_n·w + b))) + ``penalty``·|w|²/2, as scikit-learn's
+    Each column minimises Σ_n log(1 + exp(−y_n (x_n·w + b))) + ``penalty``·|w|²/2, like scikit-learn's
     ``LogisticRegression(C=1)``, to within a thousandth of a nat over all rows. A Newton step for all classes
-    is three matrix products: every Hessian Σ_n p_n(1 − p_n) x_n x_nᵀ weights the same products of inputs.
+    takes three matrix products: every Hessian Σ_n p_n(1 − p_n) x_n x_nᵀ is a weighted sum of the same
+    products of inputs.
 
     Args:
         x: (N, F) inputs of about unit scale.
         classes: (N, K) classes of K factors.
         sizes: the number of classes of each factor.
-        penalty: of the squared weights; the intercept is free.
+        penalty: penalty on the squared weights; the intercept is not penalised.
     """
     inputs = np.concatenate([x, np.ones((len(x), 1))], axis=1).astype(np.float32)
     targets = classes + np.concatenate([[0], np.cumsum(sizes)[:-1]])
     ridge = penalty * np.diag([*np.ones(x.shape[1]), 1e-9])
     weights = np.zeros((inputs.shape[1], sum(sizes)))
-    if len(x) > 4 * _SAMPLE:  # a sample finds most of the way, where steps are cheap
+    if len(x) > 4 * _SAMPLE:  # start from the solution on a sample, where steps are cheap
         rows = np.random.default_rng(0).permutation(len(x))[:_SAMPLE]
         weights = one_versus_rest(x[rows], classes[rows], sizes, penalty * _SAMPLE / len(x))
     if x.shape[1] > _WIDE:
-        with one_thread("blas"):  # rows are shared instead: threads of one product wait for each other
+        with one_thread("blas"):  # parallel over rows instead: threads within a product wait for each other
             return _by_products(inputs, targets, weights, ridge.diagonal()[:, None])
     step, scale = np.zeros_like(weights), np.ones(sum(sizes))
     value = np.full(sum(sizes), np.inf)
     for _ in range(_STEPS):
         proposal = weights - scale * step
-        with one_thread("blas"):  # the products are too narrow to share
+        with one_thread("blas"):  # the products are too narrow to parallelise
             new, gradient, hessian = _derivatives(inputs, targets, proposal, ridge)
         worse = new > value + 1e-6 * np.abs(value) + _TOLERANCE
         scale = np.where(worse, scale / 2, 1.0)
@@ -59,11 +60,11 @@ def one_versus_rest(
 def _by_products(
     inputs: FloatArray, targets: IntArray, weights: Float64Array, ridge: Float64Array
 ) -> Float64Array:
-    """The same weights without Hessians: Newton steps of all classes, each solved by conjugate gradients.
+    """The same weights without Hessians: Newton steps for all classes, each solved by conjugate gradients.
 
-    A product of every Hessian H_c = Xᵀ diag(p_c(1 − p_c)) X + ridge with a vector is two matrix products for
-    all classes together. XᵀX = QΛQᵀ is taken apart once, and Q(s_c Λ + penalty)Qᵀ with s_c the mean of
-    p_c(1 − p_c) stands for H_c: how sure the classes are changes by orders of magnitude on the way.
+    The products of every Hessian H_c = Xᵀ diag(p_c(1 − p_c)) X + ridge with a vector take two matrix products
+    for all classes together. XᵀX = QΛQᵀ is decomposed once, and Q(s_c Λ + penalty)Qᵀ, with s_c the mean of
+    p_c(1 − p_c), approximates H_c: s_c changes by orders of magnitude as the classes become certain.
     Steps are solved loosely, to a quarter in that norm (inexact Newton; Dembo, Eisenstat & Steihaug 1982).
     """
     inverse = _Preconditioner(inputs, ridge[0, 0])
@@ -82,7 +83,7 @@ def _by_products(
         weights = np.where(worse, weights, proposal)
         value, gradient = np.where(worse, value, new), np.where(worse, gradient, slope)
         curvature = np.where(worse[:, None], curvature, bend)
-        if np.all(worse | (gain < 2 * _TOLERANCE)):  # where no part of a step helps, digits have run out
+        if np.all(worse | (gain < 2 * _TOLERANCE)):  # if no fraction of a step helps, precision is exhausted
             break
     return weights
 
@@ -101,7 +102,7 @@ class _Preconditioner:
         self.values, self.vectors, self.penalty = np.maximum(values, 0), vectors, penalty
 
     def __call__(self, r: Float64Array, means: Float64Array) -> Float64Array:
-        """(F, C) of residuals (F, C) and mean curvatures (C,)."""
+        """(F, C) preconditioned residuals, from residuals (F, C) and mean curvatures (C,)."""
         excess = self.values[:, None] * means
         share = -excess / (excess + self.penalty)
         return np.asarray((r + self.vectors @ (share * (self.vectors.T @ r))) / self.penalty)
@@ -114,7 +115,7 @@ def _newton_step(
     ridge: Float64Array,
     inverse: _Preconditioner,
 ) -> Float64Array:
-    """(F, C) solutions of H_c d = g_c, near enough; classes that are done are left out of the products."""
+    """(F, C) approximate solutions of H_c d = g_c; converged classes are left out of the products."""
     step, rest = np.zeros_like(gradient), gradient.copy()
     means = curvature.mean(axis=1, dtype=np.float64)
     ahead = inverse(rest, means)
@@ -139,7 +140,7 @@ def _newton_step(
 
 
 def _bent(inputs: FloatArray, vectors: FloatArray, curvature: FloatArray, rows: slice) -> FloatArray:
-    """(C, F) products of Xᵀ diag(p(1 − p)) X, of some rows, with the vectors (C, F)."""
+    """(C, F) products of Xᵀ diag(p(1 − p)) X, over some rows, with the vectors (C, F)."""
     x = inputs[rows]
     return ((vectors @ x.T) * curvature[:, rows]) @ x
 
@@ -173,7 +174,7 @@ def _blocks(inputs: FloatArray) -> list[slice]:
 
 
 def _probabilities(logits: FloatArray, y: IntArray, count: int) -> tuple[FloatArray, Float64Array]:
-    """(N, C) probabilities less 1 for the rows' own classes, and (C,) sums of losses."""
+    """(N, C) probabilities, minus 1 for each row's own class, and (C,) sums of losses."""
     rows = np.arange(len(logits))[:, None]
     decay = np.exp(-np.abs(logits))
     losses = (np.maximum(logits, 0) + np.log(1 + decay)).sum(axis=0, dtype=np.float64)
@@ -211,7 +212,7 @@ def _derivatives(
 
 
 def _products(x: FloatArray) -> FloatArray:
-    """(N, F(F + 1)/2) x_i x_j for i ≤ j, in the order of ``numpy.triu_indices``: the others are the same."""
+    """(N, F(F + 1)/2) x_i x_j for i ≤ j, in the order of ``numpy.triu_indices``; the rest is symmetric."""
     width = x.shape[1]
     products = np.empty((len(x), width * (width + 1) // 2), x.dtype)
     place = 0

@@ -1,4 +1,4 @@
-"""MCC and R²: whether the factors were found again, up to order and scale, or up to a map."""
+"""MCC and R²: whether the factors were recovered, up to order and scale, or up to a map."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -30,9 +30,9 @@ class Matching:
 
     Args:
         correlation: Pearson's, of values, or Spearman's, of ranks.
-        linear: first map the latents linearly to the factors.
-        train: rows that match latents and factors (and fit the map); two thirds if there are fewer in all.
-        test: rows that the correlations are of.
+        linear: whether to first map the latents linearly to the factors.
+        train: number of rows for the matching (and the map); two thirds of the rows if there are fewer.
+        test: number of rows for the correlations.
     """
 
     correlation: Literal["pearson", "spearman"]
@@ -56,19 +56,19 @@ class Matching:
 def mcc(codes: Codes, factors: Factors, settings: Matching, seed: int) -> Result:
     """Mean correlation coefficient: mean over factors of |correlation| with the latent matched to each.
 
-    The matching is one to one and has the largest sum of |correlations| on some rows (the assignment
-    problem); the correlations are of other rows. A factor that is left over, where latents are fewer, counts
-    0. It is 1 if each factor was found up to order, sign and a linear scale; for Spearman's, up to any
-    monotone one. The weak form first maps all latents linearly to each factor, by least squares on the
-    training rows: it is 1 if the factors were found up to a linear map.
+    The one-to-one matching maximises the sum of |correlations| on some rows (the assignment problem); the
+    correlations are computed on other rows. If there are fewer latents than factors, an unmatched factor
+    counts 0. The score is 1 if each factor was recovered up to order, sign and a linear scale, or, with
+    Spearman's correlation, up to any monotone one. The weak form first maps all latents linearly to each
+    factor, by least squares on the training rows: it is 1 if the factors were recovered up to a linear map.
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
-        factors: (N, K) numbers, or classes whose order means something; the correlations with each are of the
-            rows that have its label, which are split by themselves.
+        factors: (N, K) numbers, or classes whose order is meaningful; for each factor, the rows that have its
+            label are split.
         protocol: ``"khemakhem20"`` (Pearson), ``"khemakhem20-spearman"`` or ``"khemakhem20-weak"``; two
-            thirds of the rows match, at most 10,000, and others test, at most 5,000.
-        seed: of the split.
+            thirds of the rows, at most 10,000, are for matching, and others, at most 5,000, for testing.
+        seed: random seed for the split.
 
     Examples:
         >>> import numpy as np
@@ -117,14 +117,14 @@ def mcc(codes: Codes, factors: Factors, settings: Matching, seed: int) -> Result
 
 @dataclass(frozen=True)
 class Regression:
-    """What predicts factors, and from how many rows.
+    """The predictor of the factors, and the numbers of rows.
 
     Args:
         predictor: least squares, kernel ridge regression with a Gaussian kernel, or boosted trees.
-        penalty: of the kernel ridge regression.
-        train: rows that train; two thirds if there are fewer in all.
-        test: rows that test.
-        rounds: of boosting.
+        penalty: penalty of the kernel ridge regression.
+        train: number of training rows; two thirds of the rows if there are fewer in all.
+        test: number of test rows.
+        rounds: number of boosting rounds.
     """
 
     predictor: Literal["linear", "kernel", "boosted"]
@@ -150,17 +150,18 @@ class Regression:
 def r2(codes: Codes, factors: Factors, settings: Regression, seed: int) -> Result:
     """R² of a regression of each factor on all latents, on held-out rows, averaged over factors.
 
-    R² = 1 − Σ(y − ŷ)²/Σ(y − ȳ)²; 0 for a factor that is predicted no better than by its mean. With a linear
-    map it is 1 if the factors are known up to one (linear identifiability); with a kernel or trees, up to any
-    smooth map, which is what block identifiability asks of a block of latents: give its columns as codes.
+    R² = 1 − Σ(y − ŷ)²/Σ(y − ȳ)²; 0 for a factor that is predicted no better than by its mean. The linear
+    score is 1 if the factors are recovered up to a linear map (linear identifiability); with a kernel or
+    trees, up to any smooth map, as block identifiability requires of a block of latents: pass its columns as
+    codes.
 
     Args:
         codes: (N, D) means, or ``Codes``; a categorical latent enters as its class probabilities.
-        factors: (N, K) numbers, or classes whose order means something.
+        factors: (N, K) numbers, or classes whose order is meaningful.
         protocol: ``"linear"`` (least squares), ``"kernel"`` (kernel ridge regression on 2,000 rows, with a
             Gaussian kernel of the standardised latents' mean squared distance) or ``"boosted"``
-            (scikit-learn's boosting on histograms, trees of depth 3).
-        seed: of the split.
+            (scikit-learn's boosting on histograms, with trees of depth 3).
+        seed: random seed for the split.
 
     Examples:
         >>> import numpy as np
@@ -191,14 +192,14 @@ def r2(codes: Codes, factors: Factors, settings: Regression, seed: int) -> Resul
 
 
 def _mapped(z: Float64Array, rows: IntArray, targets: Float64Array) -> Float64Array:
-    """(N, K) what least squares for (n, K) targets of some rows make of the latents of all."""
+    """(N, K) predictions for all rows of the least-squares fit to the (n, K) targets of some rows."""
     inputs = np.concatenate([z, np.ones((len(z), 1))], axis=1)
     weights, *_ = np.linalg.lstsq(inputs[rows], targets, rcond=1e-10)
     return np.asarray(inputs @ weights)
 
 
 def _correlations(z: Float64Array, y: Float64Array, kind: str) -> Float64Array:
-    """(D, K) correlations of columns; 0 for constant ones."""
+    """(D, K) correlations of the columns; 0 for constant ones."""
     y = standardised(rankdata(y, axis=0) if kind == "spearman" else y)
     parts = []
     for some in slices(z.shape[1], len(z)):

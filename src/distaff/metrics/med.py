@@ -27,9 +27,9 @@ class Picking:
     """How means are binned, and which latents count.
 
     Args:
-        bins: over each latent's own range.
-        top: for each factor, count only so many of the latents that know most of it, those that know least of
-            others; all latents by default.
+        bins: number of bins over each latent's own range.
+        top: number of latents to keep per factor: among those most informative about it, the ones least
+            informative about others; all latents by default.
     """
 
     bins: BinCount = 20
@@ -45,12 +45,12 @@ class Picking:
     says={"med_disentanglement": "modularity", "med_completeness": "compactness"},
 )
 def med(codes: Codes, factors: Factors, settings: Picking) -> dict[str, Result]:
-    """DCI's disentanglement and completeness with mutual information as importance, for wide codes too.
+    """DCI's disentanglement and completeness with mutual information as importance, also for wide codes.
 
     R_ik = I(z_i; y_k) / Σ_j I(z_j; y_k); then as in ``dci``: Σ_i ρ_i (1 − H_K(R_i·/Σ_k R_ik)) with ρ_i =
-    Σ_k R_ik / ΣR, and the same over columns. Nothing is trained. Top-k MED (``top=k``) first keeps, for each
-    factor, the k most disentangled of the latents that know most of it: whether a wide representation has a
-    part that is disentangled. The definition is that of the authors' public ``med.py``.
+    Σ_k R_ik / ΣR, and the same over columns. Nothing is trained. Top-k MED (``top=k``) assigns each latent to
+    the factor it informs most about and keeps the k most disentangled latents per factor: it shows whether
+    part of a wide representation is disentangled. The definition follows the authors' public ``med.py``.
 
     Args:
         protocol: ``"cao22"``: means in 20 bins between each latent's extremes, all latents.
@@ -59,12 +59,12 @@ def med(codes: Codes, factors: Factors, settings: Picking) -> dict[str, Result]:
         >>> import numpy as np
         >>> from distaff.metrics import med
         >>> factors = np.indices((4, 5)).reshape(2, -1).T
-        >>> wide = np.hstack([factors, factors @ [[5, 1], [1, 4]]])  # two latents more that mix both
+        >>> wide = np.hstack([factors, factors @ [[5, 1], [1, 4]]])  # two more latents that mix both
         >>> round(med(wide, factors, top=1).disentanglement.value, 6)
         1.0
 
     See Also:
-        ``dci``, by trained predictors.
+        ``dci``, with trained predictors.
     """
     labels = hard_labels(factors)
     information = mean_information(codes, settings.bins, labels).information
@@ -87,7 +87,7 @@ def med(codes: Codes, factors: Factors, settings: Picking) -> dict[str, Result]:
 
 
 def most_disentangled(shares: Float64Array, each: Float64Array, count: int) -> IntArray:
-    """The latents that are among the ``count`` most disentangled of those which know most of one factor."""
+    """The ``count`` most disentangled latents among those that share most with each factor."""
     owner = shares.argmax(axis=1)
     order = np.argsort(-each, kind="stable")
     picked = [order[owner[order] == k][:count] for k in range(shares.shape[1])]

@@ -13,8 +13,8 @@ A metric is a dataclass of settings, named protocols, and a formula of codes, fa
     def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int) -> Result:
         '''Accuracy of guessing the fixed factor from the latent that varies least.'''
 
-``distaff.metrics`` finds it by its being there. The public function takes arrays of any kind and each setting
-as a keyword, ``None`` standing for the protocol's value; its signature and docstring name them all
+``distaff.metrics`` finds it automatically. The public function takes arrays of any kind and each setting as a
+keyword, where ``None`` means the protocol's value; its signature and docstring list them all
 (``distaff.metrics.signatures``).
 """
 
@@ -70,12 +70,12 @@ def metric(
     usual: bool = True,
     widest: Width | Mapping[str, Width] = UNLIMITED,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a public metric of a formula; ``Card`` describes the arguments.
+    """Turn a formula into a public metric; ``Card`` describes the arguments.
 
-    The formula is called by the names of its parameters: ``codes``; ``factors``, or ``labels`` if it takes
-    soft ones too; or ``models``, the codes of several by name; ``settings``; ``seed`` if it draws.
-    Keyword-only parameters of its own become options. It gives a ``Result``, or several by the names of
-    their scores.
+    The formula is called with what its parameter names ask for: ``codes``; ``factors``, or ``labels`` if it
+    also accepts soft ones; or ``models``, the codes of several models by name; ``settings``; ``seed`` if it
+    is random. Its keyword-only parameters become options. It returns a ``Result``, or a dict of several by
+    score name.
     """
     allowed = declared(protocols)
 
@@ -122,11 +122,11 @@ def resolve_protocol(
     idle: Callable[[Settings], Collection[str]] = lambda _: (),
     **given: Any,
 ) -> tuple[Settings, str]:
-    """The protocol's settings with the caller's values put in, and the name that says so.
+    """The protocol's settings with the caller's values, and the name of the combination.
 
-    Values of ``None`` keep the protocol's. A changed value becomes part of the name
-    (``"kim18 with votes=200"``), so that the same name never means two numbers. ``idle`` names the settings
-    that have no effect beside the others: their values stay the protocol's and out of the name.
+    ``None`` keeps the protocol's value. A changed value becomes part of the name
+    (``"kim18 with votes=200"``), so that one name never means two numbers. ``idle`` returns the settings that
+    have no effect given the others: they keep the protocol's values and are not part of the name.
     """
     if protocol not in protocols:
         raise unknown("protocol", protocol, protocols)
@@ -143,7 +143,7 @@ def resolve_protocol(
 
 
 def _scored(card: Card, given: Mapping[str, Any]) -> Any:
-    """The score or scores of a call whose options have been checked."""
+    """Compute the score or scores of a call whose options have been checked."""
     draws = checked_draws(given["bootstrap"]) if given["bootstrap"] else 0
     takes = signature(card.formula).parameters
     whole = _read(card, given)
@@ -212,7 +212,7 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
 
 
 def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the formula reads of what the caller gave: codes, and factors or soft labels if it takes them."""
+    """Convert the caller's arguments to what the formula reads: codes, and factors or soft labels."""
     takes = signature(card.formula).parameters
     if "labels" in takes and (given["factors"] is None or given["probabilities"] is not None):
         codes, labels = read_labels(given["codes"], given["factors"], given["probabilities"])
@@ -236,14 +236,14 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _paired(card: Card, codes: Any, factors: Any) -> tuple[Codes, Factors]:
-    """Codes and factors of the same rows; missing labels stay if the metric reads factors one by one."""
+    """Codes and factors of the same rows; missing labels are kept if the metric reads factors one by one."""
     codes, factors = aligned(codes, factors)
     apart = card.by_factor and factors.missing.any()
     return one_by_one(codes, factors) if apart else all_labelled(codes, factors)
 
 
 def _as_taken(takes: Mapping[str, Any], codes: Codes, factors: Factors) -> dict[str, Any]:
-    """Codes and factors by the names of the formula's parameters."""
+    """Codes and factors as keyword arguments of the formula."""
     return {
         "codes": codes,
         **({"labels": hard_labels(factors)} if "labels" in takes else {"factors": factors}),
@@ -251,7 +251,7 @@ def _as_taken(takes: Mapping[str, Any], codes: Codes, factors: Factors) -> dict[
 
 
 def _part(card: Card, whole: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
-    """What a formula reads of some observations; an error if they cannot be scored."""
+    """The formula's inputs for some of the observations; an error if these cannot be scored."""
     if "models" in whole:
         return {"models": {name: as_codes(codes[rows]) for name, codes in whole["models"].items()}}
     codes = as_codes(whole["codes"][rows])

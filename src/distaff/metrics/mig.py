@@ -1,4 +1,4 @@
-"""MIG: the gap between the two latents that know most of a factor, over the factor's entropy."""
+"""MIG: the gap between the two latents most informative about a factor, over the factor's entropy."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Result
 
 SAMPLES_OF_EACH = (64, "compares samples with all posteriors, latent by latent")
-"""The most latents of metrics that do, see ``distaff.metrics.card.Card``."""
+"""The limit on latents of metrics that do this, see ``distaff.metrics.card.Card``."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Gap:
     """Where the information comes from: means in bins, or samples of q(z|x).
 
     Args:
-        bins: of ``"locatello19"``: over each latent's own range.
-        samples: of ``"chen18"``.
+        bins: number of bins over each latent's own range (``"locatello19"``).
+        samples: number of samples (``"chen18"``).
     """
 
     bins: BinCount | None = None
@@ -44,8 +44,8 @@ class Gap:
 def mig(codes: Codes, factors: Factors, settings: Gap, seed: int) -> Result:
     """Mutual information gap: mean over factors of (I* − I°) / H(y_k).
 
-    The two protocols are different numbers: binned means know nothing of the noise of q(z|x), and overrate
-    latents that are mostly noise (Do & Tran 2020, A.13).
+    The two protocols give different numbers: binned means ignore the noise of q(z|x), and overestimate the
+    information of latents that are mostly noise (Do & Tran 2020, A.13).
 
     Args:
         protocol: ``"locatello19"``: means in 20 bins between each latent's extremes; ``"chen18"``: 10,000

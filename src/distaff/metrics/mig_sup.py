@@ -1,4 +1,4 @@
-"""MIG-sup: the gap between the two factors that a latent knows most of, over their entropies."""
+"""MIG-sup: the gap between the two factors that a latent is most informative about, over their entropies."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class OwnBins:
     """How means are binned.
 
     Args:
-        bins: over each latent's own range.
+        bins: number of bins over each latent's own range.
     """
 
     bins: BinCount = 20
@@ -31,12 +31,12 @@ class OwnBins:
 
 @dataclass(frozen=True)
 class FactorGap:
-    """Where the information comes from, and which latents take part.
+    """Where the information comes from, and which latents are included.
 
     Args:
-        bins: of ``"li20"``: over each latent's own range.
-        samples: of ``"li20-code"``.
-        active: latents whose means have no larger variance than this take no part.
+        bins: number of bins over each latent's own range (``"li20"``).
+        samples: number of samples (``"li20-code"``).
+        active: variance of the means up to which a latent is left out.
     """
 
     bins: BinCount | None = None
@@ -54,19 +54,19 @@ class FactorGap:
     widest={"li20-code": SAMPLES_OF_EACH},
 )
 def mig_sup(codes: Codes, factors: Factors, settings: FactorGap, seed: int) -> Result:
-    """Mean over latents of the gap between the two factors they know most of: I(z_i; y_k) / H(y_k).
+    """Mean over latents of the gap between their two highest I(z_i; y_k) / H(y_k) over factors.
 
-    The supplement of ``mig``: MIG asks that a factor has one latent, this that a latent has one factor. By
-    ``"li20"`` a latent that knows nothing counts 0, so that spare latents lower the score; the authors' code
-    leaves out those that hardly vary. ubisoft's ``mig_sup.py`` is another number: it divides by the entropy
+    It complements ``mig``: MIG asks for one latent per factor, this asks for one factor per latent. With
+    ``"li20"``, an uninformative latent counts 0, so spare latents lower the score; the authors' code leaves
+    out latents that hardly vary. ubisoft's ``mig_sup.py`` computes something else: it divides by the entropy
     of the latent's bins.
 
     Args:
-        factors: (N, K) classes, K of at least 2.
+        factors: (N, K) classes, with K of at least 2.
         protocol: ``"li20"``: means in 20 bins between each latent's extremes, all latents; ``"li20-code"``,
-            the authors' ``metric_MIG.py``: 10,000 samples of q(z|x), and latents whose means have a variance
-            above 0.01, so that it depends on their scale.
-        seed: of the samples.
+            the authors' ``metric_MIG.py``: 10,000 samples of q(z|x), and only latents whose means have a
+            variance above 0.01, so the score depends on their scale.
+        seed: random seed for the samples.
 
     Examples:
         >>> import numpy as np
@@ -74,9 +74,9 @@ def mig_sup(codes: Codes, factors: Factors, settings: FactorGap, seed: int) -> R
         >>> factors = np.indices((4, 5)).reshape(2, -1).T
         >>> round(mig_sup(factors, factors).value, 6)  # one factor per latent
         1.0
-        >>> round(mig_sup(factors @ [[5], [1]], factors, bins=20).value, 6)  # a latent that is both
+        >>> round(mig_sup(factors @ [[5], [1]], factors, bins=20).value, 6)  # a latent that encodes both
         0.0
-        >>> spare = np.hstack([factors, np.zeros((20, 2))])  # two latents more that never move
+        >>> spare = np.hstack([factors, np.zeros((20, 2))])  # two more latents, which are constant
         >>> [round(mig_sup(spare, factors, active=active).value, 6) for active in (None, 0.01)]
         [0.5, 1.0]
 
@@ -99,7 +99,9 @@ def mig_sup(codes: Codes, factors: Factors, settings: FactorGap, seed: int) -> R
         active[: codes.means.shape[1]] = codes.means.var(axis=0, ddof=1, dtype=np.float64) > settings.active
     if not active.all():
         still = ", ".join(name for name, moves in zip(codes.names, active, strict=True) if not moves)
-        notes += (f"latents left out, whose means vary by {settings.active:g} at most: {still}",)
+        notes += (
+            f"latents left out because the variance of their means is at most {settings.active:g}: {still}",
+        )
     ordered = np.sort(np.clip(information / labels.entropies, 0, 1), axis=1)
     gaps = ordered[:, -1] - ordered[:, -2]
     return Result(
@@ -112,7 +114,7 @@ def mig_sup(codes: Codes, factors: Factors, settings: FactorGap, seed: int) -> R
 
 
 def _sampled(codes: Codes, factors: Factors, count: int, seed: int) -> Float64Array:
-    """(latents, K) I(z_i; y_k) from samples of the rows that have the factor's label."""
+    """(latents, K) I(z_i; y_k), from samples of the rows that have the factor's label."""
     cut = parts(codes, factors)
     return as_columns(
         cut,

@@ -1,4 +1,4 @@
-"""Minimality and sufficiency: disentanglement where factors depend on each other."""
+"""Minimality and sufficiency: disentanglement if factors depend on each other."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class FewBins:
     """How means are binned.
 
     Args:
-        bins: over each latent's own range.
+        bins: number of bins over each latent's own range.
     """
 
     bins: BinCount = 15
@@ -41,13 +41,13 @@ class FewBins:
     says={"minimality": "modularity", "sufficiency": "compactness"},
 )
 def minimality_sufficiency(codes: Codes, factors: Factors, settings: FewBins) -> dict[str, Result]:
-    """Whether each latent is about one factor and nothing else, and each factor is all in one latent.
+    """Whether each latent encodes one factor and nothing else, and one latent fully encodes each factor.
 
     Minimality is the mean over latents of max_k I(z_i; y_k) / H(z_i), sufficiency the mean over factors of
-    max_i I(z_i; y_k) / H(y_k). No gap is taken: a latent may know of a second factor what the first one tells
-    of it, so that dependent factors can score 1. H(z_i) is that of the bins, and counts noise: minimality is
-    below 1 for a latent with noise finer than its factor. Latents that never vary take no part. The
-    definition is that of the authors' public ``min_suf.py``.
+    max_i I(z_i; y_k) / H(y_k). There is no gap: a latent may have the information about a second factor that
+    its own factor implies, so dependent factors can score 1. H(z_i) is the entropy of the bins and includes
+    noise: minimality is below 1 for a latent with noise finer than its factor. Constant latents are ignored.
+    The definition follows the authors' public ``min_suf.py``.
 
     Args:
         protocol: ``"almudevar24"``: means in 15 bins between each latent's extremes.
@@ -63,7 +63,7 @@ def minimality_sufficiency(codes: Codes, factors: Factors, settings: FewBins) ->
         True
 
     See Also:
-        ``mig`` and ``mig_sup``, which ask for independent factors.
+        ``mig`` and ``mig_sup``, which assume independent factors.
     """
     labels = hard_labels(factors)
     known = mean_information(codes, settings.bins, labels)

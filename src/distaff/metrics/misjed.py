@@ -1,4 +1,4 @@
-"""MISJED: whether pairs of latents are independent and informative at once."""
+"""MISJED: whether pairs of latents are both independent and informative."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,8 +21,8 @@ class Grid:
 
     Args:
         bins: number of bins.
-        low: lower end of their range.
-        high: upper end of their range.
+        low: lower end of the range of the bins.
+        high: upper end of the range of the bins.
         normalize: whether to divide by 2 log(bins).
     """
 
@@ -45,15 +45,16 @@ def misjed(codes: Codes, settings: Grid) -> Result:
     """Mean over pairs of latents of H(z_i) + H(z_j) − H(z̄_i, z̄_j); low for independent informative pairs.
 
     Do & Tran 2020, Eq. 7: the entropies are those of q(z_i), the joint entropy that of the means z̄ = E[z|x].
-    Noise widens the first and not the second, so noisy latents score high and cannot pass for independent.
-    Only where noise evens out nothing (means that fill all bins alike) may the value lie slightly below 0.
-    All are quantized; normalised, a pair is divided by 2 log(bins). For a categorical latent z̄ is the
-    likeliest class. ``details["pairs"]`` is the matrix; ``per_latent`` is each latent's mean over its pairs.
+    Noise increases the former but not the latter, so noisy latents score high and cannot pass as independent.
+    The value can be slightly negative only if noise makes nothing more uniform (means that fill all bins
+    equally). All entropies are quantized; normalised, a pair is divided by 2 log(bins). For a categorical
+    latent, z̄ is the most likely class. ``details["pairs"]`` is the matrix; ``per_latent`` is each latent's
+    mean over its pairs.
 
     Args:
-        codes: (N, D) means, or ``Codes``; two latents or more.
-        protocol: ``"do20"``: 100 bins over [−4, 4]. The joint entropy needs N well above bins², else it is
-            too low and the score too high (the paper takes 50 bins for 16,000 rows).
+        codes: (N, D) means, or ``Codes``; at least two latents.
+        protocol: ``"do20"``: 100 bins over [−4, 4]. The joint entropy needs N well above bins², otherwise it
+            is too low and the score too high (the paper uses 50 bins for 16,000 rows).
 
     Examples:
         >>> import numpy as np
@@ -63,7 +64,7 @@ def misjed(codes: Codes, settings: Grid) -> Result:
         0.0
 
     See Also:
-        ``separability``, of a latent and all others; ``jemmig``, which needs labels.
+        ``separability``, between a latent and all others; ``jemmig``, which needs labels.
     """
     count = len(codes.names)
     if count < 2:

@@ -1,8 +1,8 @@
-"""Labels that are missing: a metric that looks at factors one by one reads each factor's own rows.
+"""Missing labels: a metric that handles factors one by one uses, for each factor, the rows with its label.
 
-Factors that lack the same labels are looked at together, on the rows that have them; the parts are put
-together as if all had been looked at at once: the results of a metric that is a mean over factors
-(``joined``), or the columns of a matrix of latents and factors that its formula sums up (``as_columns``).
+Factors with the same missing labels form a part, which is scored on the rows that have these labels. Parts
+are then merged as if all factors had been scored at once: the results of a metric that is a mean over factors
+(``joined``), or the columns of a matrix of latents and factors that the formula summarises (``as_columns``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,10 +32,10 @@ class Part:
     """Some factors and the rows that have their labels.
 
     Args:
-        columns: (k,) which of the factors.
-        rows: (n,) which of the rows.
-        codes: of the rows.
-        factors: those k, of the rows.
+        columns: (k,) indices of the factors.
+        rows: (n,) indices of the rows.
+        codes: the codes of these rows.
+        factors: these k factors on these rows.
     """
 
     columns: IntArray
@@ -45,7 +45,7 @@ class Part:
 
 
 def one_by_one(codes: CodesLike, factors: FactorsLike) -> tuple[Codes, Factors]:
-    """Codes and factors whose missing labels are counted in notes but not yet dropped."""
+    """Codes and factors, with notes that count the missing labels; no rows are dropped yet."""
     codes, factors = aligned(codes, factors)
     absent = np.array([np.count_nonzero(np.isnan(values)) for values in factors.values.T])
     if not absent.any():
@@ -66,7 +66,7 @@ def one_by_one(codes: CodesLike, factors: FactorsLike) -> tuple[Codes, Factors]:
 
 
 def parts(codes: Codes, factors: Factors) -> list[Part]:
-    """One part for each set of rows that factors have labels in."""
+    """One part per set of factors that have labels on the same rows."""
     absent = np.isnan(factors.values)
     if not absent.any():
         return [Part(np.arange(len(factors.names)), np.arange(len(codes)), codes, factors)]
@@ -81,7 +81,7 @@ def parts(codes: Codes, factors: Factors) -> list[Part]:
 
 
 def of_each(cut: Sequence[Part], find: Callable[[Part], Found]) -> list[Found]:
-    """What is found in each part; an error names the factors whose rows it is about."""
+    """The result of ``find`` for each part; errors name the factors of the part."""
     if len(cut) == 1:
         return [find(cut[0])]
     found = []
@@ -95,7 +95,7 @@ def of_each(cut: Sequence[Part], find: Callable[[Part], Found]) -> list[Found]:
 
 
 def as_columns(cut: Sequence[Part], found: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """(..., K) what was found in each part, an array (..., k) each, in the order of the factors."""
+    """(..., K) the arrays (..., k) of the parts, put in the order of the factors."""
     if len(cut) == 1:
         return found[0]
     order = np.argsort(np.concatenate([part.columns for part in cut]))
@@ -103,7 +103,7 @@ def as_columns(cut: Sequence[Part], found: Sequence[NDArray[Any]]) -> NDArray[An
 
 
 def joined(columns: Sequence[IntArray], results: Sequence[Mapping[str, Result]]) -> dict[str, Result]:
-    """The results of all parts as one: values are means over factors again."""
+    """Merge the results of all parts; values are again means over factors."""
     if len(results) == 1:
         return dict(results[0])
     order = np.argsort(np.concatenate(columns))
@@ -126,7 +126,7 @@ def _joined(order: IntArray, columns: Sequence[IntArray], results: Sequence[Resu
 
 
 def _merged(parts: Sequence[Mapping[str, Any]], sizes: Sequence[int], order: IntArray) -> dict[str, Any]:
-    """Values by name: arrays with one column per factor side by side, mappings and lists as one."""
+    """Merge values by name: arrays with one column per factor side by side, mappings and lists joined."""
     merged: dict[str, Any] = {}
     for key, first in parts[0].items():
         values = [part[key] for part in parts]

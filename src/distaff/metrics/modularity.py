@@ -1,4 +1,4 @@
-"""Modularity: whether each latent knows of one factor only."""
+"""Modularity: whether each latent is informative about one factor only."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Source:
 
     Args:
         bins: number of bins.
-        posterior: whether q(z|x) is put into bins over [low, high], or means over each latent's own range.
+        posterior: whether to bin q(z|x) over [low, high] rather than means over each latent's own range.
         low: lower end of the range of q(z|x).
         high: upper end of the range of q(z|x).
     """
@@ -35,7 +35,7 @@ class Source:
 
 
 _TOLD = 1e-6
-"""Nats: the masses of q(z|x) are in float32, and what their rounding leaves of a dead latent lies below."""
+"""In nats. Masses of q(z|x) are float32, and their rounding leaves less than this for a collapsed latent."""
 
 
 @metric(
@@ -51,13 +51,13 @@ _TOLD = 1e-6
 def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
     """Mean over latents of 1 − Σ_{k≠k*} I(z_i; y_k)² / (I(z_i; y_k*)² (K − 1)).
 
-    k* is the factor the latent knows most of. A latent with no information about any factor counts 0;
-    information below a millionth of a nat, which float32 cannot tell from rounding, is none.
+    k* is the factor that the latent is most informative about. A latent without information about any factor
+    counts 0; information below a millionth of a nat, which float32 rounding can produce, counts as none.
 
     Args:
-        factors: (N, K) classes, K of at least 2; the information about each is that of the rows with its
-            label.
-        protocol: ``"original"``: information from means in 20 bins, as its authors do; ``"correct"``: from
+        factors: (N, K) classes, with K of at least 2; the information about each factor comes from the rows
+            that have its label.
+        protocol: ``"original"``: information from means in 20 bins, as in the paper; ``"correct"``: from
             q(z|x) in 100 bins over [−4, 4] (Do & Tran 2020, A.8, Fig. 8).
 
     Examples:
@@ -87,21 +87,21 @@ def modularity(codes: Codes, factors: Factors, settings: Source) -> Result:
         information = mean_information(codes, settings.bins, labels).information
 
     each = modularities(information)
-    empty = [name for name, most in zip(codes.names, information.max(axis=1), strict=True) if most <= _TOLD]
+    empty = [name for name, best in zip(codes.names, information.max(axis=1), strict=True) if best <= _TOLD]
     if empty:
-        notes += (f"latents that know no factor count 0: {', '.join(empty)}",)
+        notes += (f"latents without information about any factor count 0: {', '.join(empty)}",)
     return Result(each.mean(), per_latent=each, details={"mutual_information": information}, notes=notes)
 
 
 def _posterior_information(part: Part, grid: Bins) -> tuple[Float64Array, tuple[str, ...]]:
-    """(L, k) I(z_i; y_k) of q(z|x) in nats, and what the bins miss."""
+    """(L, k) I(z_i; y_k) of q(z|x) in nats, and notes on what the bins miss."""
     labels = hard_labels(part.factors)
     tables = posterior_tables(part.codes, grid, labels)
     return tables.information(labels), tables.note(part.codes, grid)
 
 
 def modularities(information: Float64Array) -> Float64Array:
-    """(L,) 1 − Σ_{k≠k*} I_ik² / (I_ik*² (K − 1)) of (L, K) with K of at least 2; 0 without information."""
+    """(L,) 1 − Σ_{k≠k*} I_ik² / (I_ik*² (K − 1)) from (L, K), with K of at least 2; 0 without information."""
     squares = np.square(np.where(information > _TOLD, information, 0))
     best = squares.max(axis=1)
     others = (squares.sum(axis=1) - best) / (np.where(best > 0, best, 1) * (squares.shape[1] - 1))

@@ -1,4 +1,4 @@
-"""Mutual information of a real latent and factors of classes from nearest neighbours, by sorting."""
+"""Mutual information between a real latent and categorical factors, from nearest neighbours by sorting."""
 
 import numpy as np
 from scipy.special import digamma
@@ -9,18 +9,18 @@ from distaff.metrics.inputs import Float64Array, IntArray
 def neighbour_information(
     latent: Float64Array, classes: IntArray, neighbours: int, ties: Float64Array
 ) -> Float64Array:
-    """(N, K) terms whose means over rows are estimates of I(z; y_k) in nats by Ross 2014.
+    """(N, K) terms whose means over rows are the estimates of I(z; y_k) in nats by Ross 2014.
 
     For each row, r is the distance to its k-th neighbour of the same class (n_y of them) and m the number of
-    rows of any class nearer than r; the term is ψ(N) + ψ(k) − ψ(n_y) − ψ(m). On a line the neighbours of a
-    sorted value are beside it, so that all rows are done at once. Rows alone in their class count 0, ties are
-    broken by noise of 1e-10, both as in scikit-learn's ``mutual_info_classif``.
+    rows of any class nearer than r; the term is ψ(N) + ψ(k) − ψ(n_y) − ψ(m). In one dimension, the neighbours
+    of a sorted value are next to it, so all rows are processed at once. Rows alone in their class count 0,
+    and ties are broken by noise of scale 1e-10, both as in scikit-learn's ``mutual_info_classif``.
 
     Args:
         latent: (N,) values of about unit scale.
         classes: (N, K) classes of K factors.
         neighbours: k.
-        ties: (N,) noise of unit scale, which breaks them.
+        ties: (N,) noise of unit scale that breaks ties.
     """
     noise = 1e-10 * max(1.0, float(np.abs(latent).mean()))
     z = latent + noise * ties
@@ -33,7 +33,7 @@ def neighbour_information(
 
 
 def _terms(z: Float64Array, labels: IntArray, neighbours: int, psi: Float64Array) -> Float64Array:
-    """(N,) terms of sorted values ``z``; ``psi`` holds ψ of the integers."""
+    """(N,) terms for sorted values ``z``; ``psi`` holds ψ of the integers."""
     counts = np.bincount(labels)
     alone = counts[labels] < 2
     if alone.any():
@@ -55,10 +55,10 @@ def _terms(z: Float64Array, labels: IntArray, neighbours: int, psi: Float64Array
 
 
 def _distances(value: Float64Array, label: IntArray, counts: IntArray, neighbours: int) -> Float64Array:
-    """(N,) from each value to its k-th neighbour of the same class, or to the farthest where there are fewer.
+    """(N,) distance from each value to its k-th neighbour of the same class, or the farthest if fewer exist.
 
-    The k nearest of a value lie in a window of k + 1 values, class by class in order, that holds it: the
-    distance is the least over such windows of that to the farther end.
+    The k nearest neighbours of a value lie in a window of k + 1 consecutive values of its class that contains
+    it: the distance is the minimum over such windows of the distance to the farther end.
     """
     radius = np.full(len(value), np.inf)
     if neighbours < len(value):
@@ -67,7 +67,7 @@ def _distances(value: Float64Array, label: IntArray, counts: IntArray, neighbour
         left, right = np.empty_like(end), np.empty_like(end)
         for before in range(neighbours + 1):
             here = slice(before, before + len(end))
-            np.subtract(value[here], begin, out=left)  # infinite for a window of two classes
+            np.subtract(value[here], begin, out=left)  # infinite for a window that spans two classes
             np.subtract(end, value[here], out=right)
             np.maximum(left, right, out=left)
             np.minimum(radius[here], left, out=radius[here])

@@ -1,4 +1,4 @@
-"""Which latent stands for which factor, one to one: what single-neuron scores start from."""
+"""One-to-one matching of latents and factors, on which single-neuron scores are based."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from distaff.metrics.train_test import split_rows
 
 @dataclass(frozen=True)
 class Shares:
-    """One latent cut into shares of equally many training rows; the classes of a categorical one are shares.
+    """One latent cut into shares with equally many training rows; for a categorical latent, its classes.
 
     Args:
-        starts: of all shares but the first; None for a categorical latent.
+        starts: the lower ends of all shares but the first; None for a categorical latent.
     """
 
     starts: NDArray[Any] | None
 
     @staticmethod
     def of(ordered: NDArray[Any], size: int) -> "Shares":
-        """``size`` shares of a real latent's values, which are sorted."""
+        """``size`` shares of the sorted values of a real latent."""
         if ordered.dtype.kind == "i":
             return Shares(None)
         return Shares(ordered[np.arange(1, size) * len(ordered) // size])
@@ -41,13 +41,13 @@ class Shares:
 
 @dataclass(frozen=True)
 class Matching:
-    """Latents and factors one to one, by the largest sum of mutual information.
+    """One-to-one matching of latents and factors with the largest sum of mutual information.
 
     Args:
-        latents: (N,) means of each latent, or its likeliest classes.
-        rows: each factor's rows that train and those that test, among those that have its label.
-        latent_of: factor → latent; a factor has none where latents are fewer.
-        information: (latents, K) in nats, of the training rows.
+        latents: (N,) means of each latent, or its most likely classes.
+        rows: training rows and test rows of each factor, among those that have its label.
+        latent_of: factor → latent; some factors have none if there are fewer latents.
+        information: (latents, K) in nats, on the training rows.
     """
 
     latents: list[FloatArray | IntArray]
@@ -57,7 +57,7 @@ class Matching:
 
     @property
     def tested(self) -> int:
-        """How many rows test a factor, at least."""
+        """The smallest number of test rows of a factor."""
         return min(len(test) for _, test in self.rows)
 
 
@@ -66,10 +66,10 @@ def matching(codes: Codes, factors: Factors, train: int, test: int, seed: int) -
 
     Args:
         codes: (N, D) means and categorical latents.
-        factors: (N, K) classes, of which some may be missing.
-        train: rows that train; two thirds if there are fewer in all.
-        test: rows that test.
-        seed: of the split.
+        factors: (N, K) classes; some labels may be missing.
+        train: number of training rows; two thirds of the rows if there are fewer in all.
+        test: number of test rows.
+        seed: random seed for the split.
     """
     classes, cut = factors.classes, parts(codes, factors)
 
@@ -95,7 +95,7 @@ def matching(codes: Codes, factors: Factors, train: int, test: int, seed: int) -
 
 
 def counted(places: IntArray, classes: IntArray, size: int) -> Float64Array:
-    """(shares, classes) rows."""
+    """(shares, classes) counts of rows."""
     width = max(size, int(places.max()) + 1)
     return (
         np.bincount(places * size + classes, minlength=width * size).reshape(width, size).astype(np.float64)

@@ -1,10 +1,10 @@
-"""What a score is worth: the same metric where there is nothing to find.
+"""What a score is worth: the same metric on data without anything to find.
 
 A score of 0.3 is good if noise scores 0.01, and poor if noise scores 0.28. ``evaluate(..., null=20)`` scores
 the same codes against the factors of other rows, twenty times. All factors of a row move together: codes and
-factors keep their own distributions and lose what they know of each other. Everything is fitted, split, drawn
-and voted on anew. ``baselines`` are other codes of the same rows, such as those of an untrained encoder or
-random projections of the data.
+factors keep their own distributions but lose their relation. Everything is fitted, split, drawn and voted on
+again. ``baselines`` are other codes of the same rows, such as those of an untrained encoder or random
+projections of the data.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,13 +26,13 @@ TAKEN = frozenset(
         *("score", "95% interval", "shuffled", "of the gap", "better"),
     ]
 )
-"""The columns of tables of scores, beside which each baseline has one under its own name."""
+"""The columns of tables of scores; each baseline adds a column under its own name."""
 
 
 def read_baselines(
     codes: CodesLike, rows: int, baselines: Mapping[str, CodesLike] | None
 ) -> dict[str, Codes]:
-    """Other codes of the same ``rows`` by name; an error for what cannot stand beside the scores."""
+    """Other codes of the same ``rows`` by name; an error if they cannot be compared with the scores."""
     if not isinstance(baselines, Mapping | None):
         raise DistaffError(
             f"baselines are codes by name, not a {type(baselines).__name__}: give a dict such as "
@@ -41,7 +41,9 @@ def read_baselines(
     read = {}
     for name, other in (baselines or {}).items():
         if str(name) in TAKEN:
-            raise DistaffError(f"{name!r} is a column of the table of scores: call the baseline otherwise.")
+            raise DistaffError(
+                f"{name!r} is a column of the table of scores: give the baseline another name."
+            )
         check_index(codes, other, f"codes and the baseline {name!r}")
         read[str(name)] = as_codes(other)
         if len(read[str(name)]) != rows:
@@ -61,16 +63,16 @@ def with_null(
     draws: int,
     seed: int,
 ) -> list[Score]:
-    """The scores of a metric with what nothing would score beside them, or a note that says why not.
+    """The scores of a metric with their null and baselines, or with a note that says why they are missing.
 
     Args:
-        scores: of the codes and their own factors.
+        scores: scores of the codes with their own factors.
         best: the metric's best value, if it has one.
-        shuffled: scores of the same codes with the factors of rows that it draws; None if the metric reads no
+        shuffled: scores the same codes with the factors of randomly drawn rows; None if the metric reads no
             factors.
-        baselines: scores of other codes by their names.
-        draws: how often to shuffle.
-        seed: of the shuffles.
+        baselines: functions that score other codes, by name.
+        draws: number of shuffles.
+        seed: random seed for the shuffles.
     """
     notes = []
     rng = np.random.default_rng([seed, 2])
@@ -95,5 +97,5 @@ def with_null(
 
 
 def moved(factors: Factors, rows: IntArray) -> Factors:
-    """The factors of other rows, without a note of what was dropped on the way."""
+    """The factors of other rows, without notes on what was dropped."""
     return replace(factors.select(rows), notes=())

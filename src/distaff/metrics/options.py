@@ -1,4 +1,4 @@
-"""What options may hold: types for the fields of protocols, and the check of values against them.
+"""Types for the fields of protocols, and the check of option values against them.
 
 @dataclass(frozen=True)
 class Voting:
@@ -26,26 +26,26 @@ SampleCount = Annotated[int, Ge(2)]
 Positive = Annotated[float, Gt(0)]
 NotNegative = Annotated[float, Ge(0)]
 Seed = Annotated[int, Ge(0), Le(2**32 - 1)]
-"""The seeds that scikit-learn takes."""
+"""The range of seeds that scikit-learn accepts."""
 
 DRAWING: Mapping[str, Any] = {
     "bootstrap": Annotated[int, Ge(0)],
     "seed": Seed,
 }
-"""What every metric takes beside its protocol's settings."""
+"""The options that every metric has in addition to its protocol's settings."""
 
 _LIMITS = {Ge: ("of at least", operator.ge), Gt: ("above", operator.gt), Le: ("of at most", operator.le)}
 _KINDS = {int: "a whole number", float: "a finite number", bool: "True or False"}
 
 
 def declared(protocols: Mapping[str, Any]) -> dict[str, Any]:
-    """Option name → what it may hold, for a metric with these protocols."""
+    """Option name → allowed values, for a metric with these protocols."""
     fields = get_type_hints(type(next(iter(protocols.values()))), include_extras=True)
     return {**DRAWING, **fields, "protocol": Literal[tuple(protocols)]}
 
 
 def check(name: str, value: Any, allowed: Any) -> None:
-    """A ``DistaffError`` that names the option if its value is not what the annotation ``allowed`` allows."""
+    """Raise a ``DistaffError`` that names the option if ``allowed``, its annotation, rules out the value."""
     if get_origin(allowed) in UNIONS:
         (allowed,) = (option for option in get_args(allowed) if option is not type(None))
         if value is None:

@@ -1,4 +1,4 @@
-"""Metrics that are not of this library: plain functions of a user's own, by themselves or by their names."""
+"""User-defined metrics: plain functions, given as objects or by name."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -25,11 +25,11 @@ from distaff.metrics.train_test import columns
 
 @dataclass(frozen=True)
 class NoSettings:
-    """A plain function has none."""
+    """A plain function has no settings."""
 
 
 def imported_metric(entry: str, known: Collection[str]) -> Metric:
-    """The metric that ``module:function`` names; a text that is near a known name is an error about that."""
+    """The metric that ``module:function`` names; an entry close to a known name raises an error about it."""
     if ":" not in entry:
         raise unknown("metric", entry, [*known, "default", "all"])
     try:
@@ -46,17 +46,17 @@ def imported_metric(entry: str, known: Collection[str]) -> Metric:
 
 
 def as_metric(function: Callable[..., Any]) -> Metric:
-    """A function that is a metric, or the metric that is made of a plain one."""
+    """Return a function that is a metric unchanged, or turn a plain function into one."""
     return cast(Metric, function) if isinstance(getattr(function, "card", None), Card) else _made(function)
 
 
 @lru_cache(maxsize=256)
 def _made(function: Callable[..., Any]) -> Metric:
-    """A metric made of a plain function of codes, or of codes and factors, that returns a number.
+    """Turn a plain function of codes, or of codes and factors, that returns a number into a metric.
 
-    The function is given (N, D) means, with class probabilities of categorical latents beside them, and
-    (N, K) factors: numbers as they were given, or the numbers of classes. It returns a float, or a
-    ``Result`` with breakdowns. Higher is taken as better; ``@metric`` says otherwise.
+    The function receives (N, D) means, with the class probabilities of categorical latents next to them, and
+    (N, K) factors: the numbers as given, or class numbers. It returns a float, or a ``Result`` with
+    breakdowns. Higher is assumed to be better; use ``@metric`` if it is not.
     """
     name = getattr(function, "__name__", type(function).__name__)
     place = f"{getattr(function, '__module__', '')}:{name}"
@@ -88,9 +88,9 @@ def _made(function: Callable[..., Any]) -> Metric:
 
 @contextmanager
 def named_if_it_fails(own: Metric) -> Iterator[None]:
-    """One sentence with place and reason for what a user's own function raises; its cause has the traceback.
+    """Turn an exception of a user's function into one sentence with place and reason, chained to its cause.
 
-    Mistakes in this library's metrics are left as they are.
+    Exceptions in this library's metrics are not changed.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Partial information: what pairs of latents know of a factor alone, alike and only together."""
+"""Partial information: what pairs of latents tell about a factor uniquely, redundantly or only together."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class PairBins:
     """How means are binned.
 
     Args:
-        bins: over each latent's own range; a pair of latents has the square of it.
+        bins: number of bins over each latent's own range; a pair of latents has the square of it.
     """
 
     bins: BinCount = 10
@@ -38,39 +38,39 @@ class PairBins:
     widest=(256, "counts every pair of latents with every factor"),
 )
 def partial_information(codes: Codes, factors: Factors, settings: PairBins) -> Result:
-    """Mean over factors of what the best latent knows of the factor and no other latent does, over H(y_k).
+    """Mean over factors of the information that only the best latent has about the factor, over H(y_k).
 
-    What two latents know of a factor is decomposed into four parts, I(z_i, z_j; y) = R + U_i + U_j + S:
-    redundant (either tells it), unique to one, and synergistic (only both tell it, as in an exclusive or).
-    The redundancy is I_min: R = Σ_v p(y = v) min(I(z_i; y = v), I(z_j; y = v)) with the specific information
-    I(z; y = v) = Σ_s p(s|v) log(p(s|v)/p(s)); then U_i = I(z_i; y) − R. Other definitions of redundancy give
-    other numbers. The score is the mean of min_j U_i*j / H(y_k), where i* has the highest I(z_i; y_k): 1 if
-    one latent knows the factor and all others know nothing of it, 0 if another knows as much of each class.
-    It is at least the ``mig`` of the same bins. ``details`` has the matrices ``unique``, ``redundant`` and
-    ``synergistic`` (latents, latents, K) in nats, where ``unique[i, j, k]`` is what z_i knows and z_j does
-    not, and NaN stands where i = j.
+    The information of two latents about a factor is decomposed into four parts, I(z_i, z_j; y) = R + U_i +
+    U_j + S: redundant (in either latent), unique to one of them, and synergistic (only in both together, as
+    in an exclusive or). The redundancy is I_min: R = Σ_v p(y = v) min(I(z_i; y = v), I(z_j; y = v)) with the
+    specific information I(z; y = v) = Σ_s p(s|v) log(p(s|v)/p(s)); then U_i = I(z_i; y) − R. Other
+    definitions of redundancy give other numbers. The score is the mean of min_j U_i*j / H(y_k), where i* has
+    the highest I(z_i; y_k): 1 if one latent determines the factor and all others are uninformative about it,
+    0 if another is as informative about each class. It is at least the ``mig`` of the same bins. ``details``
+    has the matrices ``unique``, ``redundant`` and ``synergistic`` (latents, latents, K) in nats, where
+    ``unique[i, j, k]`` is the information that z_i has and z_j does not, and NaN where i = j.
 
     Args:
         codes: (N, D) means with D of at least 2, or ``Codes``; the bins of a categorical latent are its
-            likeliest classes.
-        factors: (N, K) classes; the information about each is that of the rows with its label.
+            most likely classes.
+        factors: (N, K) classes; the information about each factor comes from the rows that have its label.
         protocol: ``"williams10"``: means in 10 bins between each latent's extremes.
 
     Examples:
         >>> import numpy as np
         >>> from distaff.metrics import partial_information
         >>> z = np.indices((2, 2)).reshape(2, -1).T
-        >>> either = partial_information(z, z[:, :1] ^ z[:, 1:])  # an exclusive or: only both tell it
+        >>> either = partial_information(z, z[:, :1] ^ z[:, 1:])  # an exclusive or: synergy only
         >>> either.value, round(float(either.details["synergistic"][0, 1, 0] / np.log(2)), 6)
         (0.0, 1.0)
         >>> round(partial_information(z, z).value, 6)  # one latent per factor
         1.0
 
     See Also:
-        ``mig``; ``sepin``, of latents and the data; ``pairwise_information``, of latents alone.
+        ``mig``; ``sepin``, between latents and data; ``pairwise_information``, between latents.
     """
     if len(codes.names) < 2:
-        raise DistaffError("a partial information decomposition is one of pairs of latents: there is one.")
+        raise DistaffError("a partial information decomposition needs pairs of latents: there is only one.")
     labels = hard_labels(factors)
     cut = parts(codes, factors)
     found = of_each(cut, lambda part: _decomposed(part, settings.bins))
@@ -98,7 +98,7 @@ def partial_information(codes: Codes, factors: Factors, settings: PairBins) -> R
 
 
 def _few_rows(cut: list[Part], bins: int) -> tuple[str, ...]:
-    """The note on tables that are too large for the rows, whose empty cells look like synergy."""
+    """A note if the tables are too large for the number of rows: empty cells look like synergy."""
     rows, classes, name = min(
         (len(part.rows) / size, size, name)
         for part in cut
@@ -111,7 +111,7 @@ def _few_rows(cut: list[Part], bins: int) -> tuple[str, ...]:
 
 
 def _decomposed(part: Part, bins: int) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """What latents know of the k factors of a part.
+    """Information of latents and of pairs of latents about the k factors of a part.
 
     (L, k) I(z_i; y), (L, L, k) the redundancy of each pair, and (L, L, k) I(z_i, z_j; y).
     """
@@ -136,7 +136,7 @@ def _decomposed(part: Part, bins: int) -> tuple[Float64Array, Float64Array, Floa
 
 
 def _specific(places: list[IntArray], sizes: list[int], labels: Labels) -> Float64Array:
-    """(L, Σ sizes) I(z_i; y_k = v) = KL(p(z_i | y_k = v) ‖ p(z_i)) in nats, the factors side by side."""
+    """(L, Σ sizes) I(z_i; y_k = v) = KL(p(z_i | y_k = v) ‖ p(z_i)) in nats, with factors side by side."""
     found = np.empty((len(sizes), sum(labels.sizes)))
     for some in slices(len(sizes), max(sizes) * sum(labels.sizes)):
         tables = index_tables(iter(places[some]), len(places[0]), sizes[some], labels)

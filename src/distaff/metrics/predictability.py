@@ -1,6 +1,6 @@
-"""How well one latent alone predicts one factor: R², best thresholds, a linear SVM.
+"""How well a single latent predicts a single factor: R², best thresholds, a linear SVM.
 
-Each function gives a table (latents, factors).
+Each function returns a table (latents, factors).
 """
 
 import warnings
@@ -19,11 +19,11 @@ from distaff.metrics.thresholds import Line, best_labels
 
 
 def r_squared(codes: Codes, values: Float64Array) -> Float64Array:
-    """Cov²/(Var Var) of each latent and real factor; for a categorical latent the variance explained."""
+    """Cov²/(Var Var) of each latent and real factor; the variance explained for a categorical latent."""
     tables = [_squared_correlations(codes.means, values)]
     for p in codes.categories.values():
         member = np.eye(p.shape[1])[p.argmax(axis=1)]
-        # of disjoint members, the squared correlations with weight 1 − P(c) sum to the variance explained
+        # for disjoint classes, squared correlations weighted by 1 − P(c) sum to the variance explained
         weight = 1 - member.mean(axis=0)[:, None]
         tables.append((_squared_correlations(member, values) * weight).sum(axis=0, keepdims=True))
     return np.concatenate(tables)
@@ -32,8 +32,8 @@ def r_squared(codes: Codes, values: Float64Array) -> Float64Array:
 def threshold_accuracies(codes: Codes, classes: IntArray, sizes: list[int]) -> Float64Array:
     """The best balanced accuracy of thresholds that cut each latent into one interval per class.
 
-    Kumar et al. 2018, by the search of ``distaff.metrics.thresholds``. A categorical latent predicts, for
-    each of its classes, the likeliest class of the factor.
+    Kumar et al. 2018, with the search of ``distaff.metrics.thresholds``. For each of its classes, a
+    categorical latent predicts the most likely class of the factor.
     """
     lines = [Line(means) for means in codes.means.T]
     kinds = [p.argmax(axis=1) for p in codes.categories.values()]
@@ -57,7 +57,7 @@ def svm_accuracies(
 ) -> Float64Array:
     """Test accuracy of one balanced linear SVM per pair; a categorical latent enters as indicators.
 
-    The latents enter as they are, and their scales matter through the penalty, or standardised.
+    The latents are either standardised, or enter unchanged, where the penalty makes their scales matter.
     """
     means = standardised(codes.means) if standardise else codes.means
     known, truth, sizes = classes[train], classes[test], tuple((classes.max(axis=0) + 1).tolist())
@@ -75,7 +75,7 @@ def svm_accuracies(
 def _svm_guesses(
     x: Float64Array, labels: IntArray, train: IntArray, test: IntArray, penalty: float
 ) -> IntArray:
-    """(T,) classes by scikit-learn's machine of several inputs."""
+    """(T,) classes predicted by scikit-learn's SVM, for several inputs."""
     if (labels[train] == labels[train[0]]).all():
         return np.full(len(test), labels[train[0]])
     model = LinearSVC(C=penalty, class_weight="balanced", dual=False)
@@ -91,7 +91,7 @@ def _squared_correlations(x: FloatArray, y: FloatArray) -> Float64Array:
 
 
 def _likeliest(kind: IntArray, y: IntArray, total: IntArray) -> IntArray:
-    """(N,) the class whose rows are most often of the same kind as this row."""
+    """(N,) for each row, the class with the largest share of its rows in the row's kind."""
     counts = np.zeros((len(total), int(kind.max()) + 1))
     np.add.at(counts, (y, kind), 1)
     return np.asarray((counts / total[:, None]).argmax(axis=0)[kind])

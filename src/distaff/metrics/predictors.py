@@ -1,4 +1,4 @@
-"""Classes of factors predicted from all latents: what downstream accuracy and fairness look at."""
+"""Prediction of the classes of factors from all latents, for downstream accuracy and fairness."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,14 +16,14 @@ from distaff.metrics.train_test import columns, split_rows
 
 @dataclass(frozen=True)
 class Predicting:
-    """What predicts classes, and from how many rows.
+    """The predictor of the classes, and the numbers of rows.
 
     Args:
         predictor: one logistic regression for each class against the rest, with a penalty of |w|²/2 for
             standardised latents, or boosted trees (of depth 3, on histograms).
-        train: rows that train; two thirds if there are fewer in all.
-        test: rows that test.
-        rounds: of boosting.
+        train: number of training rows; two thirds of the rows if there are fewer in all.
+        test: number of test rows.
+        rounds: number of boosting rounds.
     """
 
     predictor: Literal["logistic", "boosted"]
@@ -36,7 +36,7 @@ PREDICTORS = {"logistic": Predicting("logistic"), "boosted": Predicting("boosted
 
 
 def idle(settings: Predicting, _: Codes) -> tuple[str, ...]:
-    """What has no effect beside the predictor."""
+    """The settings that have no effect with this predictor."""
     return () if settings.predictor == "boosted" else ("rounds",)
 
 
@@ -48,10 +48,10 @@ WIDEST = {
 
 @dataclass(frozen=True)
 class Predictions:
-    """What was predicted for rows that were held out.
+    """Predictions for held-out rows.
 
     Args:
-        tested: (T,) which rows.
+        tested: (T,) indices of the test rows.
         guesses: number of training rows → (T, K) classes.
     """
 
@@ -64,8 +64,8 @@ def predictions(
 ) -> Predictions:
     """Classes predicted for the same rows after training on the first rows of a random split.
 
-    All training rows are used last; ``sizes`` that exceed them are left out. Shared by the metrics that ask
-    for the same.
+    All training rows are used last; ``sizes`` above their number are left out. Cached for all metrics that
+    need the same predictions.
     """
     train, test = split_rows(len(codes), settings.train, settings.test, np.random.default_rng(seed))
     classes = factors.classes
@@ -83,7 +83,7 @@ def predictions(
 def _guesses(
     x: Float64Array, classes: IntArray, train: IntArray, test: IntArray, settings: Predicting, seed: int
 ) -> IntArray:
-    """(T, K) classes; among those of the training rows, since no other is known of."""
+    """(T, K) classes, always among those that occur in the training rows."""
     known = [np.unique(y, return_inverse=True) for y in classes[train].T]
     guessed = np.stack([np.full(len(test), labels[0]) for labels, _ in known], axis=1)
     several = [k for k, (labels, _) in enumerate(known) if len(labels) > 1]

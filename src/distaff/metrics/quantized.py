@@ -16,16 +16,16 @@ from distaff.metrics.labels import Labels
 from distaff.metrics.shared import BUDGET, remember
 
 ROWS = 1024
-"""Rows at a time: their masses fit in a core's cache; fewer of wide codes."""
+"""Rows per batch: their masses fit in a core's cache; fewer for wide codes."""
 
 SLAB = 1 << 16
-"""Rows that one core sums up."""
+"""Rows per task of one core."""
 
 MASSES_OF_BINS = (4096, "integrates every posterior over every bin")
-"""The most latents of metrics that do, see ``distaff.metrics.card.Card``."""
+"""The limit on latents of metrics that do this, see ``distaff.metrics.card.Card``."""
 
 OUTSIDE = 1e-2
-"""With less of its mass inside the range, a posterior's bins are differences too small for float32."""
+"""With less of a posterior's mass inside the range, its bins are differences too small for float32."""
 
 
 def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None) -> Tables:
@@ -75,7 +75,7 @@ def _slab_sums(
 
 
 def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[Tensor, Float64Array]:
-    """(n, L, width) float32: Q(z_i = s|x_n); and (D,) the mass that lay outside, summed over rows."""
+    """(n, L, width) float32: Q(z_i = s|x_n); and (D,) the mass outside the range, summed over rows."""
     means = codes.means[rows]
     mu = torch.from_numpy(np.ascontiguousarray(means, dtype=np.float32))
     count, dims = mu.shape
@@ -107,11 +107,11 @@ def _row_masses(codes: Codes, rows: IntArray, bins: Bins, width: int) -> tuple[T
 
 
 def _shares_of_tail(mu: Tensor, logvar: Tensor, bins: Bins) -> Tensor:
-    """(m, count) the share of each bin in what m posteriors have inside the range, however little.
+    """(m, count) the share of each bin in the mass that m posteriors have inside the range, however small.
 
-    Logarithms of Φ(b) − Φ(a) in the lower tail, to which a bin above the mean is mirrored; over a bin much
-    narrower than σ, those of a density that falls evenly. Where it falls by more than e^100 from bin to bin,
-    the nearest one has it all.
+    Uses logarithms of Φ(b) − Φ(a) in the lower tail, to which bins above the mean are mirrored; for bins much
+    narrower than σ, those of a density that falls evenly. If the mass falls by more than e^100 from bin to
+    bin, the nearest bin has all of it.
     """
     inverse = torch.exp(-0.5 * logvar)[:, None].clamp(max=1e30)
     middles = torch.from_numpy((bins.edges[1:] + bins.edges[:-1]) / 2)

@@ -1,4 +1,4 @@
-"""What a fixed grid of bins cannot see of the latents: whatever is finer than a bin."""
+"""What a fixed grid of bins misses of the latents: anything finer than a bin."""
 
 import numpy as np
 
@@ -6,21 +6,21 @@ from distaff.codes import Codes
 from distaff.metrics.inputs import Float64Array, IntArray
 
 HIDDEN = 0.05
-"""The share of a latent's variance within bins from which on a score of them says so."""
+"""If more than this share of a latent's variance lies within bins, the score gets a note."""
 
 
 def hidden_shares(codes: Codes, places: IntArray, low: float, high: float, width: float) -> Float64Array:
-    """(D,) about what share of each Gaussian latent's variance under q(z) lies within bins.
+    """(D,) the approximate share of each Gaussian latent's variance under q(z) that lies within bins.
 
-    Within bins lies E Var(μ | bin) of means moved into the range, and with the noise up to width²/12, the
-    variance within a bin that is filled. A latent that never moves is hidden altogether.
+    The variance within bins is E Var(μ | bin), for means clipped to the range; noise adds to it up to
+    width²/12, the variance within a uniformly filled bin. The share of a constant latent is 1.
 
     Args:
         codes: the posteriors.
         places: (N, D) the bin of each mean.
-        low: where the bins begin.
-        high: where they end.
-        width: of one of them.
+        low: lower end of the range.
+        high: upper end of the range.
+        width: width of a bin.
     """
     shares = np.empty(codes.means.shape[1])
     for i, (mu, place) in enumerate(zip(codes.means.T, places.T, strict=True)):
@@ -35,12 +35,12 @@ def hidden_shares(codes: Codes, places: IntArray, low: float, high: float, width
 
 
 def hidden_note(names: tuple[str, ...], shares: Float64Array, low: float, high: float) -> tuple[str, ...]:
-    """The note on latents of which the grid sees too little."""
+    """A note on the latents that the grid resolves too coarsely."""
     unseen = {name: share for name, share in zip(names, shares, strict=False) if share > HIDDEN}
     if not unseen:
         return ()
     listed = ", ".join(f"{name} {share:.0%}" for name, share in unseen.items())
     return (
-        f"the bins over [{low:g}, {high:g}] do not see what is finer than one of them ({listed} of the "
+        f"the bins over [{low:g}, {high:g}] miss what is finer than one of them ({listed} of the "
         "variance): rescale the latents, or narrow low and high",
     )

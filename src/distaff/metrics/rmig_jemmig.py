@@ -1,7 +1,7 @@
-"""Gaps between the two latents that know most of a factor: RMIG and JEMMIG (Do & Tran 2020, §3.3).
+"""Gaps between the two latents most informative about a factor: RMIG and JEMMIG (Do & Tran 2020, §3.3).
 
-Both start from the matrix I(z_i; y_k). I* and I° are its highest and second highest values over latents, kept
-between 0 and H(y_k), which sampled values may miss by their error.
+Both use the matrix I(z_i; y_k). I* and I° are its highest and second highest values over latents, clipped to
+[0, H(y_k)], since sampled estimates can lie outside.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ from distaff.metrics.score import Result
 def rmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Result:
     """Robust MIG: mean over factors of I* − I° in nats, from q(z|x) and p(y|x).
 
-    Do & Tran 2020, Eq. 10. On a full factor grid it is nearly the MIG of Chen et al. before its division.
+    Do & Tran 2020, Eq. 10. On a full factor grid it is nearly the MIG of Chen et al. before normalisation.
 
     Args:
         protocol: ``"do20"``: 100 bins over [−4, 4], closed-form Gaussian masses renormalised over the range.
@@ -46,7 +46,7 @@ def rmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Resul
         0.6931
 
     See Also:
-        ``jemmig``, which also asks that the best latent knows nothing else; ``mig``.
+        ``jemmig``, which also asks that the best latent encodes nothing else; ``mig``.
     """
     heights = labels.entropies
     units = heights if settings.normalize else np.ones(len(heights))
@@ -71,10 +71,10 @@ def rmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Resul
 def jemmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Result:
     """Joint entropy minus the gap: mean over factors of H(z*, y_k) − I* + I°, in nats; lower is better.
 
-    Do & Tran 2020, §3.3 and A.12. z* is the latent with the highest I(z_i; y_k): it should know the factor
-    and nothing else. Normalised, it is [H(z*) + H(y) − 2I* + I°] / [log(bins) + H(y)], within [0, 1] for the
-    quantized estimate. The sampled H(z*) is a density's, so that value lies lower by −log(bin width), and the
-    normalised form moves it back (Eq. 17).
+    Do & Tran 2020, §3.3 and A.12. z* is the latent with the highest I(z_i; y_k): it should determine the
+    factor and encode nothing else. Normalised, the score is [H(z*) + H(y) − 2I* + I°] / [log(bins) + H(y)],
+    within [0, 1] for the quantized estimate. The sampled H(z*) is that of a density, so the sampled value is
+    lower by −log(bin width), which the normalised form corrects (Eq. 17).
 
     Args:
         protocol: ``"do20"``: 100 bins over [−4, 4], closed-form Gaussian masses renormalised over the range.
@@ -84,11 +84,11 @@ def jemmig(codes: Codes, labels: Labels, settings: Estimation, seed: int) -> Res
         >>> import numpy as np
         >>> from distaff.metrics import jemmig
         >>> factors = np.indices((4, 5)).reshape(2, -1).T
-        >>> abs(round(jemmig(factors - 2.0, factors).value, 6))  # each latent knows its factor and no more
+        >>> abs(round(jemmig(factors - 2.0, factors).value, 6))  # each latent encodes its factor only
         0.0
 
     See Also:
-        ``rmig``, the gap alone; ``misjed``, which needs no labels.
+        ``rmig``, only the gap; ``misjed``, which needs no labels.
     """
     heights = labels.entropies
     continuous = np.arange(len(codes.names)) < codes.means.shape[1]
@@ -114,7 +114,7 @@ def _estimated(
     settings: Estimation,
     seed: int,
 ) -> Result:
-    """The result whose (K,) parts follow from H(z_i) (L,) and I(z_i; y_k) (L, K)."""
+    """The result, from the function that computes the (K,) values from H(z_i) (L,) and I(z_i; y_k) (L, K)."""
     notes = one_latent_note(codes)
     if settings.estimate == "quantized":
         tables = posterior_tables(codes, settings.grid, labels)

@@ -1,4 +1,4 @@
-"""Samples of q(z, x) with their log-densities: what the sampled estimates of information read."""
+"""Samples of q(z, x) with their log-densities, for the sampled estimates of information."""
 
 import math
 from copy import copy
@@ -18,20 +18,20 @@ from distaff.mixtures.gaussians import Classes, Mixture, blur
 from distaff.mixtures.pairs import log_density
 
 EACH_LEFT_OUT = (64, "compares samples with all posteriors, leaving out each latent in turn")
-"""The most latents of such metrics; beyond about ten the estimates are unstable (Do & Tran 2020, Fig. 19)."""
+"""The limit on latents of such metrics; above about ten they are unstable (Do & Tran 2020, Fig. 19)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """M draws of (x, z) from the data and q(z|x), with log-densities computed when first asked for.
+    """M draws of (x, z) from the data and q(z|x), with log-densities that are computed on first use.
 
-    q(z) is the mixture over all N observations, so the estimates are exact but for the M draws. A latent
-    with σ = 0 is blurred (see ``distaff.mixtures.gaussians.blur``), and so is one known only by its means.
+    q(z) is the mixture over all N observations, so the estimates are exact except for the M draws. A latent
+    with σ = 0, or with known means only, is blurred (see ``distaff.mixtures.gaussians.blur``).
 
     Args:
         codes: the posteriors.
         count: M.
-        seed: of the draws; each observation is drawn equally often, or at most once when M < N.
+        seed: random seed; each observation is drawn equally often, or at most once if M < N.
     """
 
     codes: Codes
@@ -40,7 +40,7 @@ class Samples:
 
     @cached_property
     def rows(self) -> IntArray:
-        """(M,) the observation each sample comes from."""
+        """(M,) the observation that each sample comes from."""
         rng = np.random.default_rng(self.seed)
         turns = math.ceil(self.count / len(self.codes))
         return np.concatenate([rng.permutation(len(self.codes)) for _ in range(turns)])[: self.count]
@@ -58,8 +58,8 @@ class Samples:
         """(M, D) values of the Gaussian latents."""
         mu, logvar = (array[self.rows].double() for array in self.posterior)
         rng = np.random.default_rng([self.seed, 1])
-        # One draw from each of M equal slices of N(0, 1), in random order: a mean over samples then has
-        # none of the error that a single latent's noise would bring (Latin hypercube sampling).
+        # One draw from each of M equal slices of N(0, 1), in random order: this removes the error that the
+        # noise of a single latent would add to a mean over samples (Latin hypercube sampling).
         slices = rng.permuted(np.broadcast_to(np.arange(self.count), mu.T.shape), axis=1).T
         noise = ndtri((slices + rng.uniform(size=mu.shape)) / self.count)
         return mu + torch.from_numpy(noise) * torch.exp(logvar / 2)
@@ -98,24 +98,24 @@ class Samples:
 
     @property
     def informative(self) -> Float64Array:
-        """(M, L), whose mean is I(x; z_i)."""
+        """(M, L) terms whose mean is I(x; z_i)."""
         return self.log_qz_x_dims - self.log_qz_dims
 
     @property
     def shared(self) -> Float64Array:
-        """(M, L), whose mean is I(z_i; z_≠i)."""
+        """(M, L) terms whose mean is I(z_i; z_≠i)."""
         return self.log_qz[:, None] - self.log_qz_dims - self.log_qz_without
 
     @property
     def alone(self) -> Float64Array:
-        """(M, L), whose mean is I(x; z_i|z_≠i) = I(x; z) − I(x; z_≠i)."""
+        """(M, L) terms whose mean is I(x; z_i|z_≠i) = I(x; z) − I(x; z_≠i)."""
         log_qz_x = self.log_qz_x_dims.sum(axis=1, keepdims=True)
         of_all = log_qz_x - self.log_qz[:, None]
         of_others = log_qz_x - self.log_qz_x_dims - self.log_qz_without
         return np.asarray(of_all - of_others)
 
     def log_qz_y(self, labels: Labels) -> Float64Array:
-        """(M, L, K): log q(z_i|y_k) at the sample's own label, drawn from p(y|x) where that is soft."""
+        """(M, L, K): log q(z_i|y_k) at the sample's own label, drawn from p(y|x) if labels are soft."""
         rng = np.random.default_rng([self.seed, 3])
         result = np.empty((self.count, len(self.codes.names), len(labels.names)))
         for k in range(len(labels.names)):
@@ -126,12 +126,12 @@ class Samples:
         return result
 
     def _log_qz_among(self, mine: IntArray, members: IntArray, shares: Float64Array) -> Float64Array:
-        """(len(mine), L): log-densities of some samples in the mixture of some observations."""
+        """(len(mine), L): log-densities of some samples under the mixture of some observations."""
         mixture, classes = self._mixture(members, shares), [chosen[mine] for chosen in self.classes]
         return np.asarray(mixture.log_density_of_each(self.z[mine], classes).numpy())
 
     def _mixture(self, members: IntArray | None = None, shares: Float64Array | None = None) -> Mixture:
-        """The mixture of all posteriors, or of some observations, by their shares in it."""
+        """The mixture of all posteriors, or of some observations weighted by ``shares``."""
         rows = slice(None) if members is None else torch.from_numpy(members)
         mu, logvar = (array[rows] for array in self.posterior)
         categories = [Classes(torch.from_numpy(p)[rows]) for p in self.codes.categories.values()]
@@ -139,12 +139,12 @@ class Samples:
 
 
 def samples_of(codes: Codes, count: int, seed: int) -> Samples:
-    """``Samples``, shared by all metrics of the same ``Codes``."""
-    # A copy, since what is remembered for an object must not keep that object alive.
+    """``Samples``, cached for all metrics of the same ``Codes``."""
+    # A copy, since a cached value must not keep its owner alive.
     return remember(codes, ("samples", count, seed), lambda: Samples(copy(codes), count, seed))
 
 
 def means_only_note(codes: Codes) -> tuple[str, ...]:
-    """The note on codes without log-variances, which metrics of q(z|x) take as deterministic."""
+    """A note for codes without log-variances, which metrics of q(z|x) treat as deterministic."""
     unknown = codes.logvars is None and codes.means.shape[1] > 0
     return ("only means are known: the latents are taken as deterministic (σ = 0)",) * unknown

@@ -27,8 +27,8 @@ class Predictability:
         classifier: ``"thresholds"`` or ``"svm"``.
         standardise: whether the SVM reads latents of mean 0 and standard deviation 1.
         penalty: C of the SVM.
-        train: rows that train the SVM.
-        test: rows that test it.
+        train: number of training rows of the SVM.
+        test: number of test rows of the SVM.
     """
 
     classifier: Literal["thresholds", "svm"]
@@ -69,19 +69,19 @@ def sap(
 ) -> Result:
     """The gap between the two latents that predict a factor best, averaged over factors.
 
-    S_ik is R² = Cov²/(Var Var) for a continuous factor, and for one of classes the accuracy of a classifier
-    that reads z_i alone. Noise scores about 0.
+    S_ik is R² = Cov²/(Var Var) for a continuous factor, and the accuracy of a classifier that reads only z_i
+    for a categorical one. Noise scores about 0.
 
     Args:
         codes: (N, D) means with D of at least 2, or ``Codes``.
         factors: (N, K) classes or real values.
         protocol: ``"kumar18"`` (the thresholds with the best balanced accuracy, on all rows),
             ``"locatello19"`` (one balanced linear SVM per pair, trained on 10,000 rows, tested on 5,000; the
-            latents enter as they are, so that small ones meet a strong penalty) or
-            ``"locatello19-standardised"`` (the same whatever the latents' scales).
-        continuous: names of the factors to score by R², or True or False for all; the real-valued ones if
-            not given.
-        seed: of the split.
+            latents are not standardised, so the penalty is strong for small ones) or
+            ``"locatello19-standardised"`` (the same, independent of the latents' scales).
+        continuous: names of the factors to score by R², or True or False for all; by default the real-valued
+            ones.
+        seed: random seed for the split.
 
     Examples:
         >>> import numpy as np
@@ -91,7 +91,7 @@ def sap(
         0.5
 
     See Also:
-        ``mig``, a gap of information; ``dci``.
+        ``mig``, a gap in information; ``dci``.
     """
     if len(codes.names) < 2:
         raise DistaffError("SAP is a gap between two latents: the codes have only one.")

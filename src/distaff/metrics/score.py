@@ -14,12 +14,12 @@ Breakdown = NDArray[np.float64] | Mapping[str, float]
 
 @dataclass(frozen=True)
 class Null:
-    """What a metric scores where there is nothing to find; see ``distaff.metrics.null``.
+    """What a metric scores if there is nothing to find; see ``distaff.metrics.null``.
 
     Args:
-        shuffled: the scores of the same codes against shuffled factors; empty if the metric reads none.
-        baselines: the scores of other codes by their names.
-        best: the best value that the metric has, if it has one.
+        shuffled: scores of the same codes against shuffled factors; empty if the metric reads no factors.
+        baselines: scores of other codes by name.
+        best: the best value of the metric, if it has one.
     """
 
     shuffled: tuple[float, ...] = ()
@@ -33,7 +33,7 @@ class Null:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The lowest and the highest score of a shuffle."""
+        """The lowest and the highest score over shuffles."""
         return (min(self.shuffled), max(self.shuffled)) if self.shuffled else None
 
     def gap(self, value: float) -> float | None:
@@ -45,24 +45,24 @@ class Null:
 
 @dataclass(frozen=True)
 class Score:
-    """A number with where it comes from.
+    """A metric's value, with how it was computed.
 
     Args:
         name: the metric.
         value: the number.
-        protocol: the named preset it follows, such as ``"kim18"``.
+        protocol: the named preset, such as ``"kim18"``.
         direction: whether higher or lower is better.
-        settings: every value the protocol fixed or the caller overrode; ``observations``, if a sample of that
-            many was scored.
-        per_factor: the breakdown over factors, by factor name, where there is one.
-        per_latent: the breakdown over latents, by latent name, where there is one.
-        interval: a (low, high) 95% interval, if asked for: see ``distaff.metrics.intervals``.
-        details: what else a reader may want: the MI matrix, active latents, counts of votes,
-            the ``standard_error`` of a mean over a sample.
+        settings: all settings, from the protocol or the caller; ``observations`` if a sample of that many was
+            scored.
+        per_factor: the breakdown over factors, by factor name, if there is one.
+        per_latent: the breakdown over latents, by latent name, if there is one.
+        interval: a (low, high) 95% interval, if requested: see ``distaff.metrics.intervals``.
+        details: further results, such as the MI matrix, active latents, counts of votes, or the
+            ``standard_error`` of a mean over a sample.
         notes: sentences about what was dropped, pruned or out of range.
-        metric: what ``evaluate`` was asked for, such as ``dci`` or ``mig:chen18``; some metrics have several
+        metric: the name passed to ``evaluate``, such as ``dci`` or ``mig:chen18``; some metrics have several
             scores.
-        null: what the metric scores where there is nothing to find, if asked for.
+        null: what the metric scores if there is nothing to find, if requested.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Score:
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the value, and its breakdown as bars."""
+        """The notebook view: the value, and its breakdown as bars."""
         interval = "" if self.interval is None else f" [{self.interval[0]:.4f}, {self.interval[1]:.4f}]"
         parts = {**(self.per_factor or {}), **(self.per_latent or {})}
         full = max([1.0, *(value for value in parts.values() if np.isfinite(value))])
@@ -117,24 +117,24 @@ class Score:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON-ready values; arrays become lists."""
+        """The fields as plain JSON-ready values; arrays become lists."""
         return {key: _plain(value) for key, value in asdict(self).items() if value not in (None, {}, (), "")}
 
 
 def shown_value(score: Score) -> Cell:
-    """The value as a notebook shows it: with a bar where it may be one of 0 to 1."""
+    """The value as shown in a notebook: with a bar if it can be a number from 0 to 1."""
     return Bar(score.value) if -0.001 <= score.value <= 1.001 else score.value
 
 
 @dataclass(frozen=True)
 class Error:
-    """The variance of a value, with the degrees of freedom it was estimated with."""
+    """The variance of a value, and the degrees of freedom of its estimate."""
 
     variance: float
     freedom: float
 
     def __add__(self, other: "Error") -> "Error":
-        """Of the sum of two independent errors (Welch and Satterthwaite)."""
+        """The error of the sum of two independent values (Welch and Satterthwaite)."""
         variance = self.variance + other.variance
         squares = self.variance**2 / self.freedom + other.variance**2 / other.freedom
         return Error(variance, variance**2 / squares) if squares > 0 else self
@@ -142,21 +142,21 @@ class Error:
 
 @dataclass(frozen=True)
 class Result:
-    """What a formula found: ``@metric`` makes a ``Score`` of it.
+    """The result of a formula, which ``@metric`` turns into a ``Score``.
 
     Args:
         value: the number.
-        per_factor: (K,) the breakdown over factors, or by name.
-        per_latent: (L,) the breakdown over latents, or by name.
-        details: what else a reader may want.
-        notes: what a reader should know, beside what the labels' own notes say.
-        settings: what the score's settings say beside those of the protocol.
-        rows: how many observations the value is a mean over, if not over all.
-        trials: how many guesses it is the share of right ones of, if it is such a share.
-        bounds: the range of values, if it is not the metric's usual one.
-        error: of sources other than rows and draws, for the interval.
-        own_error: gives the error of rows, if the formula knows it better than parts of the rows tell it.
-        interval: set by ``@metric``, if asked for.
+        per_factor: (K,) the breakdown over factors, or a mapping by name.
+        per_latent: (L,) the breakdown over latents, or a mapping by name.
+        details: further results.
+        notes: what a reader should know, in addition to the notes of the labels.
+        settings: settings of the score in addition to those of the protocol.
+        rows: number of observations that the value averages over, if not all.
+        trials: number of guesses, if the value is the share of correct guesses.
+        bounds: the range of values, if it differs from the metric's.
+        error: the error due to other sources than rows and draws, for the interval.
+        own_error: computes the error due to rows, if the formula knows it better than parts of the rows show.
+        interval: the interval; set by ``@metric`` if requested.
     """
 
     value: float

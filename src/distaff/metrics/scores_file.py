@@ -1,8 +1,8 @@
-"""``scores.json``: what was measured, in the one shape that every command writes and reads.
+"""``scores.json``: scores in the one format that all commands write and read.
 
 ``{"step": 300000, "seconds": 12.3, "scores": [{"metric": "mig:chen18", "observations": null, "seed": 0,
 "factor_bins": null, "name": "mig", "value": 0.31, …}], "skipped": [{"metric": "sap", …, "reason": "…"}]}``:
-of the weights after ``step``, over so many ``observations``, null for all.
+scores of the weights after ``step``, over ``observations`` observations (null for all).
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,18 +18,18 @@ from distaff.metrics.evaluation import Evaluation
 from distaff.metrics.score import Null, Score
 
 ELBO = "elbo"
-"""What the reconstruction error and the KL are filed under."""
+"""The metric name under which the reconstruction error and the KL are stored."""
 ELBO_SCORES = ("reconstruction_error", "kl")
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What tells two measurements by one metric of one model apart.
+    """How a metric of a model was measured; measurements with different setups are kept apart.
 
     Args:
-        observations: how many of the data set were scored; None for all.
-        seed: of every draw.
-        factor_bins: classes that real-valued factors were brought to; None if they were left as they are.
+        observations: number of observations that were scored; None for all.
+        seed: random seed for every draw.
+        factor_bins: number of classes into which real-valued factors were binned; None for no binning.
     """
 
     observations: StrictInt | None = None
@@ -42,10 +42,10 @@ class Entry:
     """One score, or why a metric has none.
 
     Args:
-        metric: what was asked for, such as ``mig:chen18``.
+        metric: the requested metric, such as ``mig:chen18``.
         setup: how it was measured.
-        content: the score's fields as JSON holds them; of a metric without one nothing.
-        reason: why it has none.
+        content: the score's fields as in JSON; empty without a score.
+        reason: the reason if there is no score.
     """
 
     metric: str
@@ -55,14 +55,14 @@ class Entry:
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> "Entry":
-        """The entry that the file holds."""
+        """Parse an entry of the file."""
         setup = _SETUP.validate_python({name: entry[name] for name in OF_SETUP})
         reason = _text(entry.get("reason", ""))
         return cls(_text(entry["metric"]), setup, {} if reason else _checked(entry), reason)
 
     @property
     def score(self) -> Score:
-        """The score; what JSON could not hold is NaN again."""
+        """The score; values that JSON cannot represent are NaN again."""
         values = {key: _restored(value) for key, value in self.content.items() if key in OF_SCORE}
         for name in ("interval", "notes"):
             if name in values:
@@ -73,19 +73,19 @@ class Entry:
         return replace(Score(**values), metric=self.metric)
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry as the file holds it."""
+        """The entry in the format of the file."""
         own = {"metric": self.metric, **asdict(self.setup)}
         return {**own, "reason": self.reason} if self.reason else {**self.content, **own}
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What a file of scores holds.
+    """The content of a file of scores.
 
     Args:
-        step: of the weights that were measured; None for codes from elsewhere.
-        entries: the scores, and the metrics that have none.
-        seconds: how long all of them took.
+        step: training step of the weights; None for codes from elsewhere.
+        entries: the scores, and the metrics without one.
+        seconds: total time taken.
     """
 
     step: int | None = None
@@ -94,7 +94,7 @@ class Scores:
 
     @classmethod
     def read(cls, path: Path) -> "Scores":
-        """The content of a file; nothing if it is absent, cut short or no file of scores."""
+        """Read a file; empty if it is missing, truncated or not a file of scores."""
         try:
             content = read_json(path)
             facts = _FACTS.validate_python({name: content[name] for name in FACTS if name in content})
@@ -111,11 +111,11 @@ class Scores:
         write_json(path, {"step": self.step, "seconds": round(self.seconds, 2), **parts})
 
     def at(self, step: int) -> "Scores":
-        """These scores if they are of the weights after ``step``, none otherwise."""
+        """These scores if they belong to the weights after ``step``, otherwise none."""
         return self if self.step == step else Scores(step)
 
     def plus(self, evaluation: Evaluation, setup: Setup = Setup()) -> "Scores":
-        """These scores and those of an evaluation, in place of what they had of the same metrics."""
+        """Add the scores of an evaluation; they replace those of the same metrics and setup."""
         new = [Entry(score.metric, setup, score.to_dict()) for score in evaluation.scores]
         new += [Entry(metric, setup, reason=why) for metric, why in evaluation.skipped.items()]
         replaced = {entry.metric for entry in new}
@@ -123,17 +123,17 @@ class Scores:
         return Scores(self.step, (*kept, *new), self.seconds)
 
     def spent(self, seconds: float) -> "Scores":
-        """The same, after so many more seconds."""
+        """Add to the total time."""
         return replace(self, seconds=self.seconds + seconds)
 
     def of(self, setup: Setup, metrics: Iterable[str] | None = None) -> list[Entry]:
-        """The entries of some metrics, by default all, that were measured in this way."""
+        """The entries of some metrics, by default all, with this setup."""
         wanted = None if metrics is None else set(metrics)
         return [e for e in self.entries if e.setup == setup and (wanted is None or e.metric in wanted)]
 
 
 def write_scores(path: Path | str, evaluation: Evaluation, setup: Setup = Setup()) -> None:
-    """Write scores, with their settings and breakdowns, and the reasons for absent ones, as JSON."""
+    """Write scores with their settings and breakdowns, and the reasons for missing ones, as JSON."""
     Scores().plus(evaluation, setup).write(Path(path))
 
 
@@ -144,7 +144,7 @@ def _entries(content: Mapping[str, Any]) -> Iterable[Entry]:
 
 
 def _entries_of_first_version(content: Mapping[str, Any]) -> Iterable[Entry]:
-    """Version 0.1 had two shapes: a study's scores named their metric, those of ``evaluate`` did not."""
+    """Version 0.1 had two formats: scores of a study named their metric, those of ``evaluate`` did not."""
     setup = _SETUP.validate_python({"observations": content.get("observations")})
     of_study = "asked" in content
     for one in content["scores"]:
@@ -164,7 +164,7 @@ class _Facts:
 
 @dataclass(frozen=True)
 class _HeldScore:
-    """A ``Score`` as JSON holds it, without what it has not, in which null is not a number."""
+    """A ``Score`` as JSON holds it: absent fields are omitted, and null stands for NaN."""
 
     __pydantic_config__ = ConfigDict(extra="ignore")
 

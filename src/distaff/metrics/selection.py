@@ -1,4 +1,4 @@
-"""Which metrics: by their names, by protocols, or functions of one's own."""
+"""Selection of metrics: by name, by protocol, or as user-defined functions."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal, NamedTuple
@@ -12,16 +12,16 @@ from distaff.metrics.own_functions import as_metric, imported_metric
 from distaff.metrics.score import Score
 
 Name = str | Callable[..., Any]
-"""A metric by its name, as ``mig``, ``mig:chen18`` or ``module:function``, or a function."""
+"""A metric by name, such as ``mig``, ``mig:chen18`` or ``module:function``, or a function."""
 Selection = Literal["default", "all"] | Sequence[Name]
 
 
 class Chosen(NamedTuple):
-    """A metric that was asked for.
+    """A requested metric.
 
     Args:
-        name: of the metric, or a function.
-        protocol: by which it is computed; None for its first.
+        name: the name of the metric, or a function.
+        protocol: the protocol; None for the first.
     """
 
     name: Name
@@ -34,7 +34,7 @@ class Chosen(NamedTuple):
 
     @property
     def label(self) -> str:
-        """``mig`` for its first protocol, ``mig:chen18`` for another, ``mine:score`` for a plain function."""
+        """``mig`` for the first protocol, ``mig:chen18`` for another, ``mine:score`` for a plain function."""
         card, own = self.metric.card, self.metric.card.name not in all_metrics()
         if own and isinstance(self.name, str):
             return self.name
@@ -46,7 +46,7 @@ class Chosen(NamedTuple):
 def requested(
     metrics: Selection, factor_bins: int | None, bootstrap: int, seed: int, null: int = 0
 ) -> list[Chosen]:
-    """``selected(metrics)``, after a look at what all of them would refuse."""
+    """``selected(metrics)``, after checking the options that all metrics share."""
     check("factor_bins", factor_bins, BinCount | None)
     check("bootstrap", bootstrap, DRAWING["bootstrap"])
     check("null", null, DRAWING["bootstrap"])
@@ -57,7 +57,7 @@ def requested(
 
 
 def selected(metrics: Selection) -> list[Chosen]:
-    """The metrics asked for, each by its protocol."""
+    """The requested metrics with their protocols."""
     single = {name: metric for name, metric in all_metrics().items() if metric.card.inputs != "several codes"}
     if isinstance(metrics, str) and metrics == "default":
         return [Chosen(name) for name, metric in single.items() if metric.card.usual]
@@ -78,9 +78,9 @@ def selected(metrics: Selection) -> list[Chosen]:
 
 
 def _chosen(entry: Name, known: Collection[str]) -> Chosen:
-    """One entry of a selection; an error if it is none of the known metrics and no function."""
+    """One entry of a selection; an error if it is neither a known metric nor a function."""
     if entry in ("default", "all"):
-        raise DistaffError(f"{entry!r} stands by itself: ask for it alone, or for metrics by their names.")
+        raise DistaffError(f"{entry!r} cannot be combined: ask for it alone, or for metrics by name.")
     name, _, protocol = (entry, "", "") if callable(entry) else entry.partition(":")
     if callable(name) or name not in known:
         metric_of(entry, known)
@@ -92,11 +92,11 @@ def _chosen(entry: Name, known: Collection[str]) -> Chosen:
 
 
 def metric_of(name: Name, known: Collection[str] | None = None) -> Metric:
-    """The metric that a name, ``module:function`` or a function stands for.
+    """The metric for a name, ``module:function`` or a function.
 
     Args:
-        name: what stands for it.
-        known: the names of the library that may be asked for; all by default.
+        name: the name or function.
+        known: the allowed names of the library; all by default.
     """
     if callable(name):
         return as_metric(name)
@@ -106,6 +106,6 @@ def metric_of(name: Name, known: Collection[str] | None = None) -> Metric:
 
 
 def topic_of(score: Score) -> Topic:
-    """What a score is about."""
+    """The topic of a score."""
     known = all_metrics().get(score.metric.partition(":")[0])
     return "other" if known is None else known.card.topic(score.name)

@@ -1,6 +1,6 @@
-"""What latents share and what they know together: I(z_i; z_≠i), TC and I(x; z) (Do & Tran 2020, A.10).
+"""Shared and joint information of latents: I(z_i; z_≠i), TC and I(x; z) (Do & Tran 2020, A.10).
 
-All are means over samples of q(z, x) of log-densities under the mixture of all N posteriors.
+All are means, over samples of q(z, x), of log-densities under the mixture of all N posteriors.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Sampling:
     widest=EACH_LEFT_OUT,
 )
 def separability(codes: Codes, settings: Sampling, seed: int) -> Result:
-    """Mean over latents of I(z_i; z_≠i), what a latent shares with all others, in nats.
+    """Mean over latents of I(z_i; z_≠i), the information a latent shares with all others, in nats.
 
     I(z_i; z_≠i) = H(z_i) + H(z_≠i) − H(z); 0 for independent latents.
 
@@ -49,7 +49,7 @@ def separability(codes: Codes, settings: Sampling, seed: int) -> Result:
         0.0
 
     See Also:
-        ``total_correlation``, of all latents at once; ``misjed``, of pairs; ``sepin``.
+        ``total_correlation``, for all latents at once; ``misjed``, for pairs; ``sepin``.
     """
     per_latent = samples_of(codes, settings.samples, seed).shared.mean(axis=0)
     return Result(per_latent.mean(), per_latent=per_latent, rows=min(settings.samples, len(codes)))
@@ -66,7 +66,7 @@ def separability(codes: Codes, settings: Sampling, seed: int) -> Result:
 def total_correlation(codes: Codes, settings: Sampling, seed: int) -> Result:
     """TC = KL(q(z) ‖ Π_i q(z_i)), in nats; 0 for independent latents.
 
-    The mean of log q(z) − Σ_i log q(z_i) over samples of q(z). ``details`` hold I(x; z) of the same samples.
+    The mean of log q(z) − Σ_i log q(z_i) over samples of q(z). ``details`` has I(x; z) from the same samples.
 
     Args:
         protocol: ``"do20"``: 10,000 samples.
@@ -99,8 +99,8 @@ def total_correlation(codes: Codes, settings: Sampling, seed: int) -> Result:
 def total_information(codes: Codes, settings: Sampling, seed: int) -> Result:
     """I(x; z), the information all latents together have about x, in nats.
 
-    The mean of log q(z|x) − log q(z) over samples, q(z) being the mixture of all N posteriors. It cannot
-    exceed log N, which it reaches when no two posteriors overlap.
+    The mean of log q(z|x) − log q(z) over samples, where q(z) is the mixture of all N posteriors. It cannot
+    exceed log N, which it reaches if no two posteriors overlap.
 
     Args:
         protocol: ``"do20"``: 10,000 samples.

@@ -1,4 +1,4 @@
-"""What each latent knows of x that the others do not: SEPIN, WSEPIN, INDIN, WINDIN (Do & Tran 2020, §3.2)."""
+"""Information about x that only one latent has: SEPIN, WSEPIN, INDIN, WINDIN (Do & Tran 2020, §3.2)."""
 
 from dataclasses import dataclass
 
@@ -18,14 +18,14 @@ from distaff.metrics.score import Result
 
 @dataclass(frozen=True)
 class Weighting:
-    """What each latent counts, in nats or as a share of its own entropy.
+    """The unit of each latent's value: nats, or a share of its own entropy.
 
     Args:
         samples: number of draws.
         normalize: whether to divide each latent's value by the quantized H(z_i).
         bins: number of bins of H(z_i).
-        low: lower end of their range.
-        high: upper end of their range.
+        low: lower end of the range of the bins.
+        high: upper end of the range of the bins.
     """
 
     samples: SampleCount = 10_000
@@ -59,12 +59,12 @@ def _idle(settings: Weighting, _: Codes) -> tuple[str, ...]:
     widest=EACH_LEFT_OUT,
 )
 def sepin(codes: Codes, settings: Ranking, seed: int) -> Result:
-    """SEPIN@k: mean of the k highest I(x; z_i|z_≠i), what only z_i knows of x, in nats.
+    """SEPIN@k: mean of the k highest I(x; z_i|z_≠i), the information on x that only z_i has, in nats.
 
     I(x; z_i|z_≠i) = I(x; z) − I(x; z_≠i).
 
     Args:
-        protocol: ``"do20"``: k = 3 (or the number of latents, if that is less), 10,000 samples.
+        protocol: ``"do20"``: k = 3 (or the number of latents, if there are fewer), 10,000 samples.
 
     Examples:
         >>> import numpy as np
@@ -91,7 +91,7 @@ def sepin(codes: Codes, settings: Ranking, seed: int) -> Result:
 def wsepin(codes: Codes, settings: Weighting, seed: int) -> Result:
     """WSEPIN: Σ_i ρ_i I(x; z_i|z_≠i) with ρ_i = I(x; z_i) / Σ_j I(x; z_j), in nats.
 
-    Latents without information have no weight, so more of them change nothing.
+    Latents without information have no weight, so adding them changes nothing.
 
     Args:
         protocol: ``"do20"``: 10,000 samples.
@@ -104,7 +104,7 @@ def wsepin(codes: Codes, settings: Weighting, seed: int) -> Result:
         0.69
 
     See Also:
-        ``sepin``, of the best latents; ``windin``.
+        ``sepin``, over the best latents; ``windin``.
     """
     drawn = samples_of(codes, settings.samples, seed)
     return _weighted(codes, drawn, drawn.alone, settings)
@@ -122,15 +122,15 @@ def wsepin(codes: Codes, settings: Weighting, seed: int) -> Result:
 def indin(codes: Codes, settings: Ranking, seed: int) -> Result:
     """INDIN@k: mean of the k highest I(x; z_i) − I(z_i; z_≠i), informative and independent, in nats.
 
-    For a factorised encoder, which all codes of means and log-variances have, it equals SEPIN@k.
+    For a factorised encoder, such as any given by means and log-variances, it equals SEPIN@k.
 
     Args:
-        protocol: ``"do20"``: k = 3 (or the number of latents, if that is less), 10,000 samples.
+        protocol: ``"do20"``: k = 3 (or the number of latents, if there are fewer), 10,000 samples.
 
     Examples:
         >>> import numpy as np
         >>> from distaff.metrics import indin
-        >>> mu = np.array([[-1.0, -1.0], [1.0, 1.0]])  # two latents that know the same bit
+        >>> mu = np.array([[-1.0, -1.0], [1.0, 1.0]])  # two latents that encode the same bit
         >>> abs(round(indin(mu, np.full((2, 2), -10.0), samples=400).value, 2))
         0.0
 
@@ -166,14 +166,14 @@ def windin(codes: Codes, settings: Weighting, seed: int) -> Result:
         0.69
 
     See Also:
-        ``wsepin``; ``indin``, of the best latents.
+        ``wsepin``; ``indin``, over the best latents.
     """
     drawn = samples_of(codes, settings.samples, seed)
     return _weighted(codes, drawn, drawn.informative - drawn.shared, settings)
 
 
 def _best(codes: Codes, drawn: Samples, terms: Float64Array, settings: Ranking) -> Result:
-    """The mean of the k best latents, of terms (M, L) whose means over samples are the latents' values."""
+    """The mean over the k best latents of terms (M, L), whose means over samples are the latents' values."""
     count = len(codes.names)
     if settings.k > count and settings.k != Ranking.k:
         raise DistaffError(f"k={settings.k} for {count} latents: use 1 to {count}.")
@@ -193,7 +193,7 @@ def _weighted(codes: Codes, drawn: Samples, terms: Float64Array, settings: Weigh
 def _per_latent(
     codes: Codes, terms: Float64Array, settings: Weighting
 ) -> tuple[Float64Array, tuple[str, ...]]:
-    """(L,) the means over samples, divided by H(z_i) where asked for; and what the bins of H(z_i) miss."""
+    """(L,) means over samples, optionally divided by H(z_i), and notes on what the bins of H(z_i) miss."""
     means = terms.mean(axis=0)
     if not settings.normalize:
         return means, ()

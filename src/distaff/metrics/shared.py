@@ -1,4 +1,4 @@
-"""How metrics work: once for what several share, and in pieces where codes are wide or rows are many."""
+"""Caching of results that several metrics share, and splitting of work on wide codes or many rows."""
 
 import weakref
 from collections.abc import Callable, Hashable
@@ -12,20 +12,20 @@ from distaff.metrics.inputs import Factors
 
 Result = TypeVar("Result")
 BUDGET = 8_000_000
-"""Numbers that a piece may take: 64 MB in double precision."""
+"""Maximum size of a piece, in numbers: 64 MB in double precision."""
 
 _memory: weakref.WeakKeyDictionary[Codes | Factors, tuple[Hashable, dict[Hashable, Any]]]
 _memory = weakref.WeakKeyDictionary()
 
 _PIECE = 1 << 20
-"""Bytes at a time."""
+"""Bytes to hash at a time."""
 
 
 def remember(owner: Codes | Factors, key: Hashable, compute: Callable[[], Result]) -> Result:
-    """``compute()``, or what it gave before for the same object with the same contents, and the same key.
+    """``compute()``, or its cached result for the same object with the same contents and the same key.
 
-    Several metrics read the same densities, which take most of their time. The contents are known by their
-    digest, so that arrays changed in place are computed anew; what belonged to the old ones is forgotten.
+    Several metrics read the same densities, which take most of their time. The contents are identified by
+    their digest, so arrays changed in place are recomputed and their old results dropped.
     """
     if isinstance(owner, Codes):
         contents = digest(owner.means, owner.logvars, *owner.categories.values())
@@ -42,10 +42,10 @@ def remember(owner: Codes | Factors, key: Hashable, compute: Callable[[], Result
 
 
 def digest(*arrays: NDArray[Any] | None) -> Hashable:
-    """The arrays' types, shapes and order in memory, and Python's 64-bit hash of each megabyte of them.
+    """The types, shapes and memory orders of the arrays, and Python's 64-bit hash of each megabyte of them.
 
-    It takes half the time of SHA-256, which is most of the time of metrics that count; nobody chooses arrays
-    in order to deceive a metric in the same process.
+    It takes half the time of SHA-256, which would dominate the time of metrics that only count. It need not
+    resist deliberate collisions, since the arrays come from the same process.
     """
     return tuple(None if array is None else _contents(array) for array in arrays)
 
@@ -58,10 +58,10 @@ def _contents(array: NDArray[Any]) -> Hashable:
 
 
 def blocks(count: int, cost: int) -> list[NDArray[np.int64]]:
-    """``range(count)`` cut into pieces of at most ``BUDGET`` numbers when one item takes ``cost``."""
+    """``range(count)`` cut into pieces of at most ``BUDGET`` numbers, if one item takes ``cost`` numbers."""
     return np.array_split(np.arange(count), max(1, -(-count * cost // BUDGET)))
 
 
 def slices(count: int, cost: int) -> list[slice]:
-    """As ``blocks``, for what is cut without a copy: the columns or rows of an array."""
+    """Like ``blocks``, as slices, which select columns or rows of an array without a copy."""
     return [slice(int(b[0]), int(b[-1]) + 1) for b in blocks(count, cost) if len(b)]

@@ -11,20 +11,20 @@ USUAL = {
     "logvar": "(N, D) log-variances; −inf is a deterministic latent.",
     "factors": "(N, K) classes.",
     "probabilities": "soft labels p(y_k|x_n) instead of factors: name → (N, classes).",
-    "protocol": "named settings, of which the options below change single ones.",
-    "bootstrap": "halves of the rows to score for the interval, 0 for none.",
-    "seed": "of the draws.",
+    "protocol": "named settings; the options below override single ones.",
+    "bootstrap": "number of random halves of the rows to score for the interval; 0 for none.",
+    "seed": "random seed for the draws.",
 }
-"""What arguments mean where a formula's docstring says nothing else."""
+"""Default descriptions of arguments that a formula's docstring does not describe."""
 
 _SECTION = re.compile(r"^Args:\n((?: .*\n|\n)+)", re.M)
 _ENTRY = re.compile(r"^(\w+): (.*(?:\n .*)*)", re.M)
 
 
 def public_signature(formula: Callable[..., Any], protocols: Mapping[str, Any], returns: type) -> Signature:
-    """The arrays that a formula reads as users give them, then its options, each by its name.
+    """The arrays that a formula reads, in the form users pass them, followed by its options as keywords.
 
-    An option of the protocol's settings is None by default, which stands for the protocol's value.
+    The options from the protocol's settings default to None, which means the protocol's value.
     """
     takes = signature(formula).parameters
     first, *_ = protocols
@@ -42,10 +42,10 @@ def public_signature(formula: Callable[..., Any], protocols: Mapping[str, Any], 
 
 
 def public_docstring(formula: Callable[..., Any], shape: Signature, settings: type) -> str:
-    """The formula's docstring with every argument of the public function described.
+    """The formula's docstring, completed so that it describes every argument of the public function.
 
-    A description comes from the formula's own docstring, else from that of the settings, else it is the
-    usual one.
+    A description comes from the formula's own docstring, else from that of the settings, else from the
+    defaults.
     """
     text = cleandoc(formula.__doc__ or "") + "\n"
     known = dict(USUAL)
@@ -60,7 +60,7 @@ def public_docstring(formula: Callable[..., Any], shape: Signature, settings: ty
 
 
 def _arrays(takes: set[str]) -> list[Parameter]:
-    """What users give as arrays; annotations in words, as the unions behind them fill a page."""
+    """The array parameters; annotations are names, since the unions behind them would fill a page."""
     given: list[tuple[str, Any, str]] = [("codes", Parameter.empty, "CodesLike")]
     if "models" in takes:
         given = [("models", Parameter.empty, "Mapping[str, CodesLike] | Sequence[CodesLike]")]

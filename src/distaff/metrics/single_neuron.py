@@ -1,4 +1,4 @@
-"""Single-neuron classification: how well the one latent matched to a factor tells its classes."""
+"""Single-neuron classification: how well the latent matched to a factor separates its classes."""
 
 from dataclasses import dataclass
 
@@ -15,11 +15,12 @@ from distaff.metrics.score import Result
 
 @dataclass(frozen=True)
 class OneNeuron:
-    """How many rows there are to learn from.
+    """The numbers of rows.
 
     Args:
-        train: rows that match latents and factors, and bins and classes; two thirds if there are fewer.
-        test: rows that test.
+        train: number of rows for matching latents with factors, and bins with classes; two thirds of the rows
+            if there are fewer.
+        test: number of test rows.
     """
 
     train: Count = 10_000
@@ -35,19 +36,20 @@ class OneNeuron:
     widest=(8192, "counts every latent with every factor"),
 )
 def single_neuron(codes: Codes, factors: Factors, settings: OneNeuron, seed: int) -> Result:
-    """SNC: mean over factors of the accuracy of one latent, cut into as many shares as there are classes.
+    """SNC: mean over factors of the accuracy of one latent, cut into as many bins as there are classes.
 
-    For factor k of C classes a latent is cut into C bins of equally many training rows. Latents and factors
-    are matched one to one by the largest sum of mutual information, and so are a latent's bins and the
-    factor's classes by the most training rows; the score is the accuracy on other rows. Nothing more than one
-    latent and order on a line helps: a factor that is spread over two latents is lost. A factor left over,
-    where latents are fewer, counts 0. As in the authors' public ``snc_nk.py``.
+    For a factor k with C classes, a latent is cut into C bins with equally many training rows. Latents and
+    factors are matched one to one by the largest sum of mutual information, and a latent's bins and the
+    factor's classes by the largest number of training rows; the score is the accuracy on other rows. It uses
+    only the order of one latent: a factor that is spread over two latents is lost. If there are fewer latents
+    than factors, an unmatched factor counts 0. As in the authors' public ``snc_nk.py``.
 
     Args:
-        codes: (N, D) means, or ``Codes``; the bins of a categorical latent are its likeliest classes.
-        factors: (N, K) classes; the rows that have a factor's label are split by themselves.
-        protocol: ``"mahon23"``: two thirds of the rows train, at most 10,000, and others test, at most 5,000.
-        seed: of the split.
+        codes: (N, D) means, or ``Codes``; the bins of a categorical latent are its most likely classes.
+        factors: (N, K) classes; for each factor, the rows that have its label are split.
+        protocol: ``"mahon23"``: two thirds of the rows, at most 10,000, are training rows, and others, at
+            most 5,000, are test rows.
+        seed: random seed for the split.
 
     Examples:
         >>> import numpy as np
@@ -58,7 +60,7 @@ def single_neuron(codes: Codes, factors: Factors, settings: OneNeuron, seed: int
         (True, True)
 
     See Also:
-        ``knock_out``, what is lost without that latent; ``sap``, of all latents; ``mcc``, of numbers.
+        ``knock_out``, what is lost without that latent; ``sap``, over all latents; ``mcc``, for numbers.
     """
     found = matching(codes, factors, settings.train, settings.test, seed)
     accuracies = np.zeros(len(factors.names))

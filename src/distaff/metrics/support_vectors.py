@@ -1,7 +1,7 @@
-"""Linear support vector machines of one input: every class against the rest, solved exactly at once.
+"""Linear support vector machines with one input: every class against the rest, solved exactly and together.
 
-Of the rows sorted by their input, those that a machine has not yet put beyond its margin are the first or the
-last so many: their moments are differences of running sums, and a step looks at no row.
+With the rows sorted by the input, the rows that a machine has not yet put beyond its margin are the first or
+the last ones: their moments are differences of running sums, and a step does not touch any row.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ import numpy as np
 from distaff.metrics.inputs import Float64Array, IntArray
 
 _STEPS, _TOLERANCE, _ZERO = 100, 1e-13, 1e-12
-_LARGEST = 1e100  # whose square is finite
+_LARGEST = 1e100  # its square is finite
 
 
 @dataclass(frozen=True)
 class Machines:
-    """Lines x ↦ slope·x + height, one for each class of each factor; a row is of the class with the highest.
+    """Lines x ↦ slope·x + height, one for each class of each factor; the highest line gives the class.
 
     Args:
-        slopes: (ΣC,) of all factors' classes in turn.
-        heights: (ΣC,) minus infinity for a class without rows.
+        slopes: (ΣC,) slopes for the classes of all factors in turn.
+        heights: (ΣC,) heights; minus infinity for a class without rows.
         starts: (K − 1,) where the classes of the factors after the first begin.
     """
 
@@ -29,18 +29,18 @@ class Machines:
     starts: IntArray
 
     def guesses(self, x: Float64Array) -> IntArray:
-        """(n, K) classes."""
+        """(n, K) predicted classes."""
         values = np.multiply.outer(x, self.slopes) + self.heights
         return np.stack([some.argmax(axis=1) for some in np.split(values, self.starts, axis=1)], axis=1)
 
 
 def machines(x: Float64Array, classes: IntArray, sizes: tuple[int, ...], penalty: float) -> Machines:
-    """What scikit-learn's ``LinearSVC(C=penalty, class_weight="balanced", dual=False)`` tends to.
+    """The exact solutions of scikit-learn's ``LinearSVC(C=penalty, class_weight="balanced", dual=False)``.
 
     Each minimises ½(w² + b²) + Σ_n c_n max(0, 1 − y_n(w x_n + b))², with c_n = penalty · N/(C N_c) for the
-    N_c rows of its class and, as in liblinear, penalty for the others if there are more classes than two.
-    While the same rows are beyond the margin, that is a parabola in (w, b): each step goes to the lowest
-    point of the one it stands on, or half as far until that is lower.
+    N_c rows of its class and, as in liblinear, c_n = penalty for the others if there are more than two
+    classes. While the same rows are beyond the margin, this is a parabola in (w, b): each step goes to the
+    minimum of the current parabola, or half as far until the value falls.
 
     Args:
         x: (N,) one input.
@@ -61,14 +61,14 @@ def machines(x: Float64Array, classes: IntArray, sizes: tuple[int, ...], penalty
     ridge = np.array([[np.clip(1 / scale, 1 / _LARGEST, _LARGEST) ** 2 + ratio**2, -ratio], [-ratio, 1]])
 
     def parabolas(at: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array]:
-        """Values (ΣC,), Hessians (ΣC, 2, 2) and lowest points (ΣC, 2) of the parabolas at ``at``."""
+        """Values (ΣC,), Hessians (ΣC, 2, 2) and minima (ΣC, 2) of the parabolas at ``at``."""
         inside, outside = moments.within(at)
         inside, outside = inside * own, outside * rest
         both = 2 * (inside + outside)
         hessian = ridge + both[[[2, 1], [1, 0]]].transpose(2, 0, 1)
         pull = 2 * (inside - outside)[[1, 0]].T
         value = ((hessian @ at[:, :, None])[:, :, 0] * at).sum(axis=1) / 2 - (pull * at).sum(axis=1)
-        # With all rows beyond the margin the penalty is left: lowest at 0, and too flat to solve, maybe.
+        # If all rows are beyond the margin, only the penalty is left: minimal at 0, but maybe singular.
         solvable = np.where(both[0, :, None, None] > 0, hessian, np.eye(2))
         lowest = np.linalg.solve(solvable, pull[:, :, None])[:, :, 0]
         return np.asarray(value + both[0] / 2), hessian, lowest.astype(np.float64)
@@ -90,20 +90,20 @@ def machines(x: Float64Array, classes: IntArray, sizes: tuple[int, ...], penalty
         at, value = np.where(better[:, None], proposal, at), np.where(better, new, value)
         hessian = np.where(better[:, None, None], newer, hessian)
         lowest = np.where(better[:, None], next_lowest, lowest)
-    at[np.abs(at[:, 1]) < _ZERO, 1] = 0  # of an input that says nothing, rounding would choose the class
+    at[np.abs(at[:, 1]) < _ZERO, 1] = 0  # for an uninformative input, rounding would choose the class
     slopes = at[:, 0] / scale
     return Machines(slopes, np.where(counts > 0, at[:, 1] - slopes * centre, -np.inf), starts[1:-1])
 
 
 @dataclass(frozen=True)
 class _Moments:
-    """Running sums of 1, u and u² over rows sorted by u: of all, and class by class.
+    """Running sums of 1, u and u² over rows sorted by u: over all rows, and class by class.
 
     Args:
         u: (N,) sorted inputs.
-        whole: (3, N + 1) over all rows.
-        places: (NK,) class · N + rank, sorted: where a class has how many rows before a rank.
-        apart: (3, NK + 1) over the rows in the order of ``places``.
+        whole: (3, N + 1) sums over all rows.
+        places: (NK,) class · N + rank, sorted: gives the number of rows of a class before a rank.
+        apart: (3, NK + 1) sums over the rows in the order of ``places``.
         ends: (2, ΣC) where the sums of each class begin and end in ``apart``.
     """
 
@@ -115,9 +115,9 @@ class _Moments:
 
     @staticmethod
     def of(u: Float64Array, targets: IntArray, counts: IntArray) -> "_Moments":
-        """From sorted inputs and (N, K) classes numbered over all factors."""
+        """The moments of sorted inputs and (N, K) classes that are numbered across all factors."""
         powers, ends = np.stack([np.ones_like(u), u, u**2]), np.cumsum(counts)
-        # The sort of small integers counts them; a factor's classes follow those of the factor before.
+        # Small integers are sorted by counting; the classes of a factor follow those of the previous factor.
         small = targets.T.astype(np.uint16 if len(counts) <= 1 << 16 else np.int64)
         ranks = np.argsort(small, axis=1, kind="stable")
         places = np.repeat(np.arange(len(counts)) * len(u), counts) + ranks.ravel()
@@ -125,7 +125,7 @@ class _Moments:
         return _Moments(u, _running(powers), places, apart, np.stack([ends - counts, ends]))
 
     def within(self, lines: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """(3, ΣC) moments of a class's rows below height 1, and of all others' above −1."""
+        """(3, ΣC) moments of the rows of a class below height 1, and of all other rows above −1."""
         slopes, heights = lines.T
         rising = slopes >= 0
         with np.errstate(over="ignore"):
@@ -141,11 +141,11 @@ class _Moments:
 
 
 def _running(values: Float64Array) -> Float64Array:
-    """(3, n + 1) sums of the values before each place."""
+    """(3, n + 1) sums of the values before each position."""
     return np.concatenate([np.zeros((len(values), 1)), np.cumsum(values, axis=1)], axis=1)
 
 
 def _place(x: Float64Array) -> tuple[float, float]:
-    """The mean, and the farthest distance from it; 1 if there is none."""
+    """The mean, and the largest distance from it, or 1 if that is 0."""
     centre = float(x.mean())
     return centre, float(np.abs(x - centre).max()) or 1.0

@@ -1,4 +1,4 @@
-"""Scores as columns of text, for tables that people read."""
+"""Scores as columns of text, for human-readable tables."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,7 @@ Cell = str | None
 
 
 def text_columns(scores: Sequence[Score]) -> dict[str, list[Cell]]:
-    """Heading → one text per score, None where it has none; columns that no score has are left out.
+    """Heading → one text per score, or None if it has none; columns without any text are left out.
 
     >>> from distaff.metrics import mig
     >>> factors = [[0, 0], [0, 1], [1, 0], [1, 1]] * 10

@@ -1,7 +1,7 @@
-"""The thresholds that cut a line into one interval per class and win the best balanced accuracy.
+"""The thresholds that cut a line into one interval per class with the best balanced accuracy.
 
-Each row of class c counts 1/n_c, so that all classes weigh the same. Cuts lie between distinct values. There
-are at most as many intervals as classes, several of which may have the same class.
+Each row of class c has weight 1/n_c, so that all classes have the same weight. Cuts lie between distinct
+values. There are at most as many intervals as classes; several may have the same class.
 """
 
 from collections.abc import Sequence
@@ -19,33 +19,33 @@ _SWEEPS = 3
 
 
 class Line:
-    """The rows in the order of one latent, for the search of thresholds for several factors.
+    """The rows sorted by one latent, to search thresholds for several factors.
 
     Args:
-        latent: (N,) its values.
+        latent: (N,) values of the latent.
     """
 
     def __init__(self, latent: FloatArray) -> None:
-        # Rows of the same value are never told apart, so that their order does not matter.
+        # Rows with the same value are never separated, so their order does not matter.
         self.order: IntArray = np.argsort(latent)
         ordered = latent[self.order]
         new = np.append(True, ordered[1:] != ordered[:-1])
         self.starts: IntArray = np.flatnonzero(new)
-        """The first row of each distinct value, in order."""
+        """The first position of each distinct value, in sorted order."""
         self.inside: IntArray = np.flatnonzero(~new)
-        """The other rows, before which no cut can lie."""
+        """The other positions, before which there can be no cut."""
         self.values: IntArray = np.cumsum(new) - 1
-        """(N,) the number of each row's value, in order."""
+        """(N,) the rank of each row's value among distinct values, in sorted order."""
         levels = np.arange(1, _CANDIDATES) * len(latent) // _CANDIDATES
         self.quantiles: IntArray = np.unique(self.starts[self.values[levels]])
-        """Rows, in order, before which 255 quantiles cut the line."""
+        """Positions of 255 quantiles, in sorted order."""
 
     def candidates(self, classes: IntArray, size: int) -> "Candidates":
-        """Where the line may be cut for one factor, and how its classes lie between.
+        """The candidate cuts for one factor, and the distribution of its classes between them.
 
-        With up to 256 distinct values it may be cut between any two. With more, the candidates are 255
-        quantiles and, for each two classes whose medians are neighbours, the best threshold between the two.
-        With more than 256 classes the quantiles are left out.
+        With up to 256 distinct values, the line may be cut between any two. With more, the candidates are 255
+        quantiles and, for each two classes with neighbouring medians, the best threshold between the two.
+        With more than 256 classes, the quantiles are left out.
         """
         y = classes[self.order]
         share = 1 / np.maximum(np.bincount(y, minlength=size), 1)
@@ -63,7 +63,8 @@ class Line:
     def guesses(self, found: "Candidates", labels: IntArray) -> IntArray:
         """(N,) the class of each row, for (B,) labels of the intervals between candidates.
 
-        With more distinct values than candidates, each cut moves to its best place between those beside it.
+        If there are more distinct values than candidates, each cut moves to its best position between the two
+        neighbouring cuts.
         """
         new = np.append(True, labels[1:] != labels[:-1])
         bounds, labels = np.append(found.bounds[:-1][new], len(found.y)), labels[new]
@@ -74,7 +75,7 @@ class Line:
         return guessed
 
     def _between_neighbours(self, y: IntArray, size: int) -> IntArray:
-        """The best cut between each two classes whose medians are neighbours."""
+        """The best cut between each two classes with neighbouring medians."""
         counts = np.bincount(y, minlength=size)
         # Classes of at most 16 bits are sorted in linear time.
         by_class = np.argsort(y.astype(np.uint16) if size <= 1 << 16 else y, kind="stable")
@@ -89,14 +90,14 @@ class Line:
         return np.asarray(self.starts[kept[kept < len(self.starts)]])
 
     def _moved(self, bounds: IntArray, labels: IntArray, y: IntArray, share: Float64Array) -> IntArray:
-        """Each cut at its best place between the two beside it, given the labels on both its sides."""
+        """Move each cut to its best position between its neighbours, given the labels on both sides."""
         bounds = bounds.copy()
         searched: dict[int, tuple[int, int]] = {}
         for _ in range(_SWEEPS):
             before = bounds.copy()
             for cut, (left, right) in enumerate(pairwise(labels), start=1):
                 low, high = int(bounds[cut - 1]), int(bounds[cut + 1])
-                if searched.get(cut) == (low, high):  # it is at its best place already
+                if searched.get(cut) == (low, high):  # it is already at its best position
                     continue
                 searched[cut] = low, high
                 weights = np.zeros(len(share))
@@ -115,12 +116,12 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Where a line may be cut for a factor of C classes.
+    """The candidate cuts of a line for a factor of C classes.
 
     Args:
         y: (N,) the classes, in the order of the line.
-        share: (C,) what one row of each class counts.
-        bounds: (B + 1,) the rows, in order, at which intervals may begin or end.
+        share: (C,) the weight of a row of each class.
+        bounds: (B + 1,) positions at which intervals may begin or end.
         recall: (C, B) the share of each class that lies in each interval.
     """
 
@@ -131,13 +132,13 @@ class Candidates:
 
 
 def best_labels(recalls: Sequence[Float64Array]) -> list[IntArray]:
-    """For each of several (C, B) recalls the (B,) classes of intervals when at most C runs of them win most.
+    """For each (C, B) recall, the (B,) classes of the intervals with the largest sum, in at most C runs.
 
     The classes of runs are chosen interval by interval, for all lines at once and every number m of runs up
-    to C: won[m, c] is the most that is won up to here if the last of m runs has class c.
+    to C: won[m, c] is the largest sum so far if the last of m runs has class c.
     """
     size = len(recalls[0])
-    labels = [recall.argmax(axis=0) for recall in recalls]  # right where there are no more intervals than C
+    labels = [recall.argmax(axis=0) for recall in recalls]  # correct if there are at most C intervals
     many = [line for line, recall in enumerate(recalls) if recall.shape[1] > size]
     longest = max((recalls[line].shape[1] for line in many), default=0)
     for some in slices(len(many), longest * size * size):

@@ -1,4 +1,4 @@
-"""What metrics that train predictors share: rows to train and test on, and latents as columns."""
+"""Helpers of metrics that train predictors: training and test rows, and latents as columns."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ _FEWEST = 20
 
 
 def split_rows(count: int, train: int, test: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Random disjoint rows to train and to test on: as many as asked, or all in the same proportion."""
+    """Random disjoint training and test rows: as many as requested, or all rows in the same proportion."""
     if count < _FEWEST:
         raise DistaffError(f"{count} rows are too few to train on some and test on others: give {_FEWEST}.")
     if train + test > count:
@@ -22,7 +22,7 @@ def split_rows(count: int, train: int, test: int, rng: np.random.Generator) -> t
 
 
 def columns(codes: Codes, *, standardise: bool = True) -> tuple[Float64Array, IntArray]:
-    """(N, F) means, standardised or as they are, then class probabilities; and (F,) each column's latent."""
+    """(N, F) means, optionally standardised, then class probabilities; and (F,) the latent of each column."""
     means = standardised(codes.means) if standardise else codes.means.astype(np.float64)
     parts = [means, *(p.astype(np.float64) for p in codes.categories.values())]
     gaussian = codes.means.shape[1]

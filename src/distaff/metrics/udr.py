@@ -1,4 +1,4 @@
-"""UDR: models whose latents agree with those of other models, up to order and sign, are disentangled."""
+"""UDR: a model is disentangled if its latents agree with those of other models, up to order and sign."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,17 +41,18 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
 
     For models i and j, R_ab is how much latent a of i matters for latent b of j (|lasso weights|, or
     |Spearman correlations|), over latents that are not collapsed. UDR_ij is the mean of the averages over b
-    and over a of r²/ΣR with r the largest entry of the column or row; the score of a model is the median over
-    the others. It is 1 for a permutation of latents; lasso weights of latents that are correlated may exceed
-    1, and with them the score.
+    and over a of r²/ΣR, where r is the largest entry of the column or row; the score of a model is the median
+    over the others. It is 1 for a permutation of latents; lasso weights of correlated latents, and with them
+    the score, can exceed 1.
 
     Args:
-        models: two or more codes of the same observations, by name or in order; with log-variances, latents
-            with less than 0.01 nats of KL to their prior, whichever it is, are left out. Categorical latents
-            take no part, which a note says.
+        models: codes of two or more models for the same observations, by name or in order; with
+            log-variances, latents with less than 0.01 nats of KL to their prior, whichever it is, are left
+            out. Categorical latents are ignored, with a note.
         protocol: ``"duan20"`` (lasso) or ``"duan20-spearman"``.
-        bootstrap: halves of the rows to score for the interval, 0 for none. It holds the mean score over
-            fresh rows and fresh other models of the same kind, and needs three models or more.
+        bootstrap: number of random halves of the rows to score for the interval; 0 for none. The interval is
+            for the mean score over new rows and new other models of the same kind, and needs at least three
+            models.
 
     Examples:
         >>> import numpy as np
@@ -62,12 +63,12 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
         {'one': 1.0, 'two': 1.0}
 
     See Also:
-        ``dci``, whose importances it takes between models.
+        ``dci``, whose importances it computes between models.
     """
     names, latents = list(models), [_live(codes) for codes in models.values()]
     pairwise = np.full((len(names), len(names)), np.nan)
     ends = np.cumsum([y.shape[1] for y in latents])[:-1]
-    everything = np.hstack(latents)  # one regression onto all models' latents at once
+    everything = np.hstack(latents)  # one regression for the latents of all models at once
     for i, x in enumerate(latents):
         for j, found in enumerate(np.split(_similarities(x, everything, settings), ends, axis=1)):
             if i != j:
@@ -89,7 +90,7 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
 
 
 def _of_models(others: Float64Array) -> Error:
-    """The error of a median over other models, as of so many normal values; of one there is no telling."""
+    """The error of a median over other models, as for normal values; infinite for a single other model."""
     count = len(others)
     if count < 2:
         return Error(np.inf, 1)
@@ -114,7 +115,7 @@ def _live(codes: Codes) -> Float64Array:
 
 
 def _similarities(x: Float64Array, y: Float64Array, settings: Similarity) -> Float64Array:
-    """(dx, dy) how much each latent of one model matters for each of the other."""
+    """(dx, dy) how much each latent of one model matters for each latent of the other."""
     if not (x.shape[1] and y.shape[1]):
         return np.zeros((x.shape[1], y.shape[1]))
     if settings.similarity == "lasso":

@@ -1,4 +1,4 @@
-"""Unified scores: every way to sum up a matrix of latents and factors, for every such matrix."""
+"""Unified scores: several summaries of several matrices of latents and factors."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -23,7 +23,7 @@ from distaff.metrics.train_test import split_rows
 
 
 class Unified(NamedTuple):
-    """The five scores; all are best where they are highest."""
+    """The five scores; higher is better for all."""
 
     disentanglement: Score
     completeness: Score
@@ -34,12 +34,12 @@ class Unified(NamedTuple):
 
 @dataclass(frozen=True)
 class Relating:
-    """What relates latents to factors.
+    """The matrix that relates latents to factors.
 
     Args:
         matrix: mutual information of means in 20 bins, importances of boosted trees, or accuracies of linear
-            support vector machines that read one latent.
-        rounds: of boosting.
+            support vector machines on one latent.
+        rounds: number of boosting rounds.
     """
 
     matrix: Literal["information", "boosting", "svm"]
@@ -67,16 +67,18 @@ class Relating:
 def unified(codes: Codes, factors: Factors, settings: Relating, seed: int) -> dict[str, Result]:
     """DCI's two scores, MIG, SAP and modularity as summaries of one matrix R (latents × factors).
 
-    disentanglement_lib's ``unified_scores``: what differs between those metrics is the matrix they start from
-    and how they sum it up, and each summary is taken of each matrix. Disentanglement and completeness are
+    disentanglement_lib's ``unified_scores``: these metrics differ in the matrix they start from and in how
+    they summarise it; here each summary is computed for each matrix. Disentanglement and completeness are
     those of ``dci`` with R as importances (weighted); ``unified_mig`` is the mean over factors of (R* − R°) /
     H(y_k), ``unified_sap`` that of R* − R°, ``unified_modularity`` the modularity with R as information.
 
     Args:
-        factors: (N, K) classes, K of at least 2; a column of R is of the rows that have the factor's label.
-        protocol: ``"information"`` (then two of the five are ``mig`` and ``modularity``), ``"boosting"``
-            (that of ``dci`` by ``locatello19``) or ``"svm"`` (that of ``sap`` by ``locatello19``).
-        seed: of the split and the trees.
+        factors: (N, K) classes, with K of at least 2; each column of R uses the rows that have the factor's
+            label.
+        protocol: ``"information"`` (then two of the five scores are ``mig`` and ``modularity``),
+            ``"boosting"`` (the matrix of ``dci`` with ``locatello19``) or ``"svm"`` (the matrix of ``sap``
+            with ``locatello19``).
+        seed: random seed for the split and the trees.
 
     Examples:
         >>> import numpy as np
@@ -111,7 +113,7 @@ def unified(codes: Codes, factors: Factors, settings: Relating, seed: int) -> di
 
 
 def _matrix(codes: Codes, factors: Factors, settings: Relating, seed: int) -> Float64Array:
-    """(latents, K) not negative."""
+    """(latents, K) matrix, non-negative."""
     if settings.matrix == "information":
         return mean_information(codes, 20, hard_labels(factors)).information
     if settings.matrix == "boosting":
@@ -122,7 +124,7 @@ def _matrix(codes: Codes, factors: Factors, settings: Relating, seed: int) -> Fl
 
 
 def _accuracies(part: Part, seed: int) -> Float64Array:
-    """(latents, k) of the support vector machines of ``sap`` by ``locatello19``."""
+    """(latents, k) accuracies of the support vector machines of ``sap`` with ``locatello19``."""
     train, test = split_rows(len(part.rows), 10_000, 5_000, np.random.default_rng(seed))
     classes = part.factors.classes
     return svm_accuracies(part.codes, classes, train, test, penalty=0.01, standardise=False)

@@ -26,10 +26,10 @@ class Pairing:
     """Points that are means of differences, and how a classifier learns from them.
 
     Args:
-        pairs: pairs in a point.
-        points: training points; Adagrad reads each once, ten at a time.
-        test: test points.
-        solver: ``"logistic"`` (L2 penalty of C = 1, to convergence) or ``"adagrad"``.
+        pairs: number of pairs per point.
+        points: number of training points; Adagrad reads each once, in batches of ten.
+        test: number of test points.
+        solver: ``"logistic"`` (L2 penalty with C = 1, to convergence) or ``"adagrad"``.
     """
 
     pairs: Count
@@ -53,15 +53,16 @@ class Pairing:
     },
 )
 def z_diff(codes: Codes, factors: Factors, settings: Pairing, seed: int) -> Result:
-    """Accuracy of a linear classifier that reads which factor two observations share.
+    """Accuracy of a linear classifier that predicts which factor two observations share.
 
     A point is the mean over ``pairs`` of |z − z'| where both observations agree in factor k; its label is k.
-    Chance is 1/K. Known flaw: with K − 1 factors found the score is already 1, since "all found ones differ"
-    names the last (Kim & Mnih 2018, Fig. 3); prefer ``distaff.metrics.factor_vae_score``. The latents enter
-    as they are: at a scale of 1e-3 the penalty, or ten thousand small steps, leave the classifier at chance.
+    Chance is 1/K. Known flaw: the score is already 1 if K − 1 factors are found, since "all found ones
+    differ" identifies the last (Kim & Mnih 2018, Fig. 3); prefer ``distaff.metrics.factor_vae_score``. The
+    latents are not standardised: at a scale of 1e-3, the penalty, or ten thousand small steps, leave the
+    classifier at chance.
 
     Args:
-        codes: (N, D) means, or ``Codes``; a categorical latent differs by 0 or 1.
+        codes: (N, D) means, or ``Codes``; differences of a categorical latent are 0 or 1.
         protocol: ``"locatello19"`` (a converged logistic regression on 10,000 points of 64 pairs) or
             ``"kim18"`` (10,000 Adagrad steps of 10 points of 200 pairs, rate 0.01, 800 test points).
 
@@ -73,7 +74,7 @@ def z_diff(codes: Codes, factors: Factors, settings: Pairing, seed: int) -> Resu
         1.0
 
     See Also:
-        ``factor_vae_score``, which has no such flaw.
+        ``factor_vae_score``, which does not have this flaw.
     """
     groups = group_rows(factors)
     if len(groups) < 2:
@@ -84,7 +85,7 @@ def z_diff(codes: Codes, factors: Factors, settings: Pairing, seed: int) -> Resu
     differences = _mean_differences(codes, groups, fixed, settings.pairs, rng)
     train, tested = slice(None, settings.points), slice(settings.points, None)
     if settings.solver == "logistic":
-        with one_thread("blas"):  # the products are too narrow to share
+        with one_thread("blas"):  # the products are too narrow to parallelise
             model = LogisticRegression(max_iter=1000).fit(differences[train], fixed[train])
         guessed = model.predict(differences[tested])
     else:
@@ -118,7 +119,7 @@ def _mean_differences(
 
 
 def _mean_gaps(means: FloatArray, first: IntArray, second: IntArray, pairs: int) -> FloatArray:
-    """(M, D) mean |z − z'| of every ``pairs`` of the rows, so many at a time as a core's cache holds."""
+    """(M, D) mean |z − z'| over every ``pairs`` rows, in batches that fit in a core's cache."""
     width = means.shape[1]
     found = np.empty((len(first) // pairs, width), means.dtype)
     step = max(1, _CACHED // (pairs * max(width, 1)))
@@ -127,7 +128,7 @@ def _mean_gaps(means: FloatArray, first: IntArray, second: IntArray, pairs: int)
         gap = means.take(first[here], axis=0)
         gap -= means.take(second[here], axis=0)
         np.abs(gap, out=gap)
-        # The same sums as those of ``mean``, in half the time.
+        # The same sums as ``mean``, in half the time.
         total = np.einsum("ijk->ik", gap.reshape(len(gap) // pairs, pairs, width))
         np.divide(total, pairs, out=found[start : start + step])
     return found

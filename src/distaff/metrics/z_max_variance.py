@@ -24,19 +24,19 @@ from distaff.metrics.score import Result
 def z_max_variance(codes: Codes, factors: Factors, settings: Voting, seed: int) -> Result:
     """Accuracy of guessing the only factor that changes from the latent that varies most.
 
-    A vote draws a random factor k, a random row of those that differ from another in k alone, and ``size``
+    A vote draws a random factor k, a random row among those that differ from another in k only, and ``size``
     observations that agree with the row in all other factors; each latent's variance is divided by its
     variance over all data, and the argmax j votes for k. The majority C(j) = argmax_k V_jk guesses k on fresh
-    votes. Chance is 1/K; ubisoft's ``z_max_var.py``, whose numbers of votes these are, moves it to 0, and
-    takes votes of rows in which k does not change as well. Rows must share combinations of factors, as on a
-    grid. Without any active latent the score is 0.
+    votes. Chance is 1/K. The numbers of votes are those of ubisoft's ``z_max_var.py``, which rescales chance
+    to 0 and also takes votes from rows in which k does not change. Rows must share combinations of factors,
+    as on a grid. Without any active latent the score is 0.
 
     Args:
         codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to their prior do not vote.
             Other noise varies as much as the factor's own latent: prune it.
-        factors: (N, K) classes, K of at least 2. Rows that lack any label are dropped: a vote asks for rows
-            that agree in all factors but one.
-        protocol: ``"kim19"``: 800 votes of 200, tested on 800 fresh ones.
+        factors: (N, K) classes, with K of at least 2. Rows that lack any label are dropped, since a vote
+            needs rows that agree in all factors but one.
+        protocol: ``"kim19"``: 800 votes of 200 observations, tested on 800 fresh votes.
 
     Examples:
         >>> import numpy as np
@@ -75,13 +75,13 @@ def z_max_variance(codes: Codes, factors: Factors, settings: Voting, seed: int) 
 
 
 def _others(factors: Factors, k: int) -> Groups:
-    """The rows grouped by all factors but one; those of a group in which it never changes are in none."""
+    """The rows grouped by all factors but one; groups in which that one never changes are left out."""
     combination, several = np.zeros(len(factors), np.int64), 1
     for j, size in enumerate(factors.sizes):
         if j != k:
             combination = combination * size + factors.classes[:, j]
             several *= size
-            if several > 1 << 31:  # too many to go on: numbered anew, in the same order
+            if several > 1 << 31:  # renumber, in the same order, before the numbers get too large
                 _, combination = np.unique(combination, return_inverse=True)
                 several = int(combination.max()) + 1
     occurring, combination = np.unique(combination, return_inverse=True)

@@ -1,12 +1,12 @@
 """log q(z), log q(z_g) and log q(z_d): the aggregate posterior as a mixture of N posteriors, at M samples.
 
-Exports ``Mixture``: q(z) of a data set's Gaussian posteriors, for figures and estimates of one's own. Terms
-and metrics of the library stand on the same kernel, so another estimator of q(z) is written upon
-``Mixture`` and not beside it.
+Exports ``Mixture``: q(z) of a data set's Gaussian posteriors, for your own figures and estimates. The terms
+and metrics of the library use the same kernel, so another estimator of q(z) should be built on ``Mixture``
+rather than next to it.
 
-``pairs`` is the kernel for a batch, with gradients, for training; ``gaussians`` that for a whole data set,
-right to 1e-4 nats at any σ ≥ 1e-6, for ``decompose`` and metrics. Kinds of latent that are not Gaussian take
-part by their log-densities of all pairs (``pairs.Part``).
+``pairs`` is the kernel for a batch, with gradients, for training; ``gaussians`` is the kernel for a whole
+data set, accurate to 1e-4 nats for any σ ≥ 1e-6, for ``decompose`` and metrics. Latents that are not
+Gaussian contribute the log-densities of all pairs (``pairs.Part``).
 
 >>> import torch
 >>> from distaff.mixtures import Mixture

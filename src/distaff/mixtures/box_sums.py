@@ -1,4 +1,4 @@
-"""Mixtures of many components at many samples: sums over boxes of neighbours, those out of reach skipped."""
+"""Mixtures of many components at many samples: sums over boxes of neighbours, skipping boxes out of reach."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,33 +11,33 @@ from distaff.foundation.parallel import side_by_side
 from distaff.mixtures.boxes import LOG_2, Box, log_sum
 
 NEGLIGIBLE = 11.0
-"""Skipped terms add up to less than exp(−NEGLIGIBLE) of a sum."""
+"""All skipped terms together are less than exp(−NEGLIGIBLE) of a sum."""
 
 SAMPLES = 1 << 14
-"""The most samples at a time."""
+"""Maximum number of samples at a time."""
 FLAGS = 1 << 26
-"""Bytes that may tell which boxes count for which samples and densities."""
+"""Maximum size in bytes of the flags that say which boxes count for which samples and densities."""
 REACH = 256
-"""Samples at a time whose distances to all boxes are taken, as many as fit in a core's cache."""
+"""Samples per batch when distances to all boxes are computed, so that they fit in a core's cache."""
 PAIRS = 1 << 18
-"""Pairs at a time, for the same reason."""
+"""Number of pairs at a time, for the same reason."""
 
 FAR = 1e30
-"""What stands for distances that float32 cannot hold."""
+"""Replacement for distances that float32 cannot represent."""
 
 Kept = Sequence[int] | None
-"""The variables of a marginal density by their numbers, those of other parts after the Gaussian ones."""
+"""The variables of a marginal density by number; those of other parts come after the Gaussian ones."""
 
 
 class BoxSums:
     """Log-densities of samples under the components of all boxes.
 
-    Several marginal densities of the same samples are taken at once: they share the distances from samples to
-    boxes, which decide what is skipped.
+    Several marginal densities of the same samples are computed at once: they share the distances from samples
+    to boxes, which determine what is skipped.
 
     Args:
-        boxes: the components, neighbours together; at least one box.
-        bounded: whether other parts have log-densities of at most 0, as probabilities have.
+        boxes: the components, grouped by neighbourhood; at least one box.
+        bounded: whether the log-densities of other parts are at most 0, as for probabilities.
     """
 
     def __init__(self, boxes: Sequence[Box], bounded: bool) -> None:
@@ -51,7 +51,7 @@ class BoxSums:
 
         Args:
             z: (M, D) values of the Gaussian latents.
-            values: of each other part, (M, ...).
+            values: values of each other part, (M, ...).
             kept: the S choices of variables; None for all.
         """
         marginals = _Marginals(self, kept)
@@ -61,7 +61,7 @@ class BoxSums:
         return torch.cat(found, 1)
 
     def likeliest(self, z: Tensor) -> Tensor:
-        """(M,) the box that weighs most at each sample, about so: each is taken as one Gaussian."""
+        """(M,) the box with about the largest weight at each sample, treating each box as one Gaussian."""
         origin = self.centre.mean(0)
         centre, moved, variance = self.centre - origin, z - origin, self.variance
         constants = self.log_mass - 0.5 * (variance.log() + centre.square() / variance).sum(1)
@@ -70,12 +70,12 @@ class BoxSums:
 
     @cached_property
     def variance(self) -> Tensor:
-        """(boxes, D) about the centre, of the mixture of a box."""
+        """(boxes, D) the variance of a box's mixture about its centre."""
         return torch.stack([box.variance for box in self.boxes])
 
     @cached_property
     def log_mass(self) -> Tensor:
-        """(boxes,) the logarithm of the sum of the weights of a box."""
+        """(boxes,) the logarithm of the sum of a box's weights."""
         return torch.stack([box.log_weights.mul(LOG_2).logsumexp(0) for box in self.boxes])
 
     @cached_property
@@ -85,24 +85,24 @@ class BoxSums:
 
     @cached_property
     def half_width(self) -> Tensor:
-        """(boxes, D) float32: from the centre to the ends, rounded up."""
+        """(boxes, D) float32: the distance from the centre to the ends, rounded up."""
         return (torch.stack([(box.high - box.low) / 2 for box in self.boxes]) * (1 + 1e-6)).float()
 
     @cached_property
     def half_precision(self) -> Tensor:
-        """(boxes, D) float32: what a squared distance takes off the log-density at least, in bits."""
+        """(boxes, D) float32: the smallest reduction of log-densities per squared distance, in bits."""
         least = torch.stack([box.least_precision for box in self.boxes])
         return (least / (2 * LOG_2)).clamp(max=FAR).float()
 
 
 class _Marginals:
-    """S marginal densities of a mixture: what they have in common for all samples."""
+    """S marginal densities of a mixture, with everything that is common to all samples."""
 
     def __init__(self, mixture: BoxSums, kept: Sequence[Kept]) -> None:
         self.mixture, boxes = mixture, mixture.boxes
         dimensions = mixture.dimensions
         self.dims = mixture.centre.new_ones(len(kept), dimensions)
-        """(S, D) 1 for a Gaussian latent that is kept."""
+        """(S, D) 1 for each Gaussian latent that is kept."""
         self.chosen: list[list[int] | slice] = [slice(None)] * len(kept)
         """The variables of other parts that are kept."""
         for s, variables in enumerate(kept):
@@ -115,15 +115,15 @@ class _Marginals:
         ]
         heights = [(box.log_weights + self.dims @ box.heights.T).amax(1) for box in boxes]
         self.peaks = torch.stack(heights, 1)
-        """(S, boxes) the most that a component of a box may have, in bits."""
+        """(S, boxes) the largest possible log-density of a component of a box, in bits."""
         if not mixture.bounded and any(self.chosen):
-            self.peaks.fill_(math.inf)  # a density may be anything where a probability is below 1
+            self.peaks.fill_(math.inf)  # a density, unlike a probability, is unbounded
 
     def at(self, z: Tensor, values: Sequence[Tensor]) -> Tensor:
         """(S, M) the log-densities of samples."""
         boxes = range(len(self.mixture.boxes))
         values = values if any(self.chosen) else ()
-        # Each sample's likeliest box first: what it holds decides which others can add anything.
+        # The most likely box of each sample first: its sum determines which other boxes matter.
         first = self.mixture.likeliest(z)
         order = first.argsort(stable=True)
         groups = torch.split(order, torch.bincount(first, minlength=len(boxes)).tolist())
@@ -142,7 +142,7 @@ class _Marginals:
     def _wanted_sums(
         self, box: int, wanted: Tensor, z: Tensor, values: Sequence[Tensor]
     ) -> Iterator[tuple[int, Tensor, Tensor]]:
-        """Each density with the rows (m,) that want the box, wanted (S, M), and their sums (m,) over it."""
+        """For each density, the rows (m,) with ``wanted`` (S, M), and their sums (m,) over the box."""
         for s, mask in enumerate(wanted):
             rows = mask.nonzero()[:, 0]
             if len(rows):
@@ -151,7 +151,7 @@ class _Marginals:
     def _log_sums(
         self, number: int, rows: Tensor, z: Tensor, values: Sequence[Tensor], densities: slice
     ) -> Tensor:
-        """(s, m) s densities' log-sums over the components of a box at some samples."""
+        """(s, m) log-sums of s densities over the components of a box, at some samples."""
         box, dims = self.mixture.boxes[number], self.dims[densities]
         constants = self.constants[number][densities]
         found = [z.new_empty(len(dims), 0)]
@@ -166,7 +166,7 @@ class _Marginals:
         return torch.cat(found, 1)
 
     def _in_reach(self, z: Tensor, near: Tensor) -> Tensor:
-        """(S, boxes, M) whether a box may hold more than a negligible part of what is ``near`` (S, M)."""
+        """(S, boxes, M) whether a box may contribute a non-negligible amount relative to ``near`` (S, M)."""
         mixture = self.mixture
         floor = ((near - math.log(mixture.count) - NEGLIGIBLE) / LOG_2).float()
         found = torch.empty(len(near), len(mixture.boxes), len(z), dtype=torch.bool, device=z.device)

@@ -1,4 +1,4 @@
-"""Components sorted into boxes of neighbours, and the log-densities of one box's components."""
+"""Boxes of neighbouring components, and the log-densities of the components of one box."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,31 +14,33 @@ from distaff.mixtures.pairs import LOG_2PI, Part, coefficients
 LOG_2 = math.log(2)
 
 ROUNDING = 1e-4
-"""The most that rounding may do to the terms of a pair, in nats, in a box's precision. It is a bound: errors
-of log q(z) are several times smaller."""
+"""Bound on the effect of rounding on the terms of a pair, in nats, by which the precision of a box is chosen.
+The errors of log q(z) are several times smaller."""
 
 
 class OtherPart(Part, Protocol):
-    """Variables that are not Gaussian: the log-densities of pairs, and rows chosen by ``map``."""
+    """Variables that are not Gaussian: log-densities of pairs, and selection of rows with ``map``."""
 
     def map(self, f: Callable[[Tensor], Tensor]) -> Self:
-        """The same of ``f`` of the parameters (N, ...)."""
+        """The same part with ``f`` applied to the parameters (N, ...)."""
 
 
 @dataclass(frozen=True)
 class Box:
-    """Neighbouring components, ready for the product; log-densities are in bits.
+    """Neighbouring components, prepared for the matrix product; log-densities are in bits.
 
     Args:
-        low: (D,) the least mean; ``high`` the greatest, ``centre`` between them the box's origin.
-        least_precision: (D,) the least 1/σ².
-        variance: (D,) of the box's mixture about its centre.
-        factor: (2D, n) what z² and z from the centre are multiplied with, in float32 or float64. Where even
-            float64 would round too much, the means from the centre and −1/2σ².
-        direct: whether ``factor`` is of the second sort, and differences are squared pair by pair.
+        low: (D,) the smallest mean.
+        high: (D,) the largest mean.
+        centre: (D,) the midpoint of the two, which is the origin of the box.
+        least_precision: (D,) the smallest 1/σ².
+        variance: (D,) variance of the box's mixture about its centre.
+        factor: (2D, n) coefficients of z² and z, relative to the centre, in float32 or float64. If even
+            float64 would round too much, the means relative to the centre and −1/2σ².
+        direct: whether ``factor`` is of the second kind, and differences are squared pair by pair.
         constants: (n, D) log-density at the centre.
         heights: (n, D) log-density at the component's own mean.
-        log_weights: (n,).
+        log_weights: (n,) log-weights.
         others: the parts that are not Gaussian.
     """
 
@@ -63,7 +65,7 @@ class Box:
         mu = mu - centre
         quadratic, linear, constant = (c / LOG_2 for c in coefficients(mu, logvar))
         heights = -0.5 * (logvar + LOG_2PI) / LOG_2
-        # The terms of a near pair cancel down from about (half the box)² / σ²: that decides the precision.
+        # Terms of about (half the box)² / σ² cancel for a near pair: this determines the precision.
         terms = (torch.exp(-logvar).amax(0) * ((high - low) / 2).square()).sum().item()
         direct = not terms * torch.finfo(torch.float64).eps < ROUNDING
         single = terms * torch.finfo(torch.float32).eps < ROUNDING
@@ -86,14 +88,14 @@ class Box:
         """(S, m, n) the log-densities of samples under all components, for S choices of dimensions.
 
         Args:
-            moved: (m, D) the samples from the centre.
+            moved: (m, D) the samples relative to the centre.
             dims: (S, D) 1 for a dimension that is kept, 0 for one that is left out.
-            constants: (S, n) what is added to each component's.
+            constants: (S, n) constant to add for each component.
         """
         if not self.direct:
             left = torch.cat([moved.square(), moved], 1).to(self.factor.dtype)
             kept = torch.cat([dims, dims], 1).to(left.dtype)
-            if len(dims) == 1:  # a product that adds the constants as it goes
+            if len(dims) == 1:  # the product can add the constants
                 return torch.addmm(constants[0], left * kept, self.factor)[None]
             chosen = left * kept[:, None]
             product = chosen.flatten(0, 1) @ self.factor
@@ -115,7 +117,7 @@ def log_sum(bits: Tensor) -> Tensor:
 
 
 def neighbours(points: Tensor, size: int) -> list[Tensor]:
-    """Rows of ``points`` in groups of at most ``size`` neighbours, by halving the widest side."""
+    """Group rows of ``points`` into at most ``size`` neighbours, by repeatedly halving the widest side."""
     if points.shape[1] == 0:
         return list(torch.split(torch.arange(len(points), device=points.device), size))
     values, found, stack = points.float().cpu().numpy(), [], [np.arange(len(points))]

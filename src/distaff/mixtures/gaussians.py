@@ -1,13 +1,13 @@
-"""The aggregate posterior q(z) = 1/N Σ_n q(z|x_n) of a whole data set, taken at many samples for evaluation.
+"""The aggregate posterior q(z) = 1/N Σ_n q(z|x_n) of a whole data set, at many samples, for evaluation.
 
-It is a mixture with one component per observation, and taking it at M samples looks at M·N pairs. ``Mixture``
-turns these into the matrix product of ``pairs``, with a streaming logsumexp. Components are first sorted into
-small boxes (``boxes``): each has its own origin and its own precision, by which log q(z) is right to 1e-4
-nats for any σ ≥ 1e-6, and boxes too far from a sample to count are skipped (``box_sums``). ``log_marginal``
-takes a single latent's q(z_d), which it interpolates between the points of a grid.
+It is a mixture with one component per observation, and evaluating it at M samples involves M·N pairs.
+``Mixture`` computes these with the matrix product of ``pairs`` and a streaming logsumexp. Components are
+first grouped into small boxes (``boxes``): each has its own origin and precision, so that log q(z) is
+accurate to 1e-4 nats for any σ ≥ 1e-6, and boxes too far from a sample to matter are skipped (``box_sums``).
+``log_marginal`` computes q(z_d) of a single latent by interpolation on a grid.
 
 A deterministic latent (σ = 0, log-variance −inf) has no density: ``blur`` gives it a width far below
-anything the data show, after which all densities are finite and mutual informations near their σ → 0 limits.
+anything visible in the data. All densities are then finite, and mutual information is near its σ → 0 limit.
 """
 
 import math
@@ -26,30 +26,30 @@ from distaff.mixtures.boxes import Box, OtherPart, neighbours
 SMALLEST_WIDTH = 1e-4
 """The σ given to a deterministic latent, in standard deviations of that latent under q(z)."""
 DETERMINISTIC = 5e-7
-"""A σ below this, in the same unit, counts as 0."""
+"""A σ below this, in the same unit, is treated as 0."""
 
 BOXES = 128
-"""How many are aimed at: more of them leave out more, and take longer to go through."""
+"""Target number of boxes: more boxes skip more components, but take longer to check."""
 COMPONENTS_PER_BOX = (768, 1536)
-"""The least and the most; between them, as many as make that many boxes."""
+"""Smallest and largest number; in between, as many as give the target number of boxes."""
 COMPONENTS_PER_INTERVAL = (1024, 4096)
-"""The same of a single dimension, where large boxes are narrow too."""
+"""The same for a single dimension, where large boxes are still narrow."""
 
 FEW = 16384
-"""Components of one latent that are not merged."""
+"""Up to this many components of one latent are not merged."""
 
 DOUBTFUL = 3e-5
-"""The difference between polynomials of degree 7 and 5, in nats, above which a sample is not interpolated."""
+"""If polynomials of degree 7 and 5 differ by more than this, in nats, a sample is not interpolated."""
 
 LOG_ZERO = -300.0
 """The logarithm used for a class of probability 0."""
 
 
 def blur(mu: Tensor, logvar: Tensor) -> Tensor:
-    """The log-variances with σ = 1e-4 standard deviations of its latent under q(z) in place of every σ = 0.
+    """The log-variances, with every σ = 0 replaced by 1e-4 standard deviations of the latent under q(z).
 
-    The width is relative so that rescaling a latent changes nothing. A latent that never moves counts as
-    having standard deviation 1.
+    The width is relative, so that rescaling a latent changes nothing. A constant latent is treated as having
+    standard deviation 1.
 
     Args:
         mu: (N, D) means.
@@ -68,29 +68,29 @@ def blur(mu: Tensor, logvar: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Classes:
-    """One categorical latent of N posteriors, taken at classes.
+    """One categorical latent of N posteriors, evaluated at classes.
 
     Args:
-        probabilities: (N, k) of the classes.
+        probabilities: (N, k) class probabilities.
     """
 
     probabilities: Tensor
 
     def log_prob_pairs(self, classes: Tensor) -> Tensor:
-        """log p_n(c_m) (1, M, N) of classes c (M,), integers."""
+        """log p_n(c_m) (1, M, N) for integer classes c (M,)."""
         return self.probabilities.double().log().clamp_(min=LOG_ZERO).T[classes.long()][None]
 
     def log_marginal(self, classes: Tensor, weights: Tensor) -> Tensor:
-        """log Σ_n w_n p_n(c_m) (M,) of classes c (M,) and weights (N,) that add up to 1."""
+        """log Σ_n w_n p_n(c_m) (M,) for classes c (M,) and weights (N,) that sum to 1."""
         return (weights.double() @ self.probabilities.double()).log()[classes.long()]
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "Classes":
-        """The latent with ``f`` of the probabilities."""
+        """The latent with ``f`` applied to the probabilities."""
         return Classes(f(self.probabilities))
 
 
 class Mixture:
-    """q(z, c) = Σ_n w_n Π_d N(z_d; μ_nd, σ²_nd) Π_g q_ng(c_g), taken at many samples without gradients.
+    """q(z, c) = Σ_n w_n Π_d N(z_d; μ_nd, σ²_nd) Π_g q_ng(c_g), evaluated at many samples without gradients.
 
     >>> mixture = Mixture(torch.tensor([[-1.0], [1.0]]), torch.zeros(2, 1))
     >>> mixture.log_density(torch.zeros(1, 1))
@@ -98,9 +98,9 @@ class Mixture:
 
     Args:
         mu: (N, D) means of the Gaussian latents.
-        logvar: (N, D) log-variances, all finite (``blur`` sees to it).
+        logvar: (N, D) log-variances, all finite (use ``blur``).
         others: the latents that are not Gaussian, such as ``Classes``.
-        weights: (N,) the weights w_n, normalised here; equal by default.
+        weights: (N,) the weights w_n, which are normalised; equal by default.
     """
 
     def __init__(
@@ -120,8 +120,8 @@ class Mixture:
 
         Args:
             z: (M, D) values of the Gaussian latents.
-            values: of each other part, (M, ...).
-            keep: the latents to keep, those of the other parts numbered after the Gaussian ones; all by
+            values: values of each other part, (M, ...).
+            keep: the latents to keep, with those of other parts numbered after the Gaussian ones; all by
                 default.
 
         Returns:
@@ -130,17 +130,17 @@ class Mixture:
         return self._sums.log_densities(z.detach(), values, [keep])[0]
 
     def log_density_without_each(self, z: Tensor, values: Sequence[Tensor] = ()) -> Tensor:
-        """(M, D + G) float64: log q(z_≠i) for every latent i, Gaussian ones first, of G categorical ones."""
+        """(M, D + G) float64: log q(z_≠i) for every latent i, D Gaussian ones and then G categorical ones."""
         latents = range(self.dimensions + len(self.others))
         others = [[j for j in latents if j != i] for i in latents]
         return self._sums.log_densities(z.detach(), values, others).T
 
     def log_density_of_each(self, z: Tensor, values: Sequence[Tensor] = ()) -> Tensor:
-        """Log q(z_i) of every latent by itself.
+        """Log q(z_i) of every single latent.
 
         Args:
             z: (M, D) values of the Gaussian latents.
-            values: of each other part, (M, ...).
+            values: values of each other part, (M, ...).
 
         Returns:
             (M, L) in float64, the Gaussian latents first.
@@ -157,7 +157,7 @@ class Mixture:
         return torch.stack(found, 1)
 
     def _log_marginals_of(self, part: OtherPart, value: Tensor) -> Tensor:
-        """(variables, M): each variable of a part, summed over blocks of components."""
+        """(variables, M): log-marginals of each variable of a part, summed over blocks of components."""
         total = torch.full((), -math.inf, dtype=torch.float64, device=value.device)
         for rows in torch.split(torch.arange(self.count, device=value.device), COMPONENTS_PER_BOX[0]):
             pairs = part.map(itemgetter(rows)).log_prob_pairs(value).double()
@@ -166,7 +166,7 @@ class Mixture:
 
     @cached_property
     def _sums(self) -> BoxSums:
-        """The components in boxes, neighbours together."""
+        """The components grouped into boxes of neighbours."""
         least, most = COMPONENTS_PER_BOX if self.dimensions > 1 else COMPONENTS_PER_INTERVAL
         groups = neighbours(self.mu / self.scale, min(max(self.count // BOXES, least), most))
         weights = self.weights.log()
@@ -185,19 +185,19 @@ class Mixture:
 def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None = None) -> Tensor:
     """log Σ_n w_n N(z_m; μ_n, σ²_n) of one latent.
 
-    Components are taken in classes whose σ differ by less than a factor of 4. The log-density of a class is
-    smooth on the scale s of its least σ: if a grid of step s/6 has few points beside the samples, it is taken
-    there and interpolated (``_interpolated``).
+    Components are split into classes whose σ differ by less than a factor of 4. The log-density of a class is
+    smooth on the scale s of its smallest σ: if a grid of step s/6 has few points compared with the samples,
+    it is computed there and interpolated (``_interpolated``).
 
-    More than 16,384 components are first merged where they are alike in μ (within σ/8) and σ (within 0.2%),
-    into one of the same mass, mean and variance. Log-densities are then off by less than 1e-4 within 4 σ of a
-    component; the error of the density integrates to zero, so that entropies err by its square.
+    More than 16,384 components are first merged if they are similar in μ (within σ/8) and σ (within 0.2%),
+    into one with the same mass, mean and variance. The error of log-densities is then below 1e-4 within 4 σ
+    of a component; the error of the density integrates to zero, so the error of entropies is its square.
 
     Args:
         z: (M,) values.
         mu: (N,) means.
         logvar: (N,) log-variances, all finite.
-        weights: (N,) masses of the components, normalised here; equal by default.
+        weights: (N,) masses of the components, which are normalised; equal by default.
 
     Returns:
         (M,) in float64.
@@ -215,11 +215,11 @@ def log_marginal(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor | None =
 
 
 def _interpolated(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor) -> Tensor:
-    """(M,) log q(z) of components of about the same σ, all arguments (N,) but z (M,), in float64.
+    """(M,) log q(z) of components of about the same σ; all arguments are (N,) except z (M,), in float64.
 
-    A polynomial of degree 7 through the eight nearest points of a grid, whose step h is a sixth of the least
-    σ: its error is 1e-3 h⁸ |∂⁸ log q|, about 1e-6 unless the sample is in a gap that is wide in σ. There it
-    differs from the polynomial of degree 5, and the sample is evaluated by itself.
+    A polynomial of degree 7 through the eight nearest points of a grid, whose step h is a sixth of the
+    smallest σ: its error is 1e-3 h⁸ |∂⁸ log q|, about 1e-6 unless the sample lies in a gap many σ wide. There
+    it differs from the polynomial of degree 5, and the sample is evaluated exactly.
     """
     step = (logvar.min() / 2).exp() / 6
     if len(mu) > FEW:
@@ -242,9 +242,9 @@ def _interpolated(z: Tensor, mu: Tensor, logvar: Tensor, weights: Tensor) -> Ten
 
 
 def _lagrange(away: Tensor, values: Tensor) -> Tensor:
-    """(M,) the polynomial through values (M, k) at k points of a grid, taken at samples.
+    """(M,) the polynomial through values (M, k) at k points of a grid, evaluated at samples.
 
-    ``away`` (M, k) is from each point to the sample, in steps of the grid and nowhere 0.
+    ``away`` (M, k) is the distance from each point to the sample, in grid steps, and never 0.
     """
     k = away.shape[1]
     weights = torch.tensor([(-1.0) ** j * math.comb(k - 1, j) for j in range(k)]).to(away) / away
@@ -252,12 +252,12 @@ def _lagrange(away: Tensor, values: Tensor) -> Tensor:
 
 
 def _merged(mu: Tensor, logvar: Tensor, weights: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Means, log-variances and masses of merged components, from those of all (N,)."""
+    """Means, log-variances and masses of the merged components, from those of all components (N,)."""
     level = torch.floor(logvar / 0.004)
     place = torch.floor(mu * torch.exp(-0.002 * level) * 8)
     span = place.max() - place.min() + 1
     key = (level - level.min()) * span + place - place.min()
-    if key.max() < FEW + 16 * len(key):  # counting is many times as quick as sorting
+    if key.max() < FEW + 16 * len(key):  # counting is much faster than sorting
         key = key.long()
         cell = (torch.bincount(key) > 0).cumsum(0)[key] - 1
     else:

@@ -1,13 +1,13 @@
 """Log-densities of all pairs of samples and posteriors, and mixtures of them with gradients.
 
-q̂(u_i) = Σ_j w_ij q(u_i|x_j), whole or one variable at a time, is what every density of training is. Gaussian
-log-densities of all pairs are a matrix product, [z², z, 1] · [−1/2σ², μ/σ², const], to which the log-weights
-are added as it is taken, and whose exponentials are kept for the way back: a step at B = 1024 is then a few
-passes over B²·D numbers.
+Every density in training has the form q̂(u_i) = Σ_j w_ij q(u_i|x_j), for all variables or one at a time.
+Gaussian log-densities of all pairs are a matrix product, [z², z, 1] · [−1/2σ², μ/σ², const]. The log-weights
+are added within the product, and the exponentials are kept for the backward pass: a step at B = 1024 takes a
+few passes over B²·D numbers.
 
-All is in the precision of the tensors given, float32 in training. The squares of the product cancel down from
-(range of the means / σ)², so that with means within ±3 a log-density is off by about 1e-5 nats at σ = 0.1,
-1e-3 at 0.01 and 0.1 at 0.001. Evaluation has ``gaussians.Mixture``, which is right at any σ.
+Everything is in the precision of the given tensors, float32 in training. The squares in the product, of size
+(range of the means / σ)², cancel, so that with means within ±3 the error of a log-density is about 1e-5 nats
+at σ = 0.1, 1e-3 at 0.01 and 0.1 at 0.001. Evaluation uses ``gaussians.Mixture``, which is accurate at any σ.
 """
 
 import math
@@ -22,23 +22,23 @@ from torch.autograd.function import once_differentiable
 LOG_2PI = math.log(2 * math.pi)
 
 FLOOR = -60.0
-"""Terms below exp(FLOOR) of the largest one count as that: far below rounding, and yet with room for the
-products of the backward pass above 1e-38, under which a CPU takes 50 to 100 times as long."""
+"""Terms below exp(FLOOR) of the largest one are raised to that: far below rounding, but large enough to keep
+the products of the backward pass above 1e-38, below which a CPU takes 50 to 100 times as long."""
 
 
 class Part(Protocol):
-    """Some variables of M posteriors; what they are independent of given x is in other parts."""
+    """Some variables of M posteriors; variables that are independent of them given x are in other parts."""
 
     def log_prob_pairs(self, u: Tensor) -> Tensor:
-        """log q(u_id|x_j) (dims, B, M) of every sample u (B, width) under every one of M posteriors."""
+        """log q(u_id|x_j) (dims, B, M) for every sample u (B, width) under each of M posteriors."""
 
 
 Parts = Iterable[tuple[Part, Tensor]]
-"""Each part with the columns (B, width) of the samples that belong to it."""
+"""Each part with its columns (B, width) of the samples."""
 
 
 def log_density(z: Tensor, mu: Tensor, logvar: Tensor) -> Tensor:
-    """−½ [log 2π + log σ² + (z − μ)²/σ²], the log-density of N(μ, σ²), element by element.
+    """−½ [log 2π + log σ² + (z − μ)²/σ²], the log-density of N(μ, σ²), elementwise.
 
     Args:
         z: values, of any shape that broadcasts with the others.
@@ -52,7 +52,7 @@ def log_density(z: Tensor, mu: Tensor, logvar: Tensor) -> Tensor:
 
 
 def coefficients(mu: Tensor, logvar: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """a, b and c, of the shape of ``mu``, with log N(z; μ, σ²) = a z² + b z + c."""
+    """a, b and c, of the shape of ``mu``, such that log N(z; μ, σ²) = a z² + b z + c."""
     precision = torch.exp(-logvar)
     constant = -0.5 * (LOG_2PI + logvar + mu**2 * precision)
     return -0.5 * precision, mu * precision, constant
@@ -66,19 +66,19 @@ class Gaussians:
     logvar: Tensor
 
     def log_prob_dims(self, z: Tensor) -> Tensor:
-        """log q(z_d|x), of the shape of z and the parameters broadcast."""
+        """log q(z_d|x), in the broadcast shape of z and the parameters."""
         return log_density(z, self.mu, self.logvar)
 
     def log_prob_pairs(self, z: Tensor) -> Tensor:
-        """log q(z_id|x_j) (D, B, M) of samples z (B, D), one matrix product per dimension."""
+        """log q(z_id|x_j) (D, B, M) for samples z (B, D), with one matrix product per dimension."""
         with torch.autocast(z.device.type, enabled=False):
             left, right = self.factors(z)
             return torch.bmm(left.permute(2, 0, 1), right.permute(2, 1, 0))
 
     def factors(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, 3, D) and (M, 3, D), whose products over the middle sum to log q(z_id|x_j).
+        """(B, 3, D) and (M, 3, D), whose products over the middle axis sum to log q(z_id|x_j).
 
-        Both are taken from the middle of the means, where the squares cancel with least rounding.
+        Both are relative to the middle of the means, where the squares cancel with the least rounding.
         """
         centre = self.mu.detach().mean(0)
         z, mu = z - centre, self.mu - centre
@@ -87,17 +87,17 @@ class Gaussians:
 
 
 def log_pairs(parts: Parts) -> Tensor:
-    """log q(u_id|x_j) (D, B, M) of every variable of all parts."""
+    """log q(u_id|x_j) (D, B, M) for every variable of all parts."""
     given = list(parts)
     with torch.autocast(given[0][1].device.type, enabled=False):
         return torch.cat([part.log_prob_pairs(u) for part, u in given])
 
 
 def log_joint(parts: Parts, log_weights: Tensor) -> Tensor:
-    """log Σ_j w_ij q(u_i|x_j) (B,) of all parts together.
+    """log Σ_j w_ij q(u_i|x_j) (B,) for all parts together.
 
     Args:
-        parts: each with its columns of the B samples.
+        parts: each part with its columns of the B samples.
         log_weights: log w (B, M).
     """
     lefts, rights, rest = [], [], log_weights
@@ -118,7 +118,7 @@ def log_each(parts: Parts, log_weights: Tensor) -> Tensor:
     """log Σ_j w_ij q(u_id|x_j) (B, D), one variable at a time.
 
     Args:
-        parts: each with its columns of the B samples.
+        parts: each part with its columns of the B samples.
         log_weights: log w (B, M).
     """
     found = []
@@ -133,19 +133,19 @@ def log_each(parts: Parts, log_weights: Tensor) -> Tensor:
 
 
 def log_sum_exp(log_terms: Tensor, log_weights: Tensor) -> Tensor:
-    """log Σ_j w_ij exp(t_ij) (..., B) of terms (..., B, M) and log-weights (B, M)."""
+    """log Σ_j w_ij exp(t_ij) (..., B) for terms (..., B, M) and log-weights (B, M)."""
     result: Tensor = _LogSumExp.apply(log_terms, log_weights)  # type: ignore[no-untyped-call]
     return result
 
 
 def _log_mixture(left: Tensor, right: Tensor, plus: Tensor) -> Tensor:
-    """log Σ_j exp(left_i · right_j + plus_ij) (D, B) of factors (D, B, K), (D, K, M) and an addend (B, M)."""
+    """log Σ_j exp(left_i · right_j + plus_ij) (D, B), from factors (D, B, K), (D, K, M) and addend (B, M)."""
     result: Tensor = _LogMixture.apply(left, right, plus)  # type: ignore[no-untyped-call]
     return result
 
 
 def _exponentiate(terms: Tensor) -> tuple[Tensor, Tensor]:
-    """log Σ_j exp(t_ij) and Σ_j exp(t_ij − max_j t_ij); the terms become those exponentials, in place."""
+    """log Σ_j exp(t_ij) and Σ_j exp(t_ij − max_j t_ij); overwrites the terms with those exponentials."""
     top = terms.amax(-1, keepdim=True)
     total = terms.sub_(top).clamp_(min=FLOOR).exp_().sum(-1, keepdim=True)
     return (top + total.log()).squeeze(-1), total
