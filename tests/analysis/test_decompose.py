@@ -6,15 +6,21 @@ import math
 import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.distributions import MultivariateNormal
 
 from distaff.analysis.decompose import decompose, decompose_run
 from distaff.analysis.whole_set import WholeSet
 from distaff.cli import main
+from distaff.data.arrays import from_array
 from distaff.data.splits import some
 from distaff.metrics import total_correlation, total_information
 from distaff.metrics.sampled import Samples
 from distaff.models import VAE, LatentSpace, Representation
 from distaff.models.latents import Real
+from distaff.models.layers import Networks
+from distaff.models.likelihoods import UnitGaussian
+from distaff.models.priors import parse_prior
 from distaff.objectives.critics import CriticSettings
 from distaff.objectives.densities import Shape, stratified
 from distaff.objectives.evidence import iwae_bound
@@ -217,7 +223,7 @@ def test_terms_by_a_sample_are_those_of_the_whole_set_and_not_of_the_sample_alon
         near, far = (np.mean([one.exact[name] for one in found]) for found in (by_sample, alone))
         assert abs(near - whole.exact[name]) < 0.4 * abs(far - whole.exact[name])
     assert whole.exact["mutual_information"] > 3
-    assert whole.standard_errors.keys() == {"log_px"}
+    assert whole.standard_errors.keys() == {"nll", "elbo", "log_px"}  # the KL is in closed form
 
 
 def test_standard_errors_of_a_sample_are_those_of_its_mean():
@@ -242,6 +248,37 @@ def test_standard_errors_of_a_sample_are_those_of_its_mean():
     # Drawn without replacement, 75 of 300 stray by √(1 − 1/4) of s/√n.
     said = np.mean([found.standard_errors["nll"] for found in some_of_it]) * math.sqrt(0.75)
     assert np.sqrt(np.square(strays).mean()) == pytest.approx(said, rel=0.35)
+
+
+@pytest.mark.parametrize("prior", ["normal", "student_t:4"])
+def test_standard_errors_of_the_whole_set_are_those_of_one_draw_an_observation(prior):
+    """x = W z + N(0, I), z ~ N(0, I), and the exact posterior: log p(x) is known, the bound strays by draws.
+
+    With another prior the KL is drawn too.
+    """
+    torch.manual_seed(0)
+    weight = torch.linalg.qr(torch.randn(3, 2))[0] * torch.tensor([2.0, 0.5])
+    precision = 1 + weight.square().sum(0)
+    encoder, decoder, space = nn.Linear(3, 4), nn.Linear(2, 3, bias=False), LatentSpace.parse(2)
+    with torch.no_grad():
+        encoder.weight[:2], encoder.weight[2:] = (weight / precision).T, 0
+        encoder.bias[:2], encoder.bias[2:] = 0, -precision.log()
+        decoder.weight[:] = weight
+    model = VAE(Networks(encoder, decoder), space, parse_prior(prior, space), UnitGaussian)
+    x = torch.randn(200, 2) @ weight.T + torch.randn(200, 3)
+    quick = {"density": stratified, "samples": 200, "particles": 8, "bounded": 8, "progress": False}
+    trained, data = Representation(model, (3,)), from_array(x.numpy())
+    found = [decompose(trained, data, seed=seed, **quick) for seed in range(60)]
+    for name in ("nll", "kl"):
+        said = [one.standard_errors.get(name, 0.0) for one in found]
+        assert np.std([getattr(one, name) for one in found]) == pytest.approx(
+            np.mean(said), rel=0.3, abs=1e-6
+        )
+    if prior == "normal":
+        log_px = MultivariateNormal(torch.zeros(3), torch.eye(3) + weight @ weight.T).log_prob(x).mean()
+        strays = np.array([one.log_px - float(log_px) for one in found])
+        said = np.mean([one.standard_errors["log_px"] for one in found])
+        assert np.sqrt(np.square(strays).mean()) == pytest.approx(said, rel=0.3)
 
 
 def test_the_command_takes_a_sample_by_default_and_says_so(run, capsys, monkeypatch):

@@ -37,6 +37,14 @@ def test_marginals_take_any_prior_one_for_all_or_one_a_latent():
     assert [axes.lines[0].get_ydata()[0] for axes in figure.axes] == [0.1, 0.1, 0.1]
 
 
+def test_marginals_of_models_with_other_priors_lie_each_under_its_own():
+    grid = np.linspace(-3, 3, 7)
+    priors = {name: (grid, norm.pdf(grid, scale=scale)) for name, scale in (("wide", 2.0), ("narrow", 0.5))}
+    figure = marginals({"narrow": SAMPLES / 2, "wide": SAMPLES * 2}, priors)
+    for axes, scale in zip(figure.axes, [0.5] * 3 + [2.0] * 3, strict=True):
+        np.testing.assert_allclose(axes.lines[0].get_ydata(), norm.pdf(grid, scale=scale))
+
+
 def test_samples_beyond_the_axis_do_not_raise_the_bars():
     (axes,) = marginals({"": np.concatenate([np.full((50, 1), 0.1), np.full((50, 1), 9.0)])}).axes
     assert area(axes) == pytest.approx(0.5)

@@ -2,10 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.stats import entropy
 
 from distaff import Codes, DistaffError
 from distaff.metrics import factor_vae_score, z_max_variance
-from distaff.metrics.active_latents import active_latents, gini_variance, kl_to_prior
+from distaff.metrics.active_latents import active_latents, gini_variance, kl_to_nearest_prior
 from distaff.metrics.factor_vae import relative_variances
 from distaff.metrics.fixed_factor_sampling import fixed_factor_rows, group_rows
 from distaff.metrics.inputs import as_factors
@@ -123,15 +124,38 @@ def test_deterministic_latents_are_alive():
     assert factor_vae_score(codes, CLASSES).value == 1.0
 
 
-def test_kl_to_the_prior_is_the_closed_form():
+def test_the_kl_to_a_prior_is_that_to_the_nearest_one_and_what_that_is_away_from_it():
+    """E KL(q(z|x) ‖ p) = E KL(q(z|x) ‖ N(m, v)) + KL(N(m, v) ‖ p), m and v the moments of q(z), for any p."""
     rng = np.random.default_rng(0)
-    means, logvars = rng.normal(size=(50, 3)), rng.normal(size=(50, 3))
-    q = torch.distributions.Normal(torch.tensor(means), torch.tensor(np.exp(logvars / 2)))
-    p = torch.distributions.Normal(torch.zeros(50, 3), torch.ones(50, 3))
-    kl = torch.distributions.kl_divergence(q, p).mean(0).numpy()
-    c = np.array([[0.5, 0.5, 0, 0]] * 50)
-    codes = Codes(means, logvars, {"c": c})
-    np.testing.assert_allclose(kl_to_prior(codes), [*kl, np.log(2)], rtol=1e-6)
+    means, logvars = rng.normal(2, 1, size=(50, 3)), rng.normal(size=(50, 3))
+    c = rng.dirichlet(np.ones(4), size=50)
+    found = kl_to_nearest_prior(Codes(means, logvars, {"c": c}))
+    Normal, kl = torch.distributions.Normal, torch.distributions.kl_divergence
+    q = Normal(torch.tensor(means), torch.tensor(np.exp(logvars / 2)))
+    whole = Normal(q.mean.mean(0), (q.mean.var(0, correction=0) + q.variance.mean(0)).sqrt())
+    for p in (Normal(0.0, 1.0), Normal(-1.0, 0.3)):
+        np.testing.assert_allclose(kl(q, p).mean(0), found[:3] + kl(whole, p).numpy(), rtol=1e-6)
+    np.testing.assert_allclose(found[3], entropy(c.mean(axis=0)) - entropy(c, axis=1).mean(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("mean", "variance"), [(0.0, 0.3), (0.0, 4.0), (0.5, 0.03)])
+def test_latents_collapsed_to_another_prior_than_the_standard_normal_do_not_vote(mean, variance):
+    """Under N(0, 0.3), as anisotropic priors have it, tiny means that follow a factor still say nothing."""
+    lost = mean + 1e-3 * CLASSES[:, :1] * np.sqrt(variance)
+    z = np.concatenate([perfect_codes(CLASSES)[:, 1:], lost], axis=1)
+    logvars = np.concatenate([np.full((len(z), 4), -4.0), np.full((len(z), 1), np.log(variance))], axis=1)
+    score = factor_vae_score(Codes(z, logvars), CLASSES)
+    assert score.details["active"] == ["z0", "z1", "z2", "z3"]
+    assert score.value < 0.95  # the first factor is in no latent
+    assert factor_vae_score(Codes(z, logvars), CLASSES, prune="none").value == 1.0
+
+
+def test_classes_that_are_the_same_for_all_do_not_vote_whatever_their_shares():
+    c = np.tile([0.6, 0.3, 0.1], (len(CLASSES), 1)) + 1e-3 * np.eye(3)[CLASSES[:, 0] % 3]
+    codes = Codes(
+        perfect_codes(CLASSES), np.full((len(CLASSES), 5), -4.0), {"c": c / c.sum(1, keepdims=True)}
+    )
+    assert kl_to_nearest_prior(codes)[-1] < 1e-5
 
 
 def test_gini_variance_is_the_papers_double_sum():

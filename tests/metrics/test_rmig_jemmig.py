@@ -233,6 +233,8 @@ def test_modularity_of_perfect_duplicated_and_mixed_codes():
     square = grid((8, 8))
     mixed = (square[:, :1] * 8 + square[:, 1:]) / 16.0 - 2
     assert modularity(mixed, square, bins=64).value == pytest.approx(0, abs=1e-6)
+    alike = modularity(np.arange(4)[:, None], np.array([[0, 0], [0, 1], [1, 0], [1, 1]]))
+    assert (alike.value, alike.notes) == (0, ())  # it knows both factors alike, and not neither
     constant = modularity(np.concatenate([z, np.ones((len(z), 1))], axis=1), CLASSES)
     assert constant.value == pytest.approx(5 / 6)
     assert any("z5" in note for note in constant.notes)

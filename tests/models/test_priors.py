@@ -221,6 +221,17 @@ def test_principal_variances_are_those_of_the_data_and_keep_the_total_scale():
         principal_variances(from_array(x.astype(np.float32)).images, 7)
 
 
+@pytest.mark.parametrize("shape", [(3000, 40), (300, 2000)])
+def test_rounding_is_no_direction_of_the_data(shape):
+    """Five directions in single precision: a sixth would be made of the rounding of squares."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(shape[0], 5)) @ rng.normal(size=(5, shape[1])) + 0.5
+    images = from_array(x.astype(np.float32)).images
+    assert len(principal_variances(images, 5)) == 5
+    with pytest.raises(DistaffError, match="vary along 5 directions"):
+        principal_variances(images, 6)
+
+
 @pytest.mark.parametrize("kind", ["anisotropic", "learned_anisotropic"])
 def test_anisotropic_priors_start_from_the_data(kind):
     rng = np.random.default_rng(0)

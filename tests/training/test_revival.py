@@ -12,6 +12,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
 from distaff.models.networks import kim_mnih
+from distaff.models.priors import parse_prior
 from distaff.models.vae import VAE
 from distaff.training.revival import LOGVAR, Revival
 from distaff.training.train import resume, train
@@ -121,11 +122,12 @@ def test_only_real_latents_with_a_variance_are_opened():
     torch.testing.assert_close(model.encoder[-1].weight[4:][:, :1], kept[:, :1])
 
 
-def test_processes_that_share_a_batch_draw_the_weights_of_the_whole_batch():
-    x, both = images(), threading.Barrier(2)
+def in_two_processes(models: list[VAE], x: torch.Tensor) -> list[list[int]]:
+    """Which latents are drawn anew in each of two models, that share a batch."""
     shares: dict[int, torch.Tensor] = {}
+    both = threading.Barrier(2)
 
-    def process(rank: int) -> VAE:
+    def process(rank: int) -> list[int]:
         def gather(share: torch.Tensor) -> torch.Tensor:
             shares[rank] = share.clone()
             both.wait(60)
@@ -134,16 +136,32 @@ def test_processes_that_share_a_batch_draw_the_weights_of_the_whole_batch():
             return whole
 
         with torch.no_grad():
-            Revival(models[rank])(x[32 * rank : 32 * (rank + 1)], gather, SEED)
-        return models[rank]
+            return Revival(models[rank])(x[rank::2], gather, SEED)
 
-    models = [with_closed("z=gaussian:3", [1]) for _ in range(3)]
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(process, range(2))
-    Revival(models[2])(x, alone, SEED)
-    for name, weight in models[2].state_dict().items():
+        return list(pool.map(process, range(2)))
+
+
+def test_processes_that_share_a_batch_draw_the_weights_of_the_whole_batch():
+    x = images()
+    first, second, whole = (with_closed("z=gaussian:3", [1]) for _ in range(3))
+    in_two_processes([first, second], x)
+    Revival(whole)(torch.cat([x[::2], x[1::2]]), alone, SEED)
+    for name, weight in whole.state_dict().items():
         torch.testing.assert_close(first.state_dict()[name], weight, msg=name)
         assert torch.equal(first.state_dict()[name], second.state_dict()[name]), name
+
+
+def test_processes_agree_on_what_is_closed_where_the_kl_is_drawn():
+    """Twelve latents whose KL to a Student-t prior is about what closed ones have at most."""
+    models = [with_closed("z=gaussian:12", list(range(12))) for _ in range(2)]
+    for model in models:
+        model.prior = parse_prior("student_t:5", model.latents)
+        with torch.no_grad():
+            model.encoder[-1].bias[12:] = -0.43
+    ours, theirs = in_two_processes(models, images())
+    assert ours == theirs
+    assert 0 < len(ours) < 12
 
 
 def test_a_run_with_a_revival_resumes_exactly(tmp_path):

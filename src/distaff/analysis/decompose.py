@@ -20,6 +20,7 @@ from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_json
 from distaff.foundation.progress import Progress, watched
+from distaff.metrics.inputs import IntArray
 from distaff.metrics.options import Count, SampleCount, Seed
 from distaff.metrics.sampled import Samples
 from distaff.models.coding import code_tensors, codes_from, joined
@@ -147,9 +148,13 @@ def decompose(
     deterministic = any(parameter.isneginf().any() for parameter in everything.parameters())
     lost = {"marginal_kl", "dimension_kl"} if deterministic else set()
     nll, kl, elbo = measured["nll"], measured["kl"], -measured["nll"] - measured["kl"]
-    errors = {"nll": _standard_error(nll), "kl": _standard_error(kl), "elbo": _standard_error(elbo)}
-    errors = errors if len(chosen) < len(data) else {}
-    errors["log_px"] = math.hypot(errors.get("elbo", 0.0), _standard_error(gaps))
+    if len(chosen) < len(data):
+        errors = {"nll": _standard_error(nll), "kl": _standard_error(kl), "elbo": _standard_error(elbo)}
+    else:
+        again = {"nll": -step.log_px_z, "kl": step.kl, "elbo": step.log_px_z - step.kl}
+        first = {"nll": nll, "kl": kl, "elbo": elbo}
+        errors = {name: _error_of_draws(first[name], drawn.rows, again[name]) for name in first}
+    errors["log_px"] = math.hypot(errors["elbo"], _standard_error(gaps))
     kl_per_latent = measured["kl_dims"].mean(0, dtype=np.float64).tolist()
     return Decomposition(
         nll=_mean(nll),
@@ -167,7 +172,7 @@ def decompose(
         samples=samples,
         bounded=len(gaps),
         seed=seed,
-        standard_errors={name: error for name, error in errors.items() if math.isfinite(error)},
+        standard_errors={name: error for name, error in errors.items() if 0 < error < math.inf},
     )
 
 
@@ -190,6 +195,22 @@ def _standard_error(values: FloatArray) -> float:
     if len(values) < 2 or not np.isfinite(values).all():
         return math.nan
     return float(values.std(ddof=1, dtype=np.float64) / np.sqrt(len(values)))
+
+
+def _error_of_draws(values: FloatArray, rows: IntArray, again: Tensor) -> float:
+    """Of the mean of values (N,) at one z each, over all there are: by their distances from those at other z.
+
+    Two draws of the same observation differ by twice the variance of one; 0 where nothing was drawn.
+
+    Args:
+        values: what was found of each observation.
+        rows: (M,) observations that another z was drawn for.
+        again: (M,) what was found there.
+    """
+    apart = again.cpu().double().numpy() - values[rows].astype(np.float64)
+    error = math.sqrt(float(np.square(apart).mean()) / 2 / len(values))
+    rounding = float(np.abs(values).max()) * np.finfo(np.float32).eps
+    return 0.0 if error < 16 * rounding else error
 
 
 def _finite(value: float) -> float | None:

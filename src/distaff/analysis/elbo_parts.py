@@ -14,7 +14,8 @@ class Decomposition:
     Args:
         nll: −E log p(x|z).
         kl: E KL(q(z|x) ‖ p(z)).
-        kl_per_latent: its share of each latent.
+        kl_per_latent: E KL(q(z_d|x) ‖ p(z_d)) of each latent; they add up to ``kl`` where latents are
+            independent under the prior, and not under ``full_covariance``.
         exact: terms with q(z) summed over the whole data set. ``mutual_information`` and
             ``total_correlation`` of Gaussian latents are the numbers of ``metrics.total_information`` and
             ``metrics.total_correlation`` for as many samples and the same seed; discrete latents are relaxed
@@ -34,7 +35,8 @@ class Decomposition:
         samples: how many z ``exact`` is averaged over.
         bounded: how many observations the bound's distance from the ELBO is averaged over.
         seed: of the sample and of every draw.
-        standard_errors: s/√N of ``nll`` and ``kl`` where they are of a sample, and of ``log_px``.
+        standard_errors: of ``nll``, ``kl``, ``elbo`` and ``log_px``. Of a sample they are s/√N; of the whole
+            data set they are those of one z an observation, which ``kl`` has none of in closed form.
     """
 
     nll: float

@@ -19,7 +19,7 @@ ACROSS = 10
 
 def marginals(
     samples: Mapping[str, Any],
-    prior: tuple[Any, Any] | None = None,
+    prior: tuple[Any, Any] | Mapping[str, tuple[Any, Any]] | None = None,
     names: Sequence[str] | None = None,
     *,
     bins: int = 40,
@@ -29,7 +29,8 @@ def marginals(
 
     Args:
         samples: model → (N, D) samples of q(z).
-        prior: (grid (n,), density (n,) or (n, D)); the standard normal by default.
+        prior: (grid (n,), density (n,) or (n, D)) of all models, or of each model by its name; the standard
+            normal by default.
         names: D names; z0 … by default.
         bins: number of bars in [−span, span].
         span: the half-width of the horizontal axis.
@@ -47,13 +48,13 @@ def marginals(
     if any(values.shape[1] != count for values in models.values()):
         raise DistaffError("the models have different numbers of latents: draw one figure each.")
     names = named("names", names, count)
-    grid, density = _prior(prior, count, span)
     edges = np.linspace(-span, span, bins + 1)
     columns = min(count, ACROSS)
     lines = -(-count // columns)
     width = style.PAGE if columns > 4 else style.COLUMN
     figure, axes = panels(len(models) * lines, columns, width=width, height=0.75, share_x=True)
     for m, (model, values) in enumerate(models.items()):
+        grid, density = _prior(prior.get(model) if isinstance(prior, Mapping) else prior, count, span)
         for j in range(lines * columns):
             one = axes[m * lines + j // columns][j % columns]
             if j >= count:

@@ -75,7 +75,7 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
     active latent the score is 0.
 
     Args:
-        codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to N(0, 1) do not vote.
+        codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to their prior do not vote.
         protocol: ``"kim18"`` (800 votes of 100 observations, tested on the same votes) or ``"locatello19"``
             (10,000 votes of 64, tested on 5,000 fresh ones; latents whose means have a standard deviation
             below 0.05 do not vote, so the score depends on their scale).

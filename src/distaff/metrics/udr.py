@@ -47,8 +47,8 @@ def udr(models: Mapping[str, Codes], settings: Similarity) -> dict[str, Result]:
 
     Args:
         models: codes of two or more models for the same observations, by name or in order; with
-            log-variances, latents with less than 0.01 nats of KL to N(0, 1) are left out. Categorical latents
-            are ignored, with a note.
+            log-variances, latents with less than 0.01 nats of KL to their prior, whichever it is, are left
+            out. Categorical latents are ignored, with a note.
         protocol: ``"duan20"`` (lasso) or ``"duan20-spearman"``.
         bootstrap: number of random halves of the rows to score for the interval; 0 for none. The interval is
             for the mean score over new rows and new other models of the same kind, and needs at least three

@@ -32,8 +32,8 @@ def z_max_variance(codes: Codes, factors: Factors, settings: Voting, seed: int) 
     as on a grid. Without any active latent the score is 0.
 
     Args:
-        codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to N(0, 1) do not vote. Other
-            noise varies as much as the factor's own latent: prune it.
+        codes: (N, D) means, or ``Codes``; with log-variances, latents collapsed to their prior do not vote.
+            Other noise varies as much as the factor's own latent: prune it.
         factors: (N, K) classes, with K of at least 2. Rows that lack any label are dropped, since a vote
             needs rows that agree in all factors but one.
         protocol: ``"kim19"``: 800 votes of 200 observations, tested on 800 fresh votes.

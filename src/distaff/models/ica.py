@@ -42,7 +42,11 @@ class Unmixing:
         return np.asarray(np.linalg.inv(self.mixing.astype(np.float64)))
 
     def __call__(self, codes: Codes) -> Codes:
-        """The components of codes; a Gaussian posterior's variances are those of the mapped Gaussian."""
+        """The components of codes; a Gaussian posterior's variances are those of the mapped Gaussian.
+
+        Its covariances, which are 0 before and not after the map, are left out: what metrics of q(z|x) say of
+        components is exact for encoders without noise, and otherwise of these Gaussians without covariances.
+        """
         self._check(codes.means.shape[1])
         inverse = self.unmixing
         kind = codes.means.dtype

@@ -30,9 +30,10 @@ class Evidence:
 
     Args:
         kind: ``iwae`` draws from q(z|x). ``grid`` sums p(x|z) p(z) over every combination of the classes of
-            discrete latents, and of K points between −8 and 8 of one real latent, if there is one. Discrete
-            latents are then at a class, as in draws from the model, where ``iwae`` has their relaxed
-            densities: the two agree as the temperature goes to 0.
+            discrete latents, and of K points between −8 and 8 of one real latent, if there is one. Points
+            must be closer than p(x|z) falls from its peak, about σ of q(z|x). Discrete latents are then at a
+            class, as in draws from the model, where ``iwae`` has their relaxed densities: the two agree as
+            the temperature goes to 0.
         points: particles or grid points; discrete latents alone have no use for it.
     """
 

@@ -17,10 +17,10 @@ def principal_variances(images: Images, dims: int) -> Tensor:
     The total scale D is that of N(0, I) (Mathieu et al. 2019, §6.1).
     """
     rows = np.unique(np.linspace(0, len(images) - 1, SAMPLE).astype(np.int64))
-    x = images[rows].flatten(1)
+    x = images[rows].flatten(1).double()  # squares round by 1e-7 in float32, and their roots by 3e-4
     x = x - x.mean(0)
     gram = x @ x.T if len(x) <= x.shape[1] else x.T @ x
-    values: Tensor = torch.linalg.eigvalsh(gram.double()).flip(0).clamp_min(0).sqrt()
+    values: Tensor = torch.linalg.eigvalsh(gram).flip(0).clamp_min(0).sqrt()
     directions = int((values > 1e-4 * values[0]).sum())
     if directions < dims:
         raise DistaffError(

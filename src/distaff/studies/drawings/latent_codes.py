@@ -48,9 +48,11 @@ def marginals(
         span: half of the horizontal axis.
     """
     picked = one_each(results, curve, score, where)
-    draws = {name.replace(" · ", "\n"): draws_of(run.codes, samples) for name, run in picked.items()}
-    prior = _prior_density(vae_of(next(iter(picked.values()))), span)
-    return figures.marginals(draws, prior, span=span)
+    rows = {name.replace(" · ", "\n"): run for name, run in picked.items()}
+    priors = {name: _prior_density(vae_of(run), span) for name, run in rows.items()}
+    return figures.marginals(
+        {name: draws_of(run.codes, samples) for name, run in rows.items()}, priors, span=span
+    )
 
 
 def informativeness_bars(
