@@ -48,7 +48,7 @@ class QuantizedPosterior:
         return self.quantized
 
     def log_prob_dims(self, u: Tensor) -> Tensor:
-        """(B, D): 0 if u is at the posterior's value, else ``NEVER``; u (M, 1, D) gives all pairs (M, B, D)."""
+        """0 if u is at the posterior's value, else ``NEVER``, (B, D); u (M, 1, D) gives pairs (M, B, D)."""
         alike = self.places(u) == self.places(self.continuous)
         return torch.where(alike, 0.0, NEVER).to(u.dtype)
 
