@@ -53,7 +53,7 @@ class Preset:
         return found
 
     def fill(self, given: Mapping[str, Any], recipe: str, data: str | None = None) -> dict[str, Any]:
-        """The settings ``given``, completed by those of the preset, which are stretched to the steps given."""
+        """The settings ``given``, completed by those of the preset, stretched to the given ``steps``."""
         own = self.settings(recipe, data)
         asked, usual = given.get("steps"), own.get("steps")
         if isinstance(asked, int) and asked > 0 and usual is not None:

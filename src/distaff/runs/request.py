@@ -157,7 +157,7 @@ def _weights(arguments: Mapping[str, Any]) -> dict[str, str]:
 
 
 def folder_name(words: Mapping[str, Any], calls: Mapping[str, Any]) -> str:
-    """A name such as ``factor_vae-gamma35-seed0-1f0c…``: the main settings, then a hash that tells runs apart.
+    """A name such as ``factor_vae-gamma35-seed0-1f0c…``: the main settings, then a hash of all settings.
 
     The order of the settings does not matter.
 

@@ -100,7 +100,7 @@ def zoo_folder(place: str | Path) -> Path:
 
 
 def seeds_of(config: RunConfig) -> Origin | None:
-    """The origin of a zoo model whose run differs from this one at most in the seed; None if there is none."""
+    """The origin of a zoo model whose run differs from this one at most in the seed, if there is one."""
     for name in zoo_names():
         if _but_seed(config) == _but_seed(model_config(SHELF / name)[0]):
             return Origin.read(SHELF / name)
