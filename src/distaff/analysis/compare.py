@@ -118,11 +118,11 @@ def _differences(names: Mapping[str, RunFolder]) -> list[Block]:
     rows = [(name, text) for name, other in others for text in other.read().differences(config, found=False)]
     if not rows:
         return [Text("All were asked for alike.", title="Settings")]
-    return [Table(("run", f"otherwise than {first}"), rows, title="Settings")]
+    return [Table(("run", f"differences from {first}"), rows, title="Settings")]
 
 
 def _curves(logs: Mapping[str, Sequence[Mapping[str, float]]]) -> Figure | None:
-    """Every term that all runs logged, a line per run."""
+    """Every term that all runs logged, one line per run."""
     filled = {name: log for name, log in logs.items() if len(log) > 1}
     if len(filled) < 2:
         return None

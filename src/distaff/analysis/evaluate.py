@@ -118,7 +118,7 @@ def evaluate_run(
             "--out codes.npz, then distaff evaluate codes.npz --factors labels.csv."
         )
     if ica and (held_out or data is not None):
-        raise DistaffError("ICA is fitted to what a run was trained on: --ica goes with no other data.")
+        raise DistaffError("ICA is fitted to a run's training data: --ica cannot be used with other data.")
     if held_out and data is not None:
         raise DistaffError(
             "give --held-out, which asks for a part of the run's own data, or --data, not both."

@@ -77,7 +77,7 @@ class LoadedRun:
         in_training = folder.being_trained
         if in_training and not any(folder.checkpoints.glob("step-*")):
             raise DistaffError(
-                f"{folder.path} has just begun to train and kept nothing yet: try again in half a minute."
+                f"{folder.path} has just begun to train and has no checkpoint: try again in half a minute."
             )
         trained = TrainedRun.open(folder)
         config, step, model = trained.config, trained.step, trained.model

@@ -79,7 +79,7 @@ def find(kind: str, name: str, known: Mapping[str, Thing], others: tuple[str, ..
     fits = isinstance(found, type) if isinstance(some, type) else isinstance(found, type(some))
     if not fits:
         wanted = "class" if isinstance(some, type) else type(some).__name__
-        raise DistaffError(f"the {kind} {name!r} is no {wanted}: see how those of the library are defined.")
+        raise DistaffError(f"the {kind} {name!r} is no {wanted}: see how the library defines its own.")
     result: Thing = found
     return result
 
@@ -111,7 +111,7 @@ def _with_arguments(
     """The function with these arguments filled in, after a check of their names and types."""
     if isinstance(function, nn.Module):
         raise DistaffError(
-            f"the network {name} is made already, and takes no arguments: write its name alone."
+            f"the network {name} is made already, and takes no arguments: write only its name."
         )
     hints = typing.get_type_hints(
         vars(function).get("__init__", function) if isinstance(function, type) else function

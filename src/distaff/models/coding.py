@@ -72,7 +72,7 @@ def codes_from(arrays: Mapping[str, FloatArray]) -> Codes:
 
 
 def to_z(codes: Codes, latents: LatentSpace) -> NDArray[np.float32]:
-    """z (N, width) of codes: the means, and the likeliest class of each discrete variable."""
+    """z (N, width) of codes: the means, and the most likely class of each discrete variable."""
     real = [variable for variable in latents.coded if not variable.classes]
     discrete = {variable.name: variable for variable in latents.coded if variable.classes}
     if len(real) != codes.means.shape[1] or discrete.keys() != codes.categories.keys():

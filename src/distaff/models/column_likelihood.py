@@ -76,7 +76,8 @@ class ColumnLikelihood:
         missing = given.pop("missing", False)
         if given or layout.width < 1 or not isinstance(missing, bool):
             raise DistaffError(
-                f"the likelihood {text!r} is none: write by_column:real=3,counts=2,classes=2+4,missing=true."
+                f"the likelihood {text!r} is invalid: "
+                "write by_column:real=3,counts=2,classes=2+4,missing=true."
             )
         return cls(layout.counted, layout.real, layout.counts, classes, missing)
 

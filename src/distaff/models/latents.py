@@ -94,7 +94,7 @@ class LatentSpace:
 
     def __post_init__(self) -> None:
         if not self.groups:
-            raise DistaffError("noise alone tells nothing of an image: name latents beside it.")
+            raise DistaffError("noise alone says nothing about an image: name latents too.")
         names = [variable.name for variable in self.variables]
         seen: set[str] = set()
         for name in names:

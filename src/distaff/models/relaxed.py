@@ -49,7 +49,7 @@ class ConcretePosterior:
         return ((self.logits + _gumbel(self.logits)) / self.temperature).log_softmax(-1)
 
     def mode(self) -> Tensor:
-        """The likeliest class, one-hot."""
+        """The most likely class, one-hot."""
         return one_hot(self.logits)
 
     def log_prob_dims(self, u: Tensor) -> Tensor:

@@ -127,7 +127,7 @@ class Representation:
         (3, 2)
         """
         if not isinstance(count, int | np.integer) or count < 1:
-            raise DistaffError(f"how many to draw is a whole number from 1, not {count!r}.")
+            raise DistaffError(f"the number to draw must be a whole number of at least 1, not {count!r}.")
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             return self._given_back(self.model.draw(count).cpu().numpy())
@@ -144,7 +144,7 @@ class Representation:
             (steps, C, H, W), or rows of a table.
         """
         if not isinstance(steps, int | np.integer) or steps < 2:
-            raise DistaffError(f"steps are how many points the way has, 2 or more, not {steps!r}.")
+            raise DistaffError(f"steps must be a number of points, 2 or more, not {steps!r}.")
         start, end = (self._one(observation) for observation in (first, second))
         share = np.linspace(0, 1, steps, dtype=np.float32)[:, None]
         return self._given_back(self.decode((1 - share) * start + share * end))
@@ -176,7 +176,7 @@ class Representation:
     def _one(self, observation: Any) -> NDArray[np.float32]:
         codes = self.encode(observation)
         if len(codes) != 1:
-            raise DistaffError(f"one observation is wanted, and {len(codes)} were given.")
+            raise DistaffError(f"one observation is needed, but {len(codes)} were given.")
         z: NDArray[np.float32] = self.to_z(codes)[0]
         return z
 

@@ -18,7 +18,7 @@ from distaff.models.by_name import find, values_of
 
 
 class Source(Enum):
-    """Whose posteriors stand for q(z)."""
+    """The observations whose posteriors estimate q(z)."""
 
     BATCH = "the batch that z was sampled from"
     SECOND_BATCH = "an independent batch"

@@ -94,7 +94,7 @@ def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> Reac
         for name in IN_FILES:
             if name in learner.modules:
                 load_weights(learner.modules[name], newest / "model.safetensors")
-        warn("the checkpoint has weights alone: optimisers and critics begin anew")
+        warn("the checkpoint has only weights: optimisers and critics start anew")
         return reached
     with _fitting(newest):
         training = load_file(state)

@@ -65,7 +65,7 @@ def load(
     Args:
         folder: path of the folder, or ``zoo:NAME``.
         device: device of the model.
-        step: earlier step, of which the run has a snapshot; by default the last checkpoint is loaded.
+        step: earlier step with a snapshot; by default the last checkpoint is loaded.
         ica: whether to encode to, and decode from, the components found by ``distaff evaluate RUN --ica``.
         trust: modules of your own that the folder may name, such as ``"mine"``, separated by commas; runs
             that you trained yourself on this machine are always trusted.

@@ -45,7 +45,7 @@ _MANIFEST = TypeAdapter(Manifest)
 
 
 class Damaged(Exception):
-    """Files are not as they were written; the message says which."""
+    """Files have changed since they were written; the message names them."""
 
 
 def write_manifest(path: Path, files: Iterable[Path], **facts: Any) -> None:

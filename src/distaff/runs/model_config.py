@@ -201,8 +201,8 @@ def _likelihood(asked: str, data: Dataset) -> str:
         alone = table == f"{ColumnLikelihood.WORD}counts={data.shape[0]}"
         return asked if alone else f"{table},counted={asked}"
     raise DistaffError(
-        f"{data.name} has columns of classes or counts, or missing values, which --likelihood {asked} knows "
-        "nothing of: leave it out."
+        f"{data.name} has columns of classes or counts, or missing values, which --likelihood {asked} does "
+        "not model: leave it out."
     )
 
 

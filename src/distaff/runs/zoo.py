@@ -153,9 +153,9 @@ def begin_from(place: str | Path, out: str | Path | None, steps: int | None) -> 
     source = zoo_folder(place)
     config, step, _ = model_config(source)
     if out is None:
-        raise DistaffError(f"{place} is not trained in place: say where to, as in --out runs/mine.")
+        raise DistaffError(f"{place} is not trained in place: name a run folder, as in --out runs/mine.")
     if steps is None or steps <= step:
-        raise DistaffError(f"{place} has had {step:,} steps: say steps, in all, that are more.")
+        raise DistaffError(f"{place} has had {step:,} steps: give a larger total number of steps.")
     target = RunFolder(Path(out))
     if not target.config.exists():
         if target.path.exists() and any(target.path.iterdir()):

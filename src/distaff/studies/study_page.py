@@ -212,7 +212,7 @@ def _troubles(results: Results) -> list[Block]:
     if failed:
         blocks.append(Table(("run", "error"), failed, title="Runs that failed"))
     if skipped:
-        blocks.append(Table(("run", "metric", "reason"), skipped, title="Scores that could not be had"))
+        blocks.append(Table(("run", "metric", "reason"), skipped, title="Scores that could not be computed"))
     return blocks
 
 

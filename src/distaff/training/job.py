@@ -170,7 +170,7 @@ def _compare_threads(folder: RunFolder) -> None:
     if then not in (None, now):
         warn(
             f"{folder.path} was begun with {then} threads and resumes with {now}: its weights will not be "
-            f"bit for bit those of a run never interrupted; with OMP_NUM_THREADS={then} they would be"
+            f"bit for bit those of an uninterrupted run; with OMP_NUM_THREADS={then} they would be"
         )
 
 

@@ -74,7 +74,7 @@ class Preview:
             return warn(f"{self.folder.preview} could not be written ({problem}).")
         if not self.shown:
             self._tell(
-                f"first traversals: {self.folder.preview}, renewed while it trains; "
+                f"first traversals: {self.folder.preview}, updated while it trains; "
                 f"distaff explore {self.folder.path} moves them"
             )
         self.shown = True

@@ -51,7 +51,7 @@ class Tracking:
             act()
         except Exception as problem:  # a lost server or a full disk is no reason to stop training
             self.found.pop(name, None)
-            warn(f"{name} tracks no longer: {_one_line(problem)}; the run's own log continues.")
+            warn(f"{name} no longer tracks the run: {_one_line(problem)}; the run's own log continues.")
 
 
 def chosen_trackers(track: str | None, folder: RunFolder | None = None) -> dict[str, Callable[..., Tracker]]:
@@ -134,7 +134,7 @@ def _remembered(folder: RunFolder) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except DistaffError as problem:
-        warn(f"{problem} Trackers begin anew.")
+        warn(f"{problem} Trackers start new runs.")
         return {}
     return {str(k): str(v) for k, v in content.items()} if isinstance(content, dict) else {}
 

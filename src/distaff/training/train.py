@@ -157,8 +157,8 @@ def resume(
         _, reached = checkpoints.find(run.checkpoints, lambda damage: None)
         if steps < reached.step:
             raise DistaffError(
-                f"{run.path} has {reached.step:,} steps behind it, and --steps {steps} would be all that it "
-                "ever has: give more, or leave it out."
+                f"{run.path} has {reached.step:,} steps behind it, and --steps {steps} would be its total: "
+                "give more, or leave it out."
             )
         training = TrainingSettings(**bind(TrainingSettings, {**vars(config.training), "steps": steps}))
         longer = replace(config, training=training)

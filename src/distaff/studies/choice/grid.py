@@ -69,7 +69,7 @@ def _entry(text: str) -> Entry:
     if isinstance(goal, Game) or not isinstance(goal, Objective):
         raise DistaffError(f"{name} has no held-out error to compare: choose among recipes of VAEs.")
     if goal.sharing is not None:
-        raise DistaffError(f"{name} learns from pairs, which choose has none of: leave it out.")
+        raise DistaffError(f"{name} learns from pairs, which choose does not have: leave it out.")
     argument = argument or next(iter(known), "")
     usual = known[argument].default if argument else None
     if not isinstance(usual, int | float) or isinstance(usual, bool):
