@@ -1,4 +1,4 @@
-"""What a batch of 64 costs, as a share of a training step in the same run, and what data take in memory.
+"""The time of a batch of 64, as a fraction of a training step in the same run, and the memory of data sets.
 
 Run: python -m benchmarks.data
 """
@@ -25,7 +25,7 @@ BUILT_IN = ("dsprites", "shapes3d")
 
 
 def step_of(channels: int, hidden: int) -> Callable[[torch.Tensor], None]:
-    """One β-VAE step of the Kim-Mnih networks, by hand and eager: what a batch has to keep up with."""
+    """One β-VAE step of the Kim-Mnih networks, hand-written and eager, to compare batches with."""
     sizes = (channels, 32, 32, 64, 64)
     convolutions = [nn.Sequential(nn.Conv2d(a, b, 4, 2, 1), nn.ReLU()) for a, b in pairwise(sizes)]
     back = (64, 64, 32, 32, channels)
@@ -51,7 +51,7 @@ def step_of(channels: int, hidden: int) -> Callable[[torch.Tensor], None]:
 
 
 def milliseconds(action: Callable[[], object], repeats: int) -> float:
-    """The median over repeats, so that a moment's disturbance does not count."""
+    """The median over repeats, so that a brief disturbance does not count."""
     action()
     times = []
     for _ in range(repeats):
@@ -62,7 +62,7 @@ def milliseconds(action: Callable[[], object], repeats: int) -> float:
 
 
 def naive(data: Dataset, rows: np.ndarray) -> torch.Tensor:
-    """What a map-style data set with a collate function does: one image at a time, then a stack."""
+    """A batch as a map-style data set with a collate function makes it: one image at a time, then a stack."""
     return torch.stack([data.images[int(row)] for row in rows])
 
 
@@ -96,7 +96,7 @@ print(peak() - before)
 
 
 def peak_memory(name: str) -> float | None:
-    """MB above the bare import that opening a data set and going through all of it takes."""
+    """Peak memory, in MB above the bare import, of opening a data set and reading all of it."""
     run = subprocess.run([sys.executable, "-c", PEAK, name], capture_output=True, text=True)
     return float(run.stdout) if run.returncode == 0 else None
 

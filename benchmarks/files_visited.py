@@ -1,8 +1,8 @@
-"""How far a request travels: which files of the package run, and how often the file changes.
+"""The files that a request visits: which files of the package run, and how often execution changes files.
 
-A reader who follows a command through the code visits every file that runs. Code that runs as a module is
+A reader who follows a command through the code visits every file that runs. Code that runs when a module is
 imported does not count, since nobody follows it. ``python -m benchmarks.files_visited`` prints the counts;
-``--list`` prints the files too.
+``--list`` also prints the files.
 """
 
 import contextlib
@@ -28,11 +28,11 @@ LIMITS = {"distaff train, one step": 32, "distaff evaluate RUN": 28, "distaff.ev
 
 @dataclass
 class Journey:
-    """What a call visits.
+    """The files that a call visits.
 
     Args:
-        calls: functions called by file, relative to the package.
-        changes: how often a call, or the return from one, leads to another file of the package.
+        calls: number of function calls by file, relative to the package.
+        changes: number of calls, or returns from calls, that lead to another file of the package.
     """
 
     calls: Counter[str] = field(default_factory=Counter)
@@ -52,7 +52,7 @@ class Journey:
 
 
 def _is_importing(frame: FrameType) -> bool:
-    """Whether a module's own code, a class body say or a decorator, is what led to a call."""
+    """Whether a call comes from a module's own code, such as a class body or a decorator."""
     above: FrameType | None = frame
     while above is not None:
         if above.f_code.co_name == "<module>" and above.f_globals.get("__name__", "").startswith("distaff"):
@@ -62,7 +62,7 @@ def _is_importing(frame: FrameType) -> bool:
 
 
 def journey(call: Callable[[], object]) -> Journey:
-    """Follow a call, its threads included."""
+    """Follow a call, including its threads."""
     found = Journey()
     threading.setprofile(found.look)
     sys.setprofile(found.look)

@@ -1,4 +1,4 @@
-"""The best training loops one would write by hand, without a library: what distaff may add nothing to."""
+"""The best hand-written training loops, without a library; distaff should take no longer."""
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from distaff.models.networks import kim_mnih
 
 
 class HandWritten:
-    """β-VAE, or FactorVAE when ``gamma`` is given, with the Kim–Mnih networks on distaff's data."""
+    """β-VAE, or FactorVAE if ``gamma`` is given, with the Kim–Mnih networks on distaff's data."""
 
     def __init__(self, data: Dataset, batch: int, gamma: float | None = None, latents: int = 10) -> None:
         self.data, self.batch, self.gamma, self.latents = data, batch, gamma, latents
@@ -59,7 +59,7 @@ class HandWritten:
 
 
 def plain_networks(latents: int = 10) -> Networks:
-    """The Kim–Mnih networks of PyTorch's own layers and defaults, as one writes them by hand."""
+    """The Kim–Mnih networks with PyTorch's own layers and defaults, as written by hand."""
     encoder, decoder = kim_mnih((1, 64, 64), 2 * latents, latents)
     assert isinstance(decoder, nn.Sequential)
     for index, layer in enumerate(decoder):

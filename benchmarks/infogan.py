@@ -1,4 +1,4 @@
-"""Speed of an InfoGAN step against the best loop one would write by hand, as ratios taken in one run."""
+"""Speed of an InfoGAN step against the best hand-written loop, as ratios measured in one run."""
 
 import distaff.training  # noqa: F401  # isort: skip  (keeps freed memory, as the command line does: before torch)
 
@@ -30,7 +30,7 @@ CLASSES, REAL, NOISE = 10, 2, 62
 
 
 class ByHand:
-    """InfoGAN, or InfoWGAN-GP when ``eta`` is given, with Table 4's networks on distaff's data."""
+    """InfoGAN, or InfoWGAN-GP if ``eta`` is given, with Table 4's networks on distaff's data."""
 
     def __init__(self, data: Dataset, eta: float | None = None) -> None:
         self.data, self.eta = data, eta
@@ -85,7 +85,7 @@ class ByHand:
 
 
 def loop_of(game: Game, data: Dataset) -> Callable[[], None]:
-    """``fit`` as ``train`` calls it, but for the folder: each call goes on for ``STEPS`` steps."""
+    """``fit`` as called by ``train``, but without a folder; each call continues for ``STEPS`` steps."""
     fabric = Fabric(accelerator="cpu", devices=1)
     latents = LatentSpace.parse(f"digit=concrete:{CLASSES},style=uniform:{REAL},noise:{NOISE}")
     width = latents.width + latents.noise

@@ -1,4 +1,4 @@
-"""Speed of the information metrics against their naive forms, as ratios taken in one run.
+"""Speed of the information metrics against their naive forms, as ratios measured in one run.
 
 python -m benchmarks.information            # a minute or so
 python -m benchmarks.information --full     # dSprites' 737,280 observations
@@ -34,7 +34,7 @@ SIGMAS = np.array([0.03, 0.03, 0.08, 0.15, 0.3, 0.9, 0.97, 0.98, 0.99, 1.0])
 
 
 def trained(count):
-    """Codes as a FactorVAE on dSprites gives them (five latents in use, five collapsed) and their factors."""
+    """Codes like those of a FactorVAE on dSprites (five latents in use, five collapsed), and factors."""
     rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(np.prod(SIZES))[:count])
     classes = np.stack(np.unravel_index(rows, SIZES), axis=1)
@@ -46,7 +46,7 @@ def trained(count):
 
 
 def broadcast(z, mu, logvar):
-    """Log q(z) as it is usually written: all M × N × D numbers, in pieces that fit in memory."""
+    """Log q(z) in the usual way: all M × N × D numbers, in pieces that fit in memory."""
     parts = []
     for some in z.split(100):
         pairs = -0.5 * ((some[:, None] - mu) ** 2 / logvar.exp() + logvar + LOG_2PI)
@@ -55,7 +55,7 @@ def broadcast(z, mu, logvar):
 
 
 def pair_loop(means, classes):
-    """I(z_i; y_k) of binned means by scikit-learn, pair by pair."""
+    """I(z_i; y_k) of binned means with scikit-learn, pair by pair."""
     binned = [np.digitize(z, np.histogram(z, 20)[1][:-1]) for z in means.T]
     return np.array([[mutual_info_score(z, y) for y in classes.T] for z in binned])
 
@@ -67,9 +67,10 @@ def seconds(function, clock=time.perf_counter):
 
 
 def compare(name, naive, fast, clock=time.perf_counter):
-    """Each by the best of as many tries, in turns: a ratio of one's best to the other's chance flatters.
+    """Compare the best of equally many tries of each, taken in turns; unequal numbers would favour one side.
 
-    Two tries, and more of what takes less than a second, of which the first pays for threads and memory.
+    There are two tries, and more of functions that take less than a second, whose first try also pays for
+    threads and memory.
     """
     tries = [(seconds(naive, clock), seconds(fast, clock)) for _ in range(2)]
     if tries[-1][0] < 1:
@@ -93,7 +94,7 @@ def ratios():
     compare(
         "MIG (locatello19), N = 100,000",
         lambda: pair_loop(codes.means, classes),
-        # Of plain arrays: factors made before would bring what they remember of their classes.
+        # Plain arrays: factors made before would bring cached results for their classes.
         lambda: mig(codes.means, classes),
     )
 

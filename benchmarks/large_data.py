@@ -1,7 +1,7 @@
-"""Steps from data larger than memory against steps from data in memory, and the memory that they take.
+"""Steps on data larger than memory against steps on data in memory, and the memory that they take.
 
 python -m benchmarks.large_data FOLDER                          # a file of 20 GB, written there if absent
-python -m benchmarks.large_data FOLDER --images 2000000         # of so many image files
+python -m benchmarks.large_data FOLDER --images 2000000         # that many image files
 """
 
 import distaff.training  # noqa: F401  # isort: skip  (keeps freed memory, as the command line does: before torch)
@@ -24,12 +24,12 @@ from distaff.objectives import recipes
 
 SIDE, STEPS, ROUNDS = 64, 100, 4
 DIFFERENT, LINKS = 16_384, 1_000
-"""Images that differ, of which a large file repeats all, and a folder links to some."""
+"""Number of different images, which a large file repeats, and of those that each sub-folder links to."""
 OBJECTIVES = {"beta_vae": recipes.beta_vae(4.0), "factor_vae": recipes.factor_vae(10.0)}
 
 
 def discs(count: int) -> NDArray[np.uint8]:
-    """(count, side, side) blurred discs of many sizes and places."""
+    """(count, side, side) blurred discs of many sizes and positions."""
     rng = np.random.default_rng(0)
     x, y = rng.uniform(10, SIDE - 10, (2, count, 1, 1)).astype(np.float32)
     radius = rng.uniform(3, 10, (count, 1, 1)).astype(np.float32)
@@ -55,7 +55,7 @@ def large_file(path: Path, size: int) -> Path:
 
 
 def folder_of_files(folder: Path, count: int) -> Path:
-    """So many names of image files, a thousand per sub-folder, which are links to a few."""
+    """A folder of ``count`` image files, a thousand per sub-folder, which are links to a few images."""
     originals = folder.with_name("originals")
     originals.mkdir(exist_ok=True)
     for number, image in enumerate(discs(LINKS)):
@@ -70,13 +70,13 @@ def folder_of_files(folder: Path, count: int) -> Path:
 
 
 def own_memory(process: int | str = "self") -> float:
-    """GB that a process holds beside the page cache; none once it has ended."""
+    """Memory of a process in GB, without the page cache; 0 once it has ended."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return int(next((line for line in lines if line.startswith("RssAnon")), "RssAnon: 0").split()[1]) / 1e6
 
 
 def against_memory(what: str, data: Dataset) -> None:
-    """Steps from ``data`` and from images in memory, taking turns."""
+    """Compare steps on ``data`` with steps on images in memory, in turns."""
     small = from_array(discs(DIFFERENT))
     for name, objective in OBJECTIVES.items():
         candidates = {
@@ -91,7 +91,7 @@ def against_memory(what: str, data: Dataset) -> None:
 
 
 def first_run(folder: Path) -> None:
-    """The first command of a user, from the look at the files to a few steps."""
+    """A user's first command, from reading the list of files to a few steps."""
     command = [sys.executable, "-m", "distaff", "train", "beta_vae", "--data", str(folder), "--steps", "50"]
     out, start, most = folder.with_name("run"), time.perf_counter(), 0.0
     with subprocess.Popen([*command, "--out", str(out / str(time.time_ns()))]) as run:

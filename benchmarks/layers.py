@@ -1,7 +1,7 @@
-"""Where a step's time goes: forward and backward per layer of the Kim–Mnih networks and the critic.
+"""The time of each layer: forward and backward passes of the Kim–Mnih networks and the critic.
 
-``python -m benchmarks.layers`` prints a table: milliseconds, share of the sum, and share of the SGEMM rate of
-the same process. Each layer is given the input that it meets in a step.
+``python -m benchmarks.layers`` prints a table: milliseconds, share of the total, and fraction of the SGEMM
+rate of the same process. Each layer gets the input that it has in a training step.
 """
 
 import distaff.training  # noqa: F401  # isort: skip  (as the command line does: before torch)
@@ -23,13 +23,13 @@ SGEMM = 1024
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer as a step meets it.
+    """A layer in a training step.
 
     Args:
-        name: the network and its place there.
+        name: network and position of the layer.
         module: the layer.
-        given: its input.
-        flops: of its forward pass, 0 for those that only look at each number.
+        given: input of the layer.
+        flops: floating-point operations of the forward pass; 0 for elementwise layers.
         first: whether nothing below it needs a gradient.
     """
 
@@ -51,7 +51,7 @@ class Layer:
 
 
 def layers() -> Iterator[Layer]:
-    """Every layer of the encoder, the decoder and the critic, in their order."""
+    """All layers of the encoder, the decoder and the critic, in order."""
     encoder, decoder = kim_mnih((1, 64, 64), 2 * LATENTS, LATENTS)
     images = torch.rand(BATCH, 1, 64, 64).to(memory_format=torch.channels_last)
     z = torch.randn(BATCH, LATENTS)
@@ -63,7 +63,7 @@ def layers() -> Iterator[Layer]:
 
 
 def met(module: nn.Module, x: Tensor) -> list[tuple[nn.Module, Tensor, Tensor]]:
-    """The layers of a network with what goes in and what comes out."""
+    """The layers of a network with their inputs and outputs."""
     found: list[tuple[nn.Module, Tensor, Tensor]] = []
 
     def note(part: nn.Module, given: tuple[Tensor, ...], out: Tensor) -> None:
@@ -71,7 +71,7 @@ def met(module: nn.Module, x: Tensor) -> list[tuple[nn.Module, Tensor, Tensor]]:
 
     for leaf in module.modules():
         if isinstance(leaf, nn.ReLU | nn.LeakyReLU):
-            leaf.inplace = False  # or its input would be gone
+            leaf.inplace = False  # otherwise its input would be overwritten
         if not list(leaf.children()):
             leaf.register_forward_hook(note)
     with torch.no_grad():
@@ -82,7 +82,7 @@ def met(module: nn.Module, x: Tensor) -> list[tuple[nn.Module, Tensor, Tensor]]:
 
 
 def flops(part: nn.Module, given: Tensor, out: Tensor) -> float:
-    """Of a forward pass: two per weight and place that it is used at, 0 for layers without weights."""
+    """Operations of a forward pass: two per weight and position, 0 for layers without weights."""
     weights = sum(p.numel() for p in part.parameters() if p.dim() > 1)
     places = min(x[0, 0].numel() for x in (given, out)) if given.dim() > 2 else 1
     return 2.0 * BATCH * weights * places

@@ -1,4 +1,4 @@
-"""Speed of the metrics at N = 100,000: the whole default table, and ratios against naive forms in one run.
+"""Speed of the metrics at N = 100,000: the whole default table, and ratios to naive forms in one run.
 
 python -m benchmarks.metrics                # two minutes or so
 python -m benchmarks.metrics --rows 737280
@@ -20,7 +20,7 @@ from distaff.metrics.predictability import threshold_accuracies
 
 
 def votes_in_a_loop(means, classes, votes=800, size=100):
-    """The FactorVAE score as it is usually written: one vote at a time."""
+    """The FactorVAE score in the usual way: one vote at a time."""
     rng, deviation = np.random.default_rng(0), means.std(axis=0)
     table = np.zeros((means.shape[1], classes.shape[1]))
     for _ in range(votes):
@@ -32,7 +32,7 @@ def votes_in_a_loop(means, classes, votes=800, size=100):
 
 
 def pairs_in_a_loop(means, classes, points=15_000, size=64):
-    """The points of Z-diff, one at a time, and the logistic regression that reads them."""
+    """The points of Z-diff, one at a time, and the logistic regression on them."""
     rng = np.random.default_rng(0)
     order = [np.argsort(y, kind="stable") for y in classes.T]
     starts = [np.searchsorted(np.sort(y), np.arange(y.max() + 2)) for y in classes.T]

@@ -1,12 +1,12 @@
-"""Metrics against plain statements of the formulas as public implementations write them: ratios in one run.
+"""Speed of metrics against plain forms of their formulas, as in public implementations: ratios in one run.
 
 python -m benchmarks.metrics_peers                  # 100,000 rows: a quarter of an hour
 python -m benchmarks.metrics_peers --rows 5000      # a minute
 python -m benchmarks.metrics_peers --processor      # in processor time, beside other work
 python -m benchmarks.metrics_peers --only sap irs   # some of them
 
-disentanglement_lib and ubisoft's metrics cannot be installed beside a current scikit-learn, so that their
-formulas stand here, pair by pair and vote by vote as they have them, on the same rows.
+disentanglement_lib and ubisoft's metrics cannot be installed beside a current scikit-learn. Therefore their
+formulas are written here, pair by pair and vote by vote as in the originals, and run on the same rows.
 """
 
 import argparse
@@ -29,7 +29,7 @@ ROWS = 100_000
 
 
 def gaps(means, classes):
-    """MIG, MIG-sup, DCIMIG, modularity and MED all start from this loop, and cost nothing more."""
+    """The loop from which MIG, MIG-sup, DCIMIG, modularity and MED all start, at little further cost."""
     table = pair_loop(means, classes)
     heights = [mutual_info_score(y, y) for y in classes.T]
     ordered = np.sort(table, axis=0)
@@ -55,7 +55,7 @@ def robustness(means, classes):
 
 
 def thresholds_of_trees(means, classes):
-    """SAP as Kumar et al. have it, thresholds on all rows: a tree of one leaf per class for every pair."""
+    """SAP as in Kumar et al., with thresholds on all rows: a tree with one leaf per class for every pair."""
     for z in means.T:
         for y in classes.T:
             leaves = max(2, len(np.unique(y)))
@@ -81,7 +81,7 @@ def changed_alone(means, classes, votes=1600, size=200):
 
 
 def cross_validated(means, classes, sizes=(10, 100, 1_000, 10_000)):
-    """Downstream accuracy with disentanglement_lib's logistic regression, its penalty cross-validated."""
+    """Downstream accuracy with disentanglement_lib's logistic regression and a cross-validated penalty."""
     for size in sizes:
         rows = np.random.default_rng(0).permutation(len(means))[:size]
         for y in classes.T:
@@ -95,7 +95,7 @@ def cross_validated(means, classes, sizes=(10, 100, 1_000, 10_000)):
 
 
 def disentangled(means, classes):
-    """MED: the loop over pairs and entropies of its shares."""
+    """MED: the loop over pairs, and entropies of its normalised rows."""
     table = pair_loop(means, classes)
     return 1 - entropy(table.T + 1e-11, base=table.shape[1])
 
@@ -133,7 +133,7 @@ def main(rows, clock, names):
         compare(
             name,
             lambda peer=peer: peer(means, classes),
-            # Of plain arrays nothing is remembered from one call to the next.
+            # For plain arrays, nothing is cached from one call to the next.
             lambda metric=metric, alone=unlabelled: metric(means) if alone else metric(means, classes),
             clock=clock,
         )
@@ -142,7 +142,9 @@ def main(rows, clock, names):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS)
-    parser.add_argument("--processor", action="store_true", help="processor time, where others use the cores")
+    parser.add_argument(
+        "--processor", action="store_true", help="measure processor time, for a machine with other work"
+    )
     parser.add_argument("--only", nargs="+", choices=PEERS, default=(), help="some of the metrics")
     given = parser.parse_args()
     main(given.rows, time.process_time if given.processor else time.perf_counter, given.only)

@@ -1,4 +1,4 @@
-"""Steps of recipes that look at the whole batch, as ratios to the plain VAE step: ``make bench``."""
+"""Steps of recipes whose terms compare the whole batch, as ratios to the plain VAE step: ``make bench``."""
 
 import distaff.training  # noqa: F401  # isort: skip  (keeps freed memory, as the command line does: before torch)
 
@@ -47,7 +47,7 @@ def mmd_steps(data: Dataset, batch: int, steps: int) -> None:
 
 
 def naive_marginals(posterior: GaussianPosterior, z: Tensor, log_weights: Tensor) -> Tensor:
-    """log q(z_d) (B, D), one dimension at a time, as it is usually written."""
+    """log q(z_d) (B, D) in the usual way, one dimension at a time."""
     columns = []
     for d in range(z.shape[1]):
         mu, logvar = posterior.mu[:, d], posterior.logvar[:, d]
@@ -57,7 +57,7 @@ def naive_marginals(posterior: GaussianPosterior, z: Tensor, log_weights: Tensor
 
 
 def naive_mmd(x: Tensor, y: Tensor) -> Tensor:
-    """Every pair, one scale at a time."""
+    """MMD over all pairs, one scale at a time."""
     total = torch.zeros(())
     for a, b, share in ((x, x, 1.0), (y, y, 1.0), (x, y, -2.0)):
         squares = (a[:, None] - b) ** 2
@@ -74,7 +74,7 @@ def with_backward(function: Callable[[], Tensor]) -> Callable[[], None]:
 
 
 def kernels() -> None:
-    """The two kernels by themselves, forward and backward, against the form one writes first."""
+    """The two kernels by themselves, forward and backward, against their naive forms."""
     torch.manual_seed(0)
     mu, logvar = torch.randn(512, 10, requires_grad=True), torch.full((512, 10), -4.0, requires_grad=True)
     posterior = GaussianPosterior(mu, logvar)

@@ -1,7 +1,7 @@
 """End-to-end speed against pythae's own trainer with the same networks: ``make bench-peers``.
 
-Each library trains in a process of its own as its user would run it, data and logging included; the
-processes take turns.
+Each library trains in a process of its own, as a user would run it, including data and logging; the processes
+take turns.
 """
 
 import statistics

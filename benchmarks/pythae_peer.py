@@ -1,6 +1,6 @@
-"""pythae's models and trainers with Kim & Mnih's networks on dSprites, as its user would write them.
+"""pythae's models and trainers with Kim & Mnih's networks on dSprites, as a user would write them.
 
-Batches are of 64 images; pythae halves a FactorVAE's into the two that Algorithm 2 asks for, so it gets 128.
+Batches have 64 images; pythae splits a FactorVAE's batch into the two of Algorithm 2, so it gets 128.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ SHAPE: dict[str, Any] = {"input_dim": (1, 64, 64), "latent_dim": 10, "reconstruc
 
 
 class Encoder(BaseEncoder):
-    """To the means and logarithms of variances."""
+    """Images → means and log-variances."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Encoder(BaseEncoder):
 
 
 class Decoder(BaseDecoder):
-    """To the probabilities of pixels."""
+    """Latents → probabilities of pixels."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Decoder(BaseDecoder):
 
 
 class Images(torch.utils.data.Dataset):
-    """All images, one at a time, as pythae's loader asks for them: as floats they would take 12 GB."""
+    """All images, one at a time, as pythae's loader requests them; as floats they would take 12 GB."""
 
     def __init__(self, data: Dataset) -> None:
         self.images = data.images
@@ -79,17 +79,17 @@ def train(
     seed: int = 0,
     epochs: int = 1,
 ) -> None:
-    """Train by pythae's own pipeline; Adam, and for the critic with the betas of Kim & Mnih.
+    """Train with pythae's own pipeline and Adam; a critic's Adam has the betas of Kim & Mnih.
 
     Args:
         made: the model.
-        recipe: its name here.
-        images: an array (N, 1, 64, 64), or a data set in pythae's form.
-        folder: for what its trainer writes.
-        callbacks: of its trainer.
-        rate: the learning rate of Adam, and of the critic's if there is one.
-        seed: of batches and samples.
-        epochs: how often all images are gone through.
+        recipe: name of the recipe in distaff.
+        images: array (N, 1, 64, 64), or a data set in pythae's form.
+        folder: folder for the trainer's output.
+        callbacks: callbacks of the trainer.
+        rate: learning rate of Adam, and of the critic's Adam if there is a critic.
+        seed: seed of batches and samples.
+        epochs: number of passes over all images.
     """
     shared: dict[str, Any] = {
         "output_dir": str(folder),

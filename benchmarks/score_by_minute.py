@@ -1,11 +1,11 @@
-"""Scores after so many minutes of one thread, ours and pythae's: ``make bench-peers``.
+"""Scores by minutes of training on one thread, for distaff and pythae: ``make bench-peers``.
 
-``python -m benchmarks.score_by_minute`` trains FactorVAE and β-TCVAE of dSprites with Kim & Mnih's networks
-by both libraries, each run in a process of its own with one thread, and scores them at the same minutes of
-processor time, which other work on the machine prolongs far less than the time that passes. Ours has the
-preset ``quick``; pythae its own models and trainers with the papers' weights, at the learning rate of Kim &
-Mnih (1e-4) and at that of the preset (1e-3). Every run and minute is a row of a csv file that is written as
-it is found, so that the command resumes where it was stopped. All of it takes about two hours of one core;
+``python -m benchmarks.score_by_minute`` trains FactorVAE and β-TCVAE on dSprites with Kim & Mnih's networks
+in both libraries, each run in a process of its own with one thread, and scores them at the same minutes of
+processor time, which other work on the machine affects far less than wall-clock time. Ours uses the preset
+``quick``; pythae uses its own models and trainers with the papers' weights, at the learning rate of Kim &
+Mnih (1e-4) and at that of the preset (1e-3). Every run and minute is a row of a csv file that is written
+along the way, so that the command resumes where it was stopped. Everything takes about two hours of one core;
 ``--seeds 0 --minutes 1`` is a short trial, and ``--draw`` only draws.
 """
 
@@ -47,7 +47,7 @@ NAMES = {"factor_vae": "FactorVAE", "beta_tcvae": "β-TCVAE"}
 
 @dataclass(frozen=True)
 class Way:
-    """A library, a recipe, a learning rate where it is to be chosen (0 is the preset's), minutes at most."""
+    """A library, a recipe, a learning rate (0 for the preset's) and the largest number of minutes."""
 
     library: str
     recipe: str
@@ -74,16 +74,16 @@ class Moment:
     """A run after some minutes of processor time.
 
     Args:
-        library: that trained it.
-        recipe: its name here.
-        rate: the learning rate; 0 is that of the preset.
-        seed: of the run.
-        minute: the mark.
-        cpu_minutes: when it was passed: of ours the last snapshot before it.
-        step: how many by then.
-        factor_vae_score: mean over draws of the votes.
-        mig: the mutual information gap.
-        reconstruction: of images from samples of q(z|x), in nats.
+        library: library that trained the run.
+        recipe: name of the recipe in distaff.
+        rate: learning rate; 0 for that of the preset.
+        seed: seed of the run.
+        minute: nominal number of minutes.
+        cpu_minutes: actual minutes of processor time; for ours, those of the last snapshot before the mark.
+        step: number of steps by then.
+        factor_vae_score: FactorVAE score, mean over draws of the votes.
+        mig: mutual information gap.
+        reconstruction: reconstruction error of images from samples of q(z|x), in nats.
     """
 
     library: str
@@ -99,7 +99,7 @@ class Moment:
 
 
 class Judge:
-    """The same measure for all: codes of random images, and some of them rebuilt."""
+    """The same measurements for all: scores of codes of random images, and reconstructions of some."""
 
     def __init__(self, data: Dataset) -> None:
         rows = np.sort(np.random.default_rng(0).choice(len(data), SCORED, replace=False))
@@ -122,9 +122,12 @@ class Judge:
 
 
 def ours(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment], None], out: Path) -> None:
-    """A run of the preset, whose snapshots are scored when it has ended; one that was stopped is resumed."""
+    """Train with the preset, or resume, and score the snapshots at the end."""
     judge = Judge(dsprites.load())
-    folder, times = RunFolder(out), out.with_name(f"{out.name}.json")  # a rate has a dot too
+    folder, times = (
+        RunFolder(out),
+        out.with_name(f"{out.name}.json"),
+    )  # not with_suffix: a rate contains a dot too
     seen = {int(step): at for step, at in json.loads(times.read_text()).items()} if times.exists() else {}
     last = max((int(one.name.rpartition("-")[2]) for one in out.glob("checkpoint/step-*")), default=0)
     seen = {step: at for step, at in seen.items() if step <= last}
@@ -142,7 +145,7 @@ def ours(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment],
                 return
             time.sleep(0.1)
 
-    for file in folder.snapshots.glob("step-*"):  # those after the checkpoint are made again
+    for file in folder.snapshots.glob("step-*"):  # snapshots after the checkpoint are made again
         if int(file.stem.rpartition("-")[2]) > last:
             file.unlink()
     watcher = threading.Thread(target=watch)
@@ -164,7 +167,7 @@ def ours(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment],
 
 
 def theirs(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment], None], out: Path) -> None:
-    """A run of pythae's trainer, which stands still while it is scored."""
+    """Train with pythae's trainer, which pauses while it is scored."""
     from pythae.trainers.training_callbacks import TrainingCallback
 
     from benchmarks import pythae_peer
@@ -206,12 +209,12 @@ def theirs(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment
 
 
 def kept(path: Path) -> pd.DataFrame:
-    """What was found so far."""
+    """The results so far."""
     return pd.read_csv(path) if path.exists() else pd.DataFrame(columns=[f.name for f in fields(Moment)])
 
 
 def by_mark(table: pd.DataFrame) -> pd.DataFrame:
-    """The same with the ends of our runs, which differ by seconds from seed to seed, at their mean."""
+    """The same table with the ends of our runs, which differ by seconds between seeds, at their mean."""
     table = table.copy()
     for way in WAYS:
         rows = of(table, way)
@@ -222,13 +225,13 @@ def by_mark(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def of(table: pd.DataFrame, way: Way) -> pd.DataFrame:
-    """A way's rows."""
+    """The rows of a way."""
     same = (table["library"] == way.library) & (table["recipe"] == way.recipe) & (table["rate"] == way.rate)
     return table[same]
 
 
 def reached(rows: pd.DataFrame, level: float) -> float:
-    """Minutes until the mean score over all seeds is at least this high; infinite if it never is."""
+    """Minutes until the mean score over all seeds reaches ``level``; infinite if it never does."""
     means = rows.groupby("minute").agg(score=("factor_vae_score", "mean"), seeds=("seed", "nunique"))
     means = means[means["seeds"] == rows["seed"].nunique()]
     found = means.index[means["score"] >= level]
@@ -236,7 +239,7 @@ def reached(rows: pd.DataFrame, level: float) -> float:
 
 
 def scores(table: pd.DataFrame) -> list[list[str]]:
-    """A row per way and minute: recipe, way, minutes, steps, the score by seed and its mean, MIG, nats."""
+    """One row per way and minute: recipe, way, minutes, steps, the score by seed and its mean, MIG, nats."""
     found = []
     for way in sorted(WAYS, key=lambda way: (way.recipe != "factor_vae", way.library)):
         for minute, part in of(by_mark(table), way).groupby("minute"):
@@ -251,7 +254,7 @@ def scores(table: pd.DataFrame) -> list[list[str]]:
 
 
 def ratios(table: pd.DataFrame) -> list[list[str]]:
-    """A row per recipe, score and way of pythae: minutes of ours, of theirs, and how many times as many."""
+    """One row per recipe, score and way of pythae: minutes of ours, minutes of theirs, and their ratio."""
     found, table = [], by_mark(table)
     for way in (way for way in WAYS if way.library == "pythae"):
         mine, rows = of(table, Way("distaff", way.recipe)), of(table, way)
@@ -268,14 +271,14 @@ def ratios(table: pd.DataFrame) -> list[list[str]]:
 
 
 def tell(table: pd.DataFrame) -> None:
-    """Print both."""
+    """Print scores and ratios."""
     for rows in (scores(table), ratios(table)):
         for row in rows:
             print("  ".join(row))
 
 
 def draw(table: pd.DataFrame, path: Path) -> None:
-    """A row per recipe, three panels over minutes: means as lines, seeds as points."""
+    """Draw one row per recipe with three panels over minutes: means as lines, seeds as points."""
     table = by_mark(table)
     figure, axes = panels(2, 3, width=style.PAGE, height=2.0, share_x=True)
     for row, recipe in zip(axes, NAMES, strict=True):
@@ -306,7 +309,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path, default=Path("docs/results/score-by-minute.csv"))
     parser.add_argument("--figure", type=Path, default=Path("docs/images/score-by-minute.png"))
     parser.add_argument("--runs", type=Path, default=Path("runs/peers"), help="where runs are kept")
-    parser.add_argument("--draw", action="store_true", help="draw what was found, and train nothing")
+    parser.add_argument("--draw", action="store_true", help="draw the results so far, and train nothing")
     given = parser.parse_args()
 
     def keep(moment: Moment) -> None:

@@ -1,7 +1,7 @@
-"""Studies of the field's largest size: what their commands take per thousand finished runs.
+"""Studies of the field's largest size: the time of commands per thousand finished runs.
 
-A folder of finished runs is made from one run that is trained: 50 seeds of each setting, scores and codes of
-their own. Then ``status``, ``table``, ``run`` (which finds nothing to do) and ``report`` are timed as a user
+A folder of finished runs is made from one trained run: 50 seeds of each setting, with their own scores and
+codes. Then ``status``, ``table``, ``run`` (which finds nothing to do) and ``report`` are timed as a user
 calls them, each in a process of its own.
 
     python -m benchmarks.studies                  # 1,000, 4,000 and 12,600 runs
@@ -34,7 +34,7 @@ SIZES = (1_000, 4_000, 12_600)
 SEEDS = 50
 COMMANDS = ("status", "table", "run", "report")
 LIMITS = {"status": 20.0, "table": 20.0, "run": 20.0, "report": 120.0}
-"""Seconds that each may take at 12,600 runs on two idle cores."""
+"""Limits in seconds at 12,600 runs on two idle cores."""
 OBSERVATIONS, SIDE = 1_024, 8
 STUDY = {
     "name": "large",
@@ -45,7 +45,7 @@ STUDY = {
 
 
 def make(folder: Path, runs: int) -> Path:
-    """A study of so many finished runs in ``folder``; its file."""
+    """Make a study of ``runs`` finished runs in ``folder``; returns its file."""
     data = folder / "data.npz"
     rng = np.random.default_rng(0)
     corners = rng.integers(0, SIDE - 2, (OBSERVATIONS, 2))
@@ -67,7 +67,7 @@ def make(folder: Path, runs: int) -> Path:
 
 
 def _copy_all(first: StudyRun, others: list[StudyRun]) -> None:
-    """The trained run once more for each of the others, with settings, scores and codes of their own."""
+    """Copy the trained run to each of the others, with their own settings, scores and codes."""
     config = first.folder.config.read_text()
     scores = json.loads(first.folder.scores.read_text())
     log = first.folder.log.read_bytes()
@@ -95,7 +95,7 @@ def _copy_all(first: StudyRun, others: list[StudyRun]) -> None:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a command took: seconds by the clock, and of processors, which say more on a busy machine."""
+    """The time of a command: by the clock, and of processors, which says more on a busy machine."""
 
     command: str
     seconds: float
@@ -114,7 +114,7 @@ def measure(folder: Path) -> Iterator[Taken]:
 
 
 def _processor_seconds() -> float:
-    """Of all processes that were begun here and have ended."""
+    """Processor time of all finished child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -123,7 +123,7 @@ def main() -> None:
     """Measure each size and print seconds, and seconds per thousand runs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sizes", type=int, nargs="*", default=SIZES, help="finished runs")
-    parser.add_argument("--keep", type=Path, help="a folder for the studies, which are then kept")
+    parser.add_argument("--keep", type=Path, help="folder for the studies, which are then kept")
     asked = parser.parse_args()
     print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     for runs in asked.sizes:

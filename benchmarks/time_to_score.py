@@ -1,9 +1,9 @@
 """Score, MIG and reconstruction against minutes, for a preset over seeds.
 
-``python -m benchmarks.time_to_score RUNS`` reads the snapshots of a study, such as the one that
-``distaff study run studies/quick/dsprites.yaml`` makes, so that long work is done once and resumed like any
-study. A step's time is measured here and now, on an otherwise idle machine with all its cores, since the runs
-of a study share theirs; minutes are steps times that.
+``python -m benchmarks.time_to_score RUNS`` reads the snapshots of a study, such as the one made by
+``distaff study run studies/quick/dsprites.yaml``, so that long work is done once and resumed like any study.
+The time of a step is measured by this command, on an otherwise idle machine with all its cores, since the
+runs of a study share the cores; minutes are steps times that.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, read_log
 
 PAPER = {"factor_vae_score": 0.82, "reconstruction": 45.0}
-"""Kim & Mnih 2018 after 300,000 steps on 2D Shapes (Fig. 4, 5), for the lines."""
+"""Results of Kim & Mnih 2018 after 300,000 steps on 2D Shapes (Fig. 4, 5), drawn as lines."""
 TITLES = {"factor_vae_score": "FactorVAE score", "mig": "MIG", "reconstruction": "reconstruction (nats)"}
 WARM, TIMED = 20, 120
 
@@ -32,12 +32,12 @@ class Moment:
     """A run after some steps.
 
     Args:
-        seed: of the run.
-        step: how many.
-        factor_vae_score: mean over three draws of the votes.
-        mig: the mutual information gap.
-        reconstruction: of training, in nats.
-        votes: shares of right votes per factor.
+        seed: seed of the run.
+        step: number of steps.
+        factor_vae_score: FactorVAE score, mean over three draws of the votes.
+        mig: mutual information gap.
+        reconstruction: reconstruction error of training, in nats.
+        votes: fraction of correct votes for each factor.
     """
 
     seed: int
@@ -49,7 +49,7 @@ class Moment:
 
 
 def moments(run: Path, sample: Dataset) -> list[Moment]:
-    """Every snapshot of a run, scored on a sample; kept beside the run, since scoring takes a while."""
+    """Score every snapshot of a run on a sample; results are kept beside the run, since it takes a while."""
     kept = run / "time_to_score.json"
     if kept.exists():
         return [Moment(**moment) for moment in json.loads(kept.read_text())]
@@ -74,7 +74,7 @@ def moments(run: Path, sample: Dataset) -> list[Moment]:
 
 
 def seconds_per_step(config: RunConfig) -> float:
-    """What a step of such a run takes here and now."""
+    """The time of a step of such a run on this machine, now."""
     recipe = config.recipe
     settings = {**recipe.arguments, "batch_size": config.training.batch_size, "log_every": WARM}
     options = {"latents": str(config.model.latents), "network": config.model.network, "learning_rate": 1e-3}
@@ -105,9 +105,9 @@ def draw(found: list[Moment], second: float, path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("study", nargs="?", default="runs/quick-dsprites", help="the folder of a study")
+    parser.add_argument("study", nargs="?", default="runs/quick-dsprites", help="folder of a study")
     parser.add_argument("--out", default="time-to-score.png", help="the figure")
-    parser.add_argument("--second", type=float, help="seconds per step, where they were measured before")
+    parser.add_argument("--second", type=float, help="seconds per step, if measured before")
     given = parser.parse_args()
     runs = sorted(path.parent for path in Path(given.study).glob("runs/*/snapshots"))
     config = RunFolder(runs[0]).read()

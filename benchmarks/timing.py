@@ -1,4 +1,4 @@
-"""Ratios taken in one run: the candidates take turns, so that a noisy machine disturbs them alike."""
+"""Ratios measured in one run: the candidates take turns, so that a noisy machine disturbs them equally."""
 
 import statistics
 import time
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 def seconds(candidates: Mapping[str, Callable[[], object]], rounds: int = 20) -> dict[str, float]:
     """The median seconds of one call of each candidate, over rounds in which they take turns.
 
-    Every other round goes backwards: whoever follows a hot loop finds the processor slower.
+    Every other round is in reverse order, because the processor is slower after a hot loop.
     """
     for call in candidates.values():
         call()
@@ -22,5 +22,5 @@ def seconds(candidates: Mapping[str, Callable[[], object]], rounds: int = 20) ->
 
 
 def show(what: str, ratio: float, wanted: str) -> None:
-    """One line: a ratio and what it should be."""
+    """Print a ratio and its target in one line."""
     print(f"{what:68} {ratio:6.2f}   (wanted: {wanted})", flush=True)

@@ -1,4 +1,4 @@
-"""Speed of training and encoding on dSprites, as ratios taken in one run: ``make bench``."""
+"""Speed of training and encoding on dSprites, as ratios measured in one run: ``make bench``."""
 
 import distaff.training  # noqa: F401  # isort: skip  (keeps freed memory, as the command line does: before torch)
 
@@ -38,7 +38,7 @@ ENCODED = 16_384
 def loop_of(
     objective: Objective, data: Dataset, batch: int, dims: int = 10, steps: int = STEPS
 ) -> Callable[[], None]:
-    """``fit`` as ``train`` calls it, but for the folder: each call goes on for ``steps`` steps."""
+    """``fit`` as called by ``train``, but without a folder; each call continues for ``steps`` steps."""
     fabric = Fabric(accelerator="cpu", devices=1)
     latents = LatentSpace.parse(dims)
     model = channels_last(VAE(kim_mnih(data.shape, latents.parameters, latents.width), latents))
@@ -48,7 +48,7 @@ def loop_of(
 
 
 def going_on(learner: Learner, batches: Batches, fabric: Fabric, steps: int) -> Callable[[], None]:
-    """``fit`` of a learner: each call goes on for ``steps`` steps, and nothing is written."""
+    """``fit`` of a learner; each call continues for ``steps`` steps and writes nothing."""
     often = TrainingSettings(log_every=100, checkpoint_every=10**9)
     recorder = Recorder(None, fabric, often, Progress("", 10**9, visible=False))
     done = 0
@@ -88,7 +88,7 @@ def batch_scaling(data: Dataset) -> None:
 
 
 def encoding(data: Dataset) -> None:
-    """The default loop runs in a process of its own, with the allocator as it comes."""
+    """Compare encoding with a default loop, which runs in a process of its own with the default allocator."""
     latents = LatentSpace.parse(10)
     model = Representation(VAE(kim_mnih(data.shape, latents.parameters, latents.width), latents), data.shape)
     images = data.subset(slice(0, ENCODED)).images

@@ -1,4 +1,4 @@
-"""Two runs of one thread each against one run of two threads: what a study of many runs gains.
+"""Two runs with one thread each against one run with two threads: the gain for a study of many runs.
 
 ``python -m benchmarks.two_runs`` prints the ratio of images per second, the median of several turns.
 """
@@ -22,7 +22,7 @@ OBJECTIVES = {"beta_vae": recipes.beta_vae(4.0), "factor_vae": recipes.factor_va
 
 
 def train(recipe: str, threads: int, together: Barrier) -> None:
-    """The steps of one run between two meetings of all; what is done once is done before the first."""
+    """Take the steps of one run between two barriers that all runs share, after its preparation."""
     torch.set_num_threads(threads)
     data = dsprites.load()
     loop_of(OBJECTIVES[recipe], data, 64)()
@@ -33,7 +33,7 @@ def train(recipe: str, threads: int, together: Barrier) -> None:
 
 
 def rate(recipe: str, runs: int, threads: int) -> float:
-    """Steps per second of all runs together, from the first's start to the last's end."""
+    """Total steps per second of all runs, from the start of the first to the end of the last."""
     fresh = multiprocessing.get_context("spawn")
     together = fresh.Barrier(runs + 1)
     started = [fresh.Process(target=train, args=(recipe, threads, together)) for _ in range(runs)]
@@ -54,7 +54,7 @@ def main() -> None:
         report(
             f"{recipe}: two runs of one thread / one of two", [two / wide for two, wide, _ in turns], "≥ 1.25"
         )
-        # What bounds it: 2 if the runs do not disturb each other, over what a second thread brings a run.
+        # Its bound: 2, if the runs do not disturb each other, divided by the gain from a second thread.
         report(f"{recipe}: two runs of one thread / one alone", [two / one for two, _, one in turns], "2")
         report(f"{recipe}: one run of two threads / of one", [wide / one for _, wide, one in turns], "2")
 

@@ -1,4 +1,4 @@
-"""The default table of wide codes, metric by metric: codes that tell the classes well, a little, not at all.
+"""Time of the default table for wide codes, by metric: codes that predict classes well, a little, not at all.
 
 python -m benchmarks.wide                               # 20,000 rows × 512 latents, three kinds: minutes
 python -m benchmarks.wide --kinds network --width 2048
@@ -15,21 +15,21 @@ from distaff.metrics import as_factors, evaluate_scores
 
 SIZES = (3, 6, 40, 32, 32)
 LEAST = 0.5
-"""Seconds below which a metric has no line of its own."""
+"""Metrics that take fewer seconds than this have no line of their own."""
 
 
 def noise(_spread, rows, width, rng):
-    """Codes that tell nothing."""
+    """Codes without information."""
     return rng.normal(size=(rows, width))
 
 
 def linear(spread, rows, width, rng):
-    """Five numbers mixed linearly in noise: neighbouring classes are hard to tell."""
+    """Five numbers mixed linearly in noise: neighbouring classes are hard to distinguish."""
     return spread @ rng.normal(size=(5, width)) + rng.normal(size=(rows, width))
 
 
 def network(spread, rows, width, rng):
-    """Embeddings as a network gives them, a decaying spectrum and little noise: classes are nearly told."""
+    """Embeddings like a network's, a decaying spectrum and little noise: classes are nearly separable."""
     hidden = np.tanh(1.5 * spread @ rng.normal(size=(5, 256)) + rng.normal(size=256))
     hidden = np.tanh(hidden @ rng.normal(size=(256, width)) / 4)
     turn = np.linalg.qr(rng.normal(size=(width, width)))[0]
@@ -65,7 +65,9 @@ if __name__ == "__main__":
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--width", type=int, default=512)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
-    parser.add_argument("--processor", action="store_true", help="processor time, where others use the cores")
+    parser.add_argument(
+        "--processor", action="store_true", help="measure processor time, for a machine with other work"
+    )
     given = parser.parse_args()
     for one in given.kinds:
         table(one, given.rows, given.width, time.process_time if given.processor else time.perf_counter)

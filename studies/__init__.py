@@ -1,4 +1,4 @@
-"""The papers' experiments, a folder each: study files and the drawings that serve that paper alone.
+"""The papers' experiments, one folder per paper: study files, and drawings for that paper only.
 
-Run them from the folder that holds this one: ``distaff study run studies/kim18/fig7.yaml``.
+Run them from the folder that contains this one: ``distaff study run studies/kim18/fig7.yaml``.
 """

@@ -1,4 +1,4 @@
-"""Codes that metrics are tried on: those of a run, or made by rule from the factors of 2D Shapes."""
+"""Codes for testing metrics: those of a run, or synthetic ones from the factors of 2D Shapes."""
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
@@ -23,10 +23,10 @@ NOISE = {
 """σ of q(z|x) for shape, scale, orientation and the two positions; every latent's q(z) has variance 1."""
 
 KINDS = ("apart", "noisy", "mixed")
-"""Those drawn side by side: separate and precise, separate and blurred, precise and not separate."""
+"""The kinds drawn side by side: separate and precise, separate and blurred, precise but not separate."""
 
 SYMMETRY = np.array([4, 2, 1])
-"""How often squares, ellipses and hearts look the same in a full turn."""
+"""The order of rotational symmetry of squares, ellipses and hearts."""
 
 
 def codes_and_factors(run: StudyRun, observations: int) -> Pair:
@@ -40,7 +40,7 @@ def codes_and_factors(run: StudyRun, observations: int) -> Pair:
 
 
 def over_seeds(seeds: int, settings: Sequence[int], measure: Callable[[int, int], float]) -> np.ndarray:
-    """(seeds, settings) of a measure."""
+    """(seeds, settings) values of a measure."""
     return np.array([[measure(seed, setting) for setting in settings] for seed in range(seeds)])
 
 
@@ -48,12 +48,12 @@ def synthetic_codes(kind: str, observations: int, latents: int = 10, seed: int =
     """Codes of random 2D Shapes, and their factors.
 
     Args:
-        kind: ``apart`` (each factor in a latent of its own), ``noisy`` (likewise, but shape is lost and the
-            others are blurred), ``mixed`` (all factors turned at random) or ``partly`` (half turned, and
-            orientation no more than can be seen of it).
-        observations: how many, drawn from the grid without replacement.
-        latents: how many; those beyond five are N(0, 1) whatever x is.
-        seed: of observations and directions.
+        kind: ``apart`` (each factor in a latent of its own), ``noisy`` (the same, but shape is lost and the
+            others are blurred), ``mixed`` (all factors randomly rotated) or ``partly`` (half rotated, and
+            orientation only as far as it is visible).
+        observations: number of observations, drawn from the grid without replacement.
+        latents: number of latents; those beyond five are N(0, 1), independent of x.
+        seed: seed of observations and directions.
     """
     if kind not in NOISE:
         near = "".join(f" did you mean {name!r}?" for name in get_close_matches(kind, NOISE, n=1))

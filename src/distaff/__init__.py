@@ -3,15 +3,15 @@
 Users import from here and from the rooms below; the modules inside a room are private, except the data sets
 (``distaff.data.dsprites``) and the few that a room itself exports (``distaff.objectives.recipes``).
 
-- ``train``, ``resume``, ``load``: a model from a recipe and data, and back from its run folder.
-- ``choose``: which recipe and weight for data without labels.
-- ``evaluate``: every metric of codes from any framework. ``Disentangler``: the same as a scikit-learn
-  transformer. ``ica``: codes unmixed linearly.
+- ``train``, ``resume``, ``load``: train a model from a recipe and data, and load it from its run folder.
+- ``choose``: choose a recipe and its weight for data without labels.
+- ``evaluate``: compute metrics of codes from any framework. ``Disentangler``: any recipe as a scikit-learn
+  transformer. ``ica``: unmix codes linearly.
 - ``encode_data``, ``evaluate_run``, ``decompose_run``, ``traverse_run``, ``diagnose``, ``report_run``,
-  ``export_run``: what a run folder holds, as the commands of the same names show it.
-- ``Codes``, ``Dataset``, ``Representation``, ``Score``, ``DistaffError``: what goes in and what comes out.
-- rooms, from the ground up: ``mixtures``, ``data``, ``metrics``, ``figures``, ``models``, ``objectives``,
-  ``runs``, ``analysis``, ``explore``, ``export``, ``studies``, ``zoo``.
+  ``export_run``: work with a run folder, like the commands of the same names.
+- ``Codes``, ``Dataset``, ``Representation``, ``Score``, ``DistaffError``: the types of inputs and results.
+- rooms, from the lowest layer up: ``mixtures``, ``data``, ``metrics``, ``figures``, ``models``,
+  ``objectives``, ``runs``, ``analysis``, ``explore``, ``export``, ``studies``, ``zoo``.
 
 >>> import distaff
 >>> distaff.data.pinwheel.load(count=80)

@@ -1,4 +1,4 @@
-"""The command line: thin, each command calls one public function; torch is imported where it is needed."""
+"""The command line: each command calls one public function; torch is imported only if needed."""
 
 import dataclasses
 import inspect
@@ -19,14 +19,14 @@ from distaff.foundation.process import prepare_process
 
 SOMETHING_WRONG, BAD_INPUT = 1, 2
 READER_LEFT = 128 + 13
-"""What a shell says of a program that SIGPIPE ended."""
+"""Exit code of a program that was ended by SIGPIPE."""
 
 DATA = (
     *("data", "file", "resize", "fit", "range", "skip_bad", "correlate", "leave_out", "data_options"),
     *("hold_out", "hold_out_by", "held_out", "factors", "factor_bins", "observations"),
 )
 OUTPUT = ("out", "log_every", "checkpoint_every", "snapshots", "track", "progress", "export", "open")
-"""Flags that belong together in ``--help``."""
+"""Flags that ``--help`` shows together."""
 
 prepare_process()  # before torch is imported, as in distaff.training
 
@@ -70,7 +70,7 @@ def train(arguments: Sequence[str]) -> None:
 
 
 def resume(arguments: Sequence[str]) -> None:
-    """Resume an interrupted run, exactly where it stopped: distaff resume RUN; or train zoo:NAME on."""
+    """Resume an interrupted run exactly where it stopped: distaff resume RUN; or train zoo:NAME further."""
     from distaff.training.train import resume as function
 
     call = _flags("resume", arguments, function, leave_out=["data"])
@@ -109,7 +109,7 @@ def encode(arguments: Sequence[str]) -> None:
 
 
 def decompose(arguments: Sequence[str]) -> None:
-    """Print the ELBO in its parts, over a random sample of the data: distaff decompose RUN."""
+    """Print the parts of the ELBO over a random sample of the data: distaff decompose RUN."""
     from distaff.analysis.decompose import decompose_run
 
     print(_of_run("decompose", arguments, decompose_run))
@@ -123,7 +123,7 @@ def traverse(arguments: Sequence[str]) -> None:
 
 
 def report(arguments: Sequence[str]) -> None:
-    """Write a page about a run, in one file that needs no network: distaff report RUN; of several: A B C."""
+    """Write a page about a run, in one file that needs no network: distaff report RUN; or several: A B C."""
     from distaff.analysis.report import report_run
 
     if len(_several(arguments)[0]) > 1:
@@ -132,7 +132,7 @@ def report(arguments: Sequence[str]) -> None:
 
 
 def compare(arguments: Sequence[str]) -> None:
-    """Compare finished runs on one page, latents matched: distaff compare A B --out compare.html."""
+    """Compare finished runs on one page, with matched latents: distaff compare A B --out compare.html."""
     from distaff.analysis.compare import compare_runs
 
     _say(f"written: {_of_run('compare', arguments, compare_runs)}")
@@ -148,7 +148,7 @@ def explore(arguments: Sequence[str]) -> None:
 
 
 def doctor(arguments: Sequence[str]) -> None:
-    """Say what is wrong with a run and what to try; exit code 1 if anything is: distaff doctor RUN."""
+    """Say what is wrong with a run and what to try: distaff doctor RUN; exit code 1 if anything is wrong."""
     from distaff.analysis.doctor import diagnose
 
     diagnosis = _of_run("doctor", arguments, diagnose, leave_out=["data"])
@@ -166,7 +166,7 @@ def export(arguments: Sequence[str]) -> None:
 
 
 def metrics(arguments: Sequence[str]) -> None:
-    """List the metrics: what each needs, its range, which way is better, its paper."""
+    """List the metrics: what each needs, its range, whether higher is better, its paper."""
     from distaff.metrics.catalogue import metrics_table
 
     _flags("metrics", arguments, metrics_table)
@@ -237,15 +237,15 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command; bad input is one sentence and exit code 2."""
+    """Run a command; bad input gives a message of one sentence and exit code 2."""
     warnings.showwarning = _show_warning
-    sys.path.insert(0, "")  # so that module:function finds a user's own file in the folder she works in
+    sys.path.insert(0, "")  # so that module:function finds a user's own file in the working directory
     try:
         try:
             with speaking_in_flags():
                 _do(*((sys.argv[1:] if arguments is None else arguments) or ["--help"]))
         finally:
-            sys.stdout.flush()  # here, where it is known what to do if nobody reads any more
+            sys.stdout.flush()  # here, where a BrokenPipeError is handled
     except BrokenPipeError:
         _end_quietly()
     except DistaffError as error:
@@ -271,15 +271,15 @@ def _do(name: str, *rest: str) -> None:
 
 
 def _end_quietly() -> None:
-    """End as a program ends whose reader has left, such as ``distaff recipes | head``."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
+    """Exit like a program whose reader has left, as in ``distaff recipes | head``."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard what is still to be flushed
     sys.exit(READER_LEFT)
 
 
 def _flags(
     command: str, arguments: Sequence[str], *functions: Callable[..., Any], **how: Any
 ) -> dict[str, Any]:
-    """What was typed after a command, as keyword arguments of the functions; see ``parse_flags``."""
+    """The flags after a command, as keyword arguments of the functions; see ``parse_flags``."""
     from distaff.foundation.flags import parse_flags
 
     how = {"topics": {"flags": (), "data": DATA, "output": OUTPUT}} | how
@@ -287,7 +287,7 @@ def _flags(
 
 
 def _of_run(command: str, arguments: Sequence[str], function: Callable[..., Any], **how: Any) -> Any:
-    """What a function of a run folder returns for what was typed; code that the folder names needs trust."""
+    """Call a function of a run folder with the given flags; code that the folder names must be trusted."""
     from distaff.foundation.trust import trusted_modules, trusting
 
     call = _flags(command, arguments, function, trusted_modules, **how)
@@ -296,13 +296,13 @@ def _of_run(command: str, arguments: Sequence[str], function: Callable[..., Any]
 
 
 def _several(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The runs that stand before the first flag, and all the rest."""
+    """The runs before the first flag, and the other arguments."""
     runs = list(itertools.takewhile(lambda argument: not argument.startswith("-"), arguments))
     return runs, list(arguments[len(runs) :])
 
 
 def _of_preset(recipe: str, arguments: Sequence[str]) -> dict[str, Any]:
-    """The settings of the preset that is among a recipe's flags, if any: what the other flags default to."""
+    """The settings of the preset among a recipe's flags, if any: the defaults of the other flags."""
     from distaff.runs.presets import find_preset
 
     preset, data, steps = (_typed(flag, arguments) for flag in ("--preset", "--data", "--steps"))
@@ -313,7 +313,7 @@ def _of_preset(recipe: str, arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def _typed(flag: str, arguments: Sequence[str]) -> str | None:
-    """What was typed behind a flag, by itself or after an equals sign; the last one counts."""
+    """The value of a flag, as the next word or after an equals sign; the last one counts."""
     values = [after for word, after in pairwise([*arguments, "--"]) if word == flag]
     values += [word.partition("=")[2] for word in arguments if word.startswith(f"{flag}=")]
     return next((value for value in reversed(values) if not value.startswith("--")), None)
@@ -331,7 +331,7 @@ def _help() -> str:
 
 
 def list_data() -> list[str]:
-    """Every data set known by name, and whether it is here."""
+    """All named data sets, and whether each is on this machine."""
     from distaff.data.catalogue import overview
 
     return [f"{name:16}{about.summary}  [{place}]" for name, (about, place) in overview().items()]
@@ -347,16 +347,16 @@ def preview_data(
     columns: Annotated[int, Ge(1), Le(200)] = 10,
     seed: Annotated[int, Ge(0)] = 0,
 ) -> Path:
-    """Draw a contact sheet of a data set: one row for each factor, varied while the others stay.
+    """Draw a contact sheet of a data set: one row per factor, which varies while the others stay fixed.
 
     Args:
-        name: a data set's name, a file or a folder.
-        out: the picture.
-        resize: the side that images are brought to.
-        fit: how images that are not square are brought there: crop, pad or squash.
-        data_options: what the data set's load takes beside, such as part=test.
+        name: name of a data set, a file or a folder.
+        out: file of the picture.
+        resize: side to which images are resized.
+        fit: how images that are not square are resized: crop, pad or squash.
+        data_options: further options of the data set's load function, such as part=test.
         columns: images per row.
-        seed: which observations.
+        seed: seed of the choice of observations.
     """
     from distaff.data import open_told
     from distaff.data.preview import save_preview

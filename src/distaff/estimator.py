@@ -27,7 +27,7 @@ from distaff.runs.settings import AUTO
 from distaff.training.train import train
 
 SMALL_CRITIC = CriticSettings(hidden=128, layers=3, learning_rate=1e-3)
-"""For data that fit an estimator, where the paper's six layers of 1000 units would take most of the time."""
+"""Default critic for small data, where the paper's six layers of 1000 units would take most of the time."""
 
 
 class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -35,8 +35,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     Vectors (N, D) are standardised, and modelled by dense networks with a Gaussian likelihood of unit
     variance. Images (N, H, W), (N, H, W, C) or (N, C, H, W) are divided by 255 if they are bytes, else by
-    their largest value if it is above 1, cut to 0–1, and modelled with a Bernoulli likelihood; by
-    convolutions if their sides are divisible by 16, by dense networks otherwise.
+    their largest value if it is above 1; cut to 0–1; and modelled with a Bernoulli likelihood, by
+    convolutions if their sides are divisible by 16 and by dense networks otherwise.
 
     >>> from sklearn.datasets import load_digits
     >>> images = load_digits().images
@@ -45,28 +45,29 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     (1797, 6)
 
     Args:
-        recipe: a name from ``distaff recipes``, ``module:function``, or the function itself.
-        latents: how many Gaussian latents, or groups such as ``"style=gaussian:6,digit=concrete:10"``.
-        options: the recipe's own arguments by name; those it leaves out have the recipe's defaults, but for
-            the critic, which is ``SMALL_CRITIC``.
-        steps: training steps.
-        batch_size: observations per step, at most all there are.
+        recipe: name from ``distaff recipes``, ``module:function``, or the function itself.
+        latents: number of Gaussian latents, or groups such as ``"style=gaussian:6,digit=concrete:10"``.
+        options: the recipe's own arguments by name; others have the recipe's defaults, except the critic,
+            which is ``SMALL_CRITIC`` by default.
+        steps: number of training steps.
+        batch_size: observations per step; at most the size of the data.
         learning_rate: Adam's step size.
-        prior: of the latents, as in ``distaff.train``.
-        network: the encoder and decoder, as in ``distaff.train``.
-        likelihood: as in ``distaff.train``; ``auto`` is bernoulli for images, unit_gaussian for vectors.
-            Vectors under ``bernoulli`` are not standardised and must lie in 0–1.
-        label_weight: of the label loss, if ``fit`` is given labels y; 0 ignores them.
-        pairs: where recipes of pairs take them from, as in ``distaff.train``; sequence takes rows in order.
-        accelerator: cpu, cuda, or auto for the best there is.
-        random_state: of weights, noise and the order of data.
+        prior: prior of the latents, as in ``distaff.train``.
+        network: encoder and decoder, as in ``distaff.train``.
+        likelihood: likelihood, as in ``distaff.train``; ``auto`` means bernoulli for images, unit_gaussian
+            for vectors. Vectors under ``bernoulli`` are not standardised and must lie in 0–1.
+        label_weight: weight of the label loss, if ``fit`` is given labels y; 0 ignores them.
+        pairs: source of pairs for recipes that learn from them, as in ``distaff.train``; sequence takes rows
+            in order.
+        accelerator: cpu, cuda, or auto for the best one available.
+        random_state: seed of weights, noise and the order of data.
         verbose: show the progress of training.
 
     Attributes:
         representation_: the trained ``Representation``; it works on standardised vectors, or images in 0–1.
-        latent_kl_: (latents,) the mean KL of each latent to its prior over X: one near 0 is unused.
-        n_features_in_: columns of X.
-        feature_names_in_: their names, if X was a data frame.
+        latent_kl_: (latents,) mean KL of each latent from its prior over X; latents near 0 are unused.
+        n_features_in_: number of columns of X.
+        feature_names_in_: names of the columns, if X was a data frame.
     """
 
     def __init__(
@@ -103,12 +104,12 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Train on X, and on labels y where there are any.
+        """Train on X, and on labels y if given.
 
         Args:
             X: vectors or images.
-            y: (N,) or (N, K) factors, of which number k is drawn to latent k; NaN, or −1 beside classes
-                0, 1, …, for a label that is missing. Without y, nothing is labelled.
+            y: (N,) or (N, K) factors; latent k is pulled towards factor k. A missing label is NaN, or −1
+                among classes 0, 1, …. Without y, nothing is labelled.
         """
         _refuse_texts(X)
         values = validate_data(self, X, allow_nd=True, ensure_min_samples=2)
@@ -142,20 +143,20 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             **arguments,
         )
         if values.ndim == 2:
-            # In single precision a row's code would depend, in its last digits, on the rows beside it.
+            # In single precision, the last digits of a row's code would depend on the other rows.
             representation.model.double()
         self.arrangement_, self.representation_ = arrangement, representation
         self.latent_kl_ = encode(representation, data, progress=False).kl_per_latent
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """(N, latents) the means of q(z|x); of each discrete latent, the probabilities of its classes."""
+        """(N, latents) means of q(z|x); for each discrete latent, the probabilities of its classes."""
         data = self._dataset(X)
         codes = self.representation_.encode(data.images)
         return np.hstack([codes.means, *codes.categories.values()])
 
     def inverse_transform(self, Z: Any) -> FloatArray:
-        """E[x|z] of codes (N, columns of ``transform``), in the shape and units of X."""
+        """E[x|z] for codes (N, columns of ``transform``), in the shape and units of X."""
         check_is_fitted(self, "representation_")
         codes = check_array(Z)
         if codes.shape[1] != self._n_features_out:
@@ -171,8 +172,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def score(self, X: Any, y: Any = None) -> float:
         """The mean ELBO of X, log p(x|z) − KL(q(z|x) ‖ p(z)) at one z ~ q(z|x), in nats and the units of X.
 
-        Higher is better. It says how well the model explains X, not how disentangled its latents are: to
-        choose by that, score with ``distaff.metrics``. A deterministic encoder's infinite KL is left out.
+        Higher is better. It says how well the model explains X, not how disentangled its latents are; for
+        that, score with ``distaff.metrics``. The infinite KL of a deterministic encoder is left out.
         """
         data = self._dataset(X)
         encoded = encode(self.representation_, data, progress=False)
@@ -183,8 +184,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return float(elbo + self.arrangement_.log_density)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The latents' names: z0 …, then NAME_0 … for the classes of each discrete one."""
-        super().get_feature_names_out(input_features)  # which checks the names that went in
+        """The latents' names: z0 …, then NAME_0 … for the classes of each discrete latent."""
+        super().get_feature_names_out(input_features)  # checks the names of the inputs
         return np.array(self._names(), object)
 
     @property
@@ -209,7 +210,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
 
 def _network(shape: tuple[int, ...]) -> str:
-    """As training chooses, but for images that convolutions of stride 2 do not fit."""
+    """The default network of training, except for images that convolutions of stride 2 do not fit."""
     chosen = network_for(shape)
     return "mlp" if len(shape) == 3 and chosen != "hfvae_mlp" and any(s % 16 for s in shape[1:]) else chosen
 
@@ -250,7 +251,7 @@ def _refuse_pairs(recipe: str, goal: Goal) -> None:
 
 
 def _refuse_texts(X: Any) -> None:
-    """Name a data frame's column of texts, of which scikit-learn names a cell alone."""
+    """Raise an error that names a data frame's column of texts; scikit-learn's error names only a cell."""
     if not isinstance(X, pd.DataFrame):
         return
     for name in X.columns:
@@ -262,9 +263,9 @@ def _refuse_texts(X: Any) -> None:
 
 
 def _plain_labels(column: NDArray[Any]) -> NDArray[Any]:
-    """Labels of dtype object as numbers where all are, None being NaN; else as strings.
+    """Labels of dtype object as numbers, None as NaN, if all are numbers; else as strings.
 
-    Where some of these are None or NaN, their classes are numbered, and those are missing.
+    If some strings are None or NaN, the classes are numbered, and these labels are missing.
     """
     if column.dtype != object:
         return column

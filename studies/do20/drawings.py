@@ -1,4 +1,4 @@
-"""Estimators against each other, one latent's means, planes of two: figures that only Do & Tran 2020 show."""
+"""Figures of Do & Tran 2020 only: comparisons of estimators, one latent's means, planes of two latents."""
 
 from collections.abc import Callable, Mapping
 
@@ -25,7 +25,8 @@ def sampled_against_quantized(
 ) -> Figure:
     """JEMMIG and RMIG by sampling against those by quantization over [−4, 4]: Fig. 24.
 
-    A quantized entropy exceeds the differential one by −log(bin width): JEMMIG holds one, in RMIG it cancels.
+    A quantized entropy exceeds the differential one by −log(bin width): this stays in JEMMIG and cancels in
+    RMIG.
     """
     measures: list[Measure] = [
         lambda c, f: jemmig(c, f, estimate="sampled", samples=samples).value,
@@ -42,7 +43,7 @@ def sampled_against_quantized(
 
 
 def rmig_against_mig(results: Results, *, curve: Settings = "recipe", where: Where = None) -> Figure:
-    """RMIG over H(y) against Chen's MIG, of q(z|x), and Locatello's, of binned means: Fig. 25."""
+    """RMIG/H(y) against Chen's MIG, from q(z|x), and Locatello's, from binned means: Fig. 25."""
     measures: list[Measure] = [
         lambda c, f: mig(c, f, protocol="chen18").value,
         lambda c, f: mig(c, f, protocol="locatello19").value,
@@ -62,14 +63,14 @@ def distributions_of_means(
     where: Where = None,
     bins: int = 60,
 ) -> Figure:
-    """How one latent's mean E_q(z|x)[z] is spread over the data, a panel per setting: Fig. 22.
+    """The distribution of one latent's mean E_q(z|x)[z] over the data, one panel per setting: Fig. 22.
 
     Args:
-        results: of the study.
-        latent: its number; by default z*, each model's most informative one.
-        curve: the settings that tell panels apart; by default all that vary.
+        results: results of the study.
+        latent: number of the latent; by default z*, each model's most informative one.
+        curve: settings that distinguish panels; by default all that vary.
         where: settings that the runs must have.
-        bins: bars over the range of all models.
+        bins: number of bars over the range of all models.
     """
     means = {}
     for name, run in one_each(results, curve, None, where).items():
@@ -95,13 +96,13 @@ def interpolation_planes(
     latents: int = 3,
     steps: int = 7,
 ) -> Mapping[str, Figure]:
-    """Pairs of latents varied together from z = 0, a figure per run: Fig. 26.
+    """Pairs of latents varied together from z = 0, one figure per run: Fig. 26.
 
     Args:
-        results: of the study.
-        curve: the settings that tell figures apart; by default all that vary.
+        results: results of the study.
+        curve: settings that distinguish figures; by default all that vary.
         where: settings that the runs must have.
-        latents: the planes are those of the so many most informative latents.
+        latents: number of most informative latents; every pair of them gives a plane.
         steps: images per side.
     """
     drawn = {}

@@ -1,6 +1,6 @@
-"""How RMIG, JEMMIG and their kin answer to bins, samples and spare latents (Fig. 17 to 19).
+"""Sensitivity of RMIG, JEMMIG and related metrics to bins, samples and spare latents (Fig. 17 to 19).
 
-Each takes the codes of the study's runs, or, in a study without runs, synthetic codes of 2D Shapes.
+Each figure uses the codes of the study's runs, or, in a study without runs, synthetic codes of 2D Shapes.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ def bins_sensitivity(
     quantities: dict[str, Callable[[Codes, Factors, int], float]] = {
         "RMIG, normalised": lambda c, f, n: rmig(c, f, bins=n, normalize=True).value,
         "JEMMIG, normalised": lambda c, f, n: jemmig(c, f, bins=n, normalize=True).value,
-        # JEMMIG is H(z*, y) less RMIG.
+        # JEMMIG is H(z*, y) − RMIG.
         "H(z*, y) (nats)": lambda c, f, n: jemmig(c, f, bins=n).value + rmig(c, f, bins=n).value,
     }
     pairs = _each(results, curve, where, observations)
@@ -57,12 +57,12 @@ def samples_sensitivity(
     """JEMMIG and WSEPIN against the number of samples they are estimated from: Fig. 18.
 
     Args:
-        results: of the study.
-        samples: draws of (x, z).
-        seeds: of the draws; mean and standard deviation over them are drawn.
-        curve: the settings that tell lines apart.
+        results: results of the study.
+        samples: numbers of draws of (x, z).
+        seeds: number of seeds of the draws; the figure shows mean and standard deviation over them.
+        curve: settings that distinguish lines.
         where: settings that the runs must have.
-        observations: how many random ones stand for the data.
+        observations: number of random observations that represent the data.
     """
     scores: dict[str, dict[str, np.ndarray]] = {"JEMMIG, sampled (nats)": {}, "WSEPIN (nats)": {}}
     for name, (codes, factors) in _each(results, curve, where, observations).items():
@@ -90,13 +90,13 @@ def latents_sensitivity(
     """Information, separability and gaps against the number of latents: Fig. 19.
 
     Args:
-        results: of a study whose runs differ in ``latents``, of which the first of each is taken; synthetic
-            codes get spare ones of noise.
-        latents: of synthetic codes.
-        curve: the settings that tell lines apart.
+        results: results of a study whose runs differ in ``latents``, the first run for each number; synthetic
+            codes get spare latents of noise.
+        latents: numbers of latents of synthetic codes.
+        curve: settings that distinguish lines.
         where: settings that the runs must have.
-        samples: draws of (x, z).
-        observations: how many random ones stand for the data.
+        samples: number of draws of (x, z).
+        observations: number of random observations that represent the data.
     """
     several: dict[str, dict[int, Pair]] = {}
     if results.study.runs:
@@ -129,7 +129,7 @@ def latents_sensitivity(
 
 
 def _each(results: Results, curve: Settings, where: Where, observations: int) -> dict[str, Pair]:
-    """Codes and factors of one run for each value of the settings, or of every kind of synthetic codes."""
+    """Codes and factors of one run for each value of the settings, or every kind of synthetic codes."""
     if not results.study.runs:
         return {kind: synthetic_codes(kind, observations) for kind in KINDS}
     picked = one_each(results, curve, None, where)

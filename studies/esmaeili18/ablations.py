@@ -1,4 +1,4 @@
-"""What each term of the ELBO is for: a toy trained without one at a time (Esmaeili et al. 2018, Fig. 3)."""
+"""The effect of each term of the ELBO: a toy trained without it (Esmaeili et al. 2018, Fig. 3)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Toy:
 
     Args:
         z: (G,) grid over the latent.
-        posteriors: (N, G) densities q(z|xⁿ), a row per data point; their mean is q(z).
+        posteriors: (N, G) densities q(z|xⁿ), one row per data point; their mean is q(z).
         prior: (G,) density p(z).
         x: (X,) grid over the observed space.
         model: (X,) density p(x) of the decoder under the prior.
@@ -40,13 +40,13 @@ class Toy:
 
 @torch.no_grad()
 def ablations(results: Results, *, where: Where = None, z_end: float = 4.0, x_end: float = 4.0) -> Figure:
-    """Latent over observed space of the ELBO without each of its terms: Fig. 3.
+    """Latent space above observed space for the ELBO without each of its terms: Fig. 3.
 
     Args:
-        results: of a study of ``ablated_elbo`` on points of a line, with one Gaussian latent.
-        where: settings that the runs must have; of several seeds the first is drawn.
-        z_end: the latent axis goes from −z_end to z_end.
-        x_end: the observed axis likewise.
+        results: results of a study of ``ablated_elbo`` on points of a line, with one Gaussian latent.
+        where: settings that the runs must have; of several seeds, the first is drawn.
+        z_end: end of the latent axis, which goes from −z_end to z_end.
+        x_end: end of the observed axis, which goes from −x_end to x_end.
     """
     z, x = torch.linspace(-z_end, z_end, 400), torch.linspace(-x_end, x_end, 200)
     toys = {}
@@ -67,9 +67,9 @@ def ablations(results: Results, *, where: Where = None, z_end: float = 4.0, x_en
 
 
 def toy_panels(toys: Mapping[str, Toy]) -> Figure:
-    """Latent space over observed space of each toy, a column each.
+    """Latent space above observed space, one column per toy.
 
-    Above: every q(z|xⁿ)/N filled, their sum q(z), and the prior p(z). Below: the model's p(x) over the data.
+    Above: every q(z|xⁿ)/N, filled, their sum q(z), and the prior p(z). Below: the model's p(x) over the data.
     """
     width = style.COLUMN if len(toys) == 1 else style.PAGE
     figure, axes = panels(2, len(toys), width=width, height=1.5, share_x="row", share_y="row")

@@ -1,6 +1,6 @@
-"""What a discrete latent has to do with the classes of the data, and how many real ones tell anything.
+"""Agreement of discrete latents with the classes of the data, and the number of informative real latents.
 
-Scores for tables of studies, by their names as in ``studies.esmaeili18.classes:class_agreement``.
+Scores for tables of studies, named as in ``studies.esmaeili18.classes:class_agreement``.
 """
 
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from distaff.metrics import Factors, Result, informativeness, metric
 
 @dataclass(frozen=True)
 class Likeliest:
-    """Of each discrete latent the likeliest class is taken; there is nothing to set."""
+    """No settings: the most likely class of each discrete latent is used."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """What counts as informative.
+    """The threshold for informative latents.
 
     Args:
-        nats: of I(x; z_d), at least.
+        nats: smallest I(x; z_d) in nats.
     """
 
     nats: float = 0.1
@@ -33,9 +33,9 @@ class Threshold:
     paper="Esmaeili et al. 2018", protocols={"esmaeili18": Likeliest()}, bounds=(0, 1), says="information"
 )
 def class_agreement(codes: Codes, factors: Factors, settings: Likeliest) -> Result:
-    """The share of observations whose class stands for their label, by the best one-to-one matching.
+    """The fraction of observations whose class matches their label, by the best one-to-one matching.
 
-    Of several discrete latents the one that agrees most counts, factor by factor; without any it is 0.
+    For each factor, the discrete latent that agrees most counts; the score is 0 without discrete latents.
     """
     found = [[_matched(table) for table in tables] for tables in _tables(codes, factors)]
     return _best(found)
@@ -45,9 +45,9 @@ def class_agreement(codes: Codes, factors: Factors, settings: Likeliest) -> Resu
     paper="Esmaeili et al. 2018", protocols={"esmaeili18": Likeliest()}, bounds=(0, 1), says="information"
 )
 def class_information(codes: Codes, factors: Factors, settings: Likeliest) -> Result:
-    """I(c; y)/H(y) of the class c and the label y: the share of what is to be known of the label.
+    """I(c; y)/H(y) of the class c and the label y: the fraction of the label's entropy that is known.
 
-    Of several discrete latents the one that knows most counts, factor by factor; without any it is 0.
+    For each factor, the most informative discrete latent counts; the score is 0 without discrete latents.
     """
     found = [[_known(table) for table in tables] for tables in _tables(codes, factors)]
     return _best(found)
@@ -55,13 +55,13 @@ def class_information(codes: Codes, factors: Factors, settings: Likeliest) -> Re
 
 @metric(paper="Esmaeili et al. 2018", protocols={"esmaeili18": Threshold()}, says="information")
 def informative_latents(codes: Codes, settings: Threshold) -> Result:
-    """How many real latents tell something of the observation (Fig. 6)."""
+    """The number of real latents that are informative about the observation (Fig. 6)."""
     told = informativeness(Codes(codes.means, codes.logvars), normalize=False).per_latent or {}
     return Result(float(sum(value >= settings.nats for value in told.values())))
 
 
 def _tables(codes: Codes, factors: Factors) -> list[list[NDArray[np.float64]]]:
-    """For each factor and each discrete latent, how often a class and a label come together (k, size)."""
+    """For each factor and each discrete latent, the counts (k, size) of pairs of class and label."""
     taken = [(probabilities.argmax(1), probabilities.shape[1]) for probabilities in codes.categories.values()]
     return [
         [_counts(classes, label, (count, size)) for classes, count in taken]

@@ -1,4 +1,4 @@
-"""Attributes of digits and the latents that hold them: the figures that only Esmaeili et al. 2018 show."""
+"""Figures of Esmaeili et al. 2018 only: attributes of digits and the latents that encode them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ from distaff.metrics import informativeness
 from distaff.studies import Results, Settings, Where, best_of, chosen, one_each, snapshot, snapshot_steps
 
 STROKES = ("thickness", "width")
-"""What can be measured of characters, see ``distaff.data.measure_strokes``."""
+"""Attributes that can be measured on characters, see ``distaff.data.measure_strokes``."""
 
 
 def information_through_training(
@@ -27,14 +27,14 @@ def information_through_training(
     observations: int | None = 10_000,
     threshold: float = 0.1,
 ) -> Figure:
-    """I(x; z_d) of every latent of one run through training: Fig. 6.
+    """I(x; z_d) of every latent of one run during training: Fig. 6.
 
     Args:
-        results: of the study, whose runs have ``snapshots``.
-        score: the run with the best value of it is drawn; the first run if none is given.
+        results: results of the study, whose runs have ``snapshots``.
+        score: score by which the best run is chosen; by default the first run is drawn.
         where: settings that the run must have.
-        observations: how many random ones are encoded; None takes all.
-        threshold: a latent is kept when its last value lies above this many nats.
+        observations: number of random observations to encode; None for all.
+        threshold: value in nats above which a latent counts as kept at the end.
     """
     run = best_of(chosen(results, where), score)
     data = some(run.data, observations)
@@ -50,7 +50,7 @@ def information_through_training(
 def information_curves(
     steps: np.ndarray, information: np.ndarray, names: Sequence[str], threshold: float = 0.1
 ) -> Figure:
-    """Information of every latent (T, D) in nats over steps (T,), the kept and the pruned apart."""
+    """Information of every latent (T, D) in nats over steps (T,), kept and pruned latents separately."""
     kept = information[-1] > threshold
     figure, axes = panels(1, 2, width=style.PAGE, share_y=True)
     for one, those, title in zip(axes[0], (kept, ~kept), ("informative", "uninformative"), strict=True):
@@ -78,12 +78,12 @@ def varied_attribute(
     The latent is the one whose mean correlates most with the attribute, by ranks.
 
     Args:
-        results: of the study, whose data have classes.
+        results: results of the study, whose data have classes.
         attribute: thickness or width of strokes, or a factor's name.
-        curve: the settings that tell panels apart.
-        score: the run with its best value is drawn; the first seed's if none is given.
+        curve: settings that distinguish panels.
+        score: score by which the best run is chosen; by default the first seed is drawn.
         where: settings that the runs must have.
-        reach: the latent goes from −reach to reach.
+        reach: largest value of the latent, which goes from −reach to reach.
     """
     values = np.linspace(-reach, reach, 9).tolist()
     panels, rows = {}, []
@@ -106,13 +106,13 @@ def removed_combination(
     score: str | None = None,
     where: Where = None,
 ) -> Figure:
-    """Where models with and without a combination in their data put it, and how it is rebuilt: Fig. 9.
+    """Codes of a removed combination in models trained with and without it, and reconstructions: Fig. 9.
 
     Args:
-        results: of a study with runs on mnist and on mnist with ``zero_shot: kept``.
-        digit: of the removed images drawn: 7 (thick ones) or 0 (narrow ones).
-        attribute: what the latent stands for, thickness or width.
-        score: the run with its best value is drawn; the first seed's if none is given.
+        results: results of a study with runs on mnist and on mnist with ``zero_shot: kept``.
+        digit: digit of the removed images to draw: 7 (thick ones) or 0 (narrow ones).
+        attribute: attribute of the latent, thickness or width.
+        score: score by which the best run is chosen; by default the first seed is drawn.
         where: settings that the runs must have.
     """
     runs = chosen(results, where)
@@ -138,14 +138,16 @@ def removed_combination(
 def kept_and_removed(
     values: Mapping[str, tuple[np.ndarray, np.ndarray]], images: np.ndarray, feature: str, bins: int = 40
 ) -> Figure:
-    """Where models put removed observations along a latent, over how one that never saw such rebuilds them.
+    """Histograms of a latent for kept and removed observations, above reconstructions of removed ones.
+
+    The reconstructions are by a model that was not trained on such observations.
 
     Args:
-        values: model → (the latent's values of kept observations (N,), of removed ones (M,)); a histogram
+        values: model → (the latent's values of kept observations (N,), of removed ones (M,)); one histogram
             each, both of unit area.
-        images: (2, n, C, H, W) removed observations, and their reconstructions.
-        feature: what the latent stands for.
-        bins: bars over the range of all values.
+        images: (2, n, C, H, W) removed observations and their reconstructions.
+        feature: attribute of the latent.
+        bins: number of bars over the range of all values.
     """
     side = min((style.PAGE - 1) / images.shape[1], 0.6)
     pictures_high = 2 * side * images.shape[-2] / images.shape[-1] + 0.1

@@ -1,4 +1,4 @@
-"""The digits that a model of Fig. 9 never saw, with what can be measured of their strokes."""
+"""The digits that a model of Fig. 9 never saw, with measurements of their strokes."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from distaff.data import measure_strokes, mnist
 
 
 def load() -> Dataset:
-    """The thick 7s and narrow 0s of MNIST: ``digit``, ``thickness`` and ``width`` of each."""
+    """The thick 7s and narrow 0s of MNIST, with ``digit``, ``thickness`` and ``width`` of each."""
     removed = mnist.load(zero_shot="removed")
     factors = np.column_stack([removed.column("digit"), measure_strokes(removed.images)])
     return replace(

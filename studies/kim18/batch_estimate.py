@@ -1,4 +1,4 @@
-"""The total correlation by a plain batch, which fails: a score for tables of studies (Fig. 18)."""
+"""The plain batch estimate of the total correlation, which fails: a score for tables of studies (Fig. 18)."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from distaff.studies import draws_of, posteriors_of
 
 @dataclass(frozen=True)
 class Batch:
-    """Whose posteriors stand for q(z), and what is drawn.
+    """The batch that estimates q(z), and the number of draws.
 
     Args:
-        size: |B|, the observations whose posteriors make q̂; half of the data if there are fewer.
-        samples: draws of q(z), one each of other observations.
+        size: |B|, number of observations whose posteriors make up q̂; half of the data if there are fewer.
+        samples: number of draws of q(z), one per observation outside the batch.
     """
 
     size: int = 10_000
@@ -26,13 +26,13 @@ class Batch:
 
 @metric(paper="Kim & Mnih 2018", protocols={"kim18": Batch()}, says="information")
 def batch_total_correlation(codes: Codes, settings: Batch) -> Result:
-    """E[log q̂(z) − Σ_j log q̂(z_j)] of z outside the batch that q̂ is made of (App. D, Eq. 6), in nats."""
+    """E[log q̂(z) − Σ_j log q̂(z_j)] for z outside the batch that makes up q̂ (App. D, Eq. 6), in nats."""
     joint, product = batch_densities(codes, settings.size, settings.samples)
     return Result(float((joint - product).mean()))
 
 
 def batch_densities(codes: Codes, size: int, samples: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(M,) log q̂(z) and Σ_j log q̂(z_j) by a batch of ``size`` of ``samples`` draws of other observations."""
+    """(M,) log q̂(z) and Σ_j log q̂(z_j) by a batch of ``size``, at ``samples`` draws of other observations."""
     rows = np.random.default_rng(0).permutation(len(codes))
     inside, outside = np.split(rows, [min(size, len(codes) // 2)])
     z = torch.from_numpy(draws_of(codes[outside], samples)).double()

@@ -1,4 +1,4 @@
-"""Critics, batch estimates and noise: the figures of Kim & Mnih 2018 that no other study shows."""
+"""Figures of Kim & Mnih 2018 only: critics, batch estimates and noise."""
 
 from collections.abc import Mapping
 
@@ -35,17 +35,17 @@ def critic_tc(
     observations: int | None = None,
     samples: int = 2000,
 ) -> Figure:
-    """The true total correlation beside the critic's estimate through training: Fig. 7.
+    """The true total correlation beside the critic's estimate during training: Fig. 7.
 
-    The true one is that of a snapshot's q(z), summed over the observations, at ``samples`` draws; the
-    critic's is in the log.
+    The true value is that of a snapshot's q(z), summed over the observations, at ``samples`` draws; the
+    critic's estimate is in the log.
 
     Args:
-        results: of the study, whose runs have ``snapshots``.
-        point: the setting that tells colours apart.
+        results: results of the study, whose runs have ``snapshots``.
+        point: setting that the colours represent.
         where: settings that the runs must have.
-        observations: how many random ones stand for the data; None takes all.
-        samples: draws of z.
+        observations: number of random observations that represent the data; None for all.
+        samples: number of draws of z.
     """
 
     def measure(codes: Codes, _: Dataset) -> float:
@@ -66,14 +66,14 @@ def critic_accuracy(
     curve: Settings | None = None,
     where: Where = None,
 ) -> Figure:
-    """The critic's accuracy through training, a line per setting, and chance: Fig. 24 and 37.
+    """The critic's accuracy during training, one line per setting, and chance level: Fig. 24 and 37.
 
-    At a half q(z) cannot be told from its product of marginals, or generated images from real ones.
+    At ½, the critic cannot distinguish q(z) from the product of its marginals, or generated from real images.
 
     Args:
-        results: of the study.
-        term: its name in the log.
-        curve: the settings that tell lines apart; by default all that vary.
+        results: results of the study.
+        term: name of the accuracy in the log.
+        curve: settings that distinguish lines; by default all that vary.
         where: settings that the runs must have.
     """
     runs = chosen(results, where)
@@ -98,11 +98,11 @@ def log_density_histograms(
     """log q̂(z) and Σ_j log q̂(z_j) by a plain batch, for z outside it: Fig. 18.
 
     Args:
-        results: of the study.
-        point: the setting that tells columns apart.
+        results: results of the study.
+        point: setting that distinguishes columns.
         where: settings that the runs must have.
-        batch: |B|, the observations whose posteriors make q̂; half of the data if there are fewer.
-        samples: draws of q(z), one each of other observations.
+        batch: |B|, number of observations whose posteriors make up q̂; half of the data if there are fewer.
+        samples: number of draws of q(z), one per observation outside the batch.
     """
     estimates = {}
     for value, runs in grouped(chosen(results, where), point).items():
@@ -112,14 +112,14 @@ def log_density_histograms(
 
 
 def log_densities(estimates: Mapping[str, tuple[np.ndarray, np.ndarray]], bins: int = 50) -> Figure:
-    """Histograms of log q̂(z) over those of Σ_j log q̂(z_j), a column per model.
+    """Histograms of log q̂(z) above those of Σ_j log q̂(z_j), one column per model.
 
-    The title of each column holds the total correlation these samples give, the difference of the two means:
-    negative values show the batch estimate failing.
+    The title of each column has the total correlation estimated from these samples, the difference of the two
+    means: negative values show that the batch estimate fails.
 
     Args:
         estimates: title → (log q̂(z) (M,), Σ_j log q̂(z_j) (M,)), in nats.
-        bins: bars in each histogram.
+        bins: number of bars in each histogram.
     """
     width = style.COLUMN if len(estimates) == 1 else style.PAGE
     figure, axes = panels(2, len(estimates), width=width, height=1.5)
@@ -143,14 +143,14 @@ def varied_noise(
     images: int = 5,
     draws: int = 10,
 ) -> Mapping[str, Figure]:
-    """Reconstructions by a generator, the code held and the noise varied: Fig. 26, 30 and 31.
+    """Reconstructions by a generator with fixed codes and varied noise: Fig. 26, 30 and 31.
 
     Args:
-        results: of a study of generators.
-        curve: the settings that tell figures apart; by default all that vary.
+        results: results of a study of generators.
+        curve: settings that distinguish figures; by default all that vary.
         where: settings that the runs must have.
-        images: observations, a row each, the original first.
-        draws: of the noise.
+        images: number of observations, one row each, the original first.
+        draws: number of draws of the noise.
     """
     drawn = {}
     for name, run in one_each(results, curve, None, where).items():

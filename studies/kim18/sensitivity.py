@@ -1,6 +1,6 @@
-"""How Higgins' score and the FactorVAE score answer to their own settings (Fig. 16, 17).
+"""Sensitivity of Higgins' score and the FactorVAE score to their own settings (Fig. 16, 17).
 
-Both take the codes of the study's first run, or, in a study without runs, synthetic codes of 2D Shapes.
+Both use the codes of the study's first run, or, in a study without runs, synthetic codes of 2D Shapes.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from distaff.studies import Results, Where, chosen
 from studies.fixed_codes import Pair, codes_and_factors, over_seeds, synthetic_codes
 
 BATCH = 10
-"""Points that Adagrad reads per iteration (App. B)."""
+"""Number of points per iteration of Adagrad (App. B)."""
 
 
 def z_diff_sensitivity(
@@ -29,12 +29,12 @@ def z_diff_sensitivity(
     """Higgins' score of fixed codes against Adagrad's iterations and L: Fig. 16.
 
     Args:
-        results: of the study.
-        iterations: of ten points each; 800 fresh points are the test.
-        sizes: L, the pairs in a point, a line each.
-        seeds: of the metric; mean and standard deviation over them are drawn.
-        where: settings that the run must have; the first such run is taken.
-        observations: how many random ones stand for the data.
+        results: results of the study.
+        iterations: numbers of iterations, of ten points each; the test uses 800 new points.
+        sizes: L, numbers of pairs in a point, one line each.
+        seeds: number of seeds of the metric; the figure shows mean and standard deviation over them.
+        where: settings that the run must have; the first such run is used.
+        observations: number of random observations that represent the data.
     """
     codes, factors = _fixed(results, where, observations)
 
@@ -60,12 +60,12 @@ def factor_vae_sensitivity(
     """The FactorVAE score of fixed codes against votes and L: Fig. 17.
 
     Args:
-        results: of the study.
-        votes: that make the classifier and test it.
-        sizes: L, the observations in a vote, a line each.
-        seeds: of the metric; mean and standard deviation over them are drawn.
-        where: settings that the run must have; the first such run is taken.
-        observations: how many random ones stand for the data.
+        results: results of the study.
+        votes: numbers of votes that train the classifier and test it.
+        sizes: L, numbers of observations in a vote, one line each.
+        seeds: number of seeds of the metric; the figure shows mean and standard deviation over them.
+        where: settings that the run must have; the first such run is used.
+        observations: number of random observations that represent the data.
     """
     codes, factors = _fixed(results, where, observations)
 
@@ -77,7 +77,7 @@ def factor_vae_sensitivity(
 
 
 def _fixed(results: Results, where: Where, observations: int) -> Pair:
-    """The codes and factors of the first run, or synthetic ones with some factors apart and some not."""
+    """The codes and factors of the first run, or synthetic ones with some factors separate and some not."""
     if not results.study.runs:
         return synthetic_codes("partly", observations, seed=1)
     return codes_and_factors(chosen(results, where)[0], observations)

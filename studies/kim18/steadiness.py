@@ -1,4 +1,4 @@
-"""How far Higgins' score and the FactorVAE score move with their own settings: scores for tables of studies.
+"""Variation of Higgins' score and the FactorVAE score with their own settings: scores for tables of studies.
 
 Fig. 16 and 17 as numbers; ``studies.kim18.sensitivity`` draws them.
 """
@@ -16,14 +16,14 @@ from studies.kim18.sensitivity import BATCH
 
 @dataclass(frozen=True)
 class Higgins:
-    """Between what the settings of Higgins' score are varied.
+    """The ranges of the settings of Higgins' score.
 
     Args:
-        few: iterations of Adagrad.
-        many: the same, at the other end.
-        small: L, the pairs in a point.
-        large: the same, at the other end.
-        seeds: of the metric, over which the mean is taken.
+        few: smallest number of iterations of Adagrad.
+        many: largest number of iterations.
+        small: smallest L, the number of pairs in a point.
+        large: largest L.
+        seeds: number of seeds of the metric, over which the mean is taken.
     """
 
     few: int = 500
@@ -35,14 +35,14 @@ class Higgins:
 
 @dataclass(frozen=True)
 class Votes:
-    """Between what the settings of the FactorVAE score are varied.
+    """The ranges of the settings of the FactorVAE score.
 
     Args:
-        few: votes that make the classifier and test it.
-        many: the same, at the other end.
-        small: L, the observations in a vote.
-        large: the same, at the other end.
-        seeds: of the metric, over which the mean is taken.
+        few: smallest number of votes that train the classifier and test it.
+        many: largest number of votes.
+        small: smallest L, the number of observations in a vote.
+        large: largest L.
+        seeds: number of seeds of the metric, over which the mean is taken.
     """
 
     few: int = 100
@@ -66,7 +66,7 @@ def higgins_after_many(codes: Codes, factors: Factors, settings: Higgins) -> Res
 
 @metric(paper="Kim & Mnih 2018", protocols={"kim18": Higgins()}, bounds=(0, 1))
 def higgins_range(codes: Codes, factors: Factors, settings: Higgins) -> Result:
-    """The highest less the lowest mean of Higgins' score over its settings."""
+    """The highest minus the lowest mean of Higgins' score over its settings."""
 
     def mean(iterations: int, size: int) -> float:
         return _higgins(codes, factors, settings, iterations, size)
@@ -76,7 +76,7 @@ def higgins_range(codes: Codes, factors: Factors, settings: Higgins) -> Result:
 
 @metric(paper="Kim & Mnih 2018", protocols={"kim18": Votes()}, bounds=(0, 1))
 def factor_vae_range(codes: Codes, factors: Factors, settings: Votes) -> Result:
-    """The highest less the lowest mean of the FactorVAE score over its settings."""
+    """The highest minus the lowest mean of the FactorVAE score over its settings."""
 
     def mean(votes: int, size: int) -> float:
         seeds = range(settings.seeds)

@@ -1,4 +1,4 @@
-"""Priors that shape q(z): densities of the plane, divergences and sparsity over α, as Mathieu et al. 2019."""
+"""Figures of Mathieu et al. 2019: densities of q(z) in the plane, and divergences and sparsity against α."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -29,7 +29,7 @@ from distaff.studies import (
 )
 
 Extent = tuple[float, float, float, float]
-"""Left, right, bottom and top of the rectangle a density is given on."""
+"""Left, right, bottom and top of the rectangle on which a density is given."""
 
 
 def aggregate_posteriors(
@@ -38,8 +38,8 @@ def aggregate_posteriors(
     """The density of q(z) for each α and β over the prior's contours: Fig. 3.
 
     Args:
-        results: of a study whose runs have two Gaussian latents and differ in ``alpha`` and ``beta``.
-        where: settings that the runs must have; of several seeds the first is drawn.
+        results: results of a study whose runs have two Gaussian latents and differ in ``alpha`` and ``beta``.
+        where: settings that the runs must have; of several seeds, the first is drawn.
         extent: left, right, bottom, top of the plane.
     """
     left, right, low, high = extent
@@ -59,10 +59,10 @@ def aggregate_posteriors(
 def densities_by_weights(
     densities: Mapping[tuple[float, float], np.ndarray], extent: Extent, prior: np.ndarray
 ) -> Figure:
-    """The density of q(z) for each α (rows) and β (columns), the prior as three contours over it.
+    """The density of q(z) for each α (rows) and β (columns), overlaid with three contours of the prior.
 
     Args:
-        densities: (α, β) → (n, m), the density on a grid: rows go up along z₁, columns right along z₀.
+        densities: (α, β) → (n, m) density on a grid: rows go up along z₁, columns right along z₀.
         extent: left, right, bottom, top of the grid.
         prior: (n, m) density of p(z).
     """
@@ -94,14 +94,14 @@ def densities_by_weights(
 def divergence_from_prior(
     results: Results, *, where: Where = None, samples: int = 10_000
 ) -> Mapping[str, pd.DataFrame]:
-    """KL(p(z) ‖ q(z)) and KL(q(z) ‖ p(z)), a row per α and a column per β: Fig. 3 in numbers.
+    """KL(p(z) ‖ q(z)) and KL(q(z) ‖ p(z)), one row per α and one column per β: Fig. 3 in numbers.
 
-    In nats, mean over seeds; both densities are exact, and the mean is over draws of the first.
+    In nats, averaged over seeds; both densities are exact, and expectations are over draws of the first.
 
     Args:
-        results: as for ``aggregate_posteriors``.
+        results: results, as for ``aggregate_posteriors``.
         where: settings that the runs must have.
-        samples: draws.
+        samples: number of draws.
     """
     runs = chosen(results, where)
     rows = [(number_of(run, "alpha"), number_of(run, "beta"), *divergences_of(run, samples)) for run in runs]
@@ -127,12 +127,12 @@ def divergences_of(run: StudyRun, samples: int = 10_000, seed: int = 0) -> tuple
 
 
 def prior_densities(results: Results, *, priors: Sequence[str], end: float = 4.0) -> Figure:
-    """Priors of two latents as densities of the plane, a panel each: Fig. 5 (Student-t) and 6 (mixture).
+    """Priors of two latents as densities in the plane, one panel each: Fig. 5 (Student-t) and 6 (mixture).
 
     Args:
-        results: of any study; only the priors named here are drawn.
-        priors: as a run is given them, such as student_t:3.
-        end: the plane goes from −end to end.
+        results: results of any study; only the priors named here are drawn.
+        priors: priors, written as for runs, such as student_t:3.
+        end: end of both axes, which go from −end to end.
     """
     del results
     space, grid = LatentSpace.parse(2), plane(-end, end, -end, end)
@@ -146,14 +146,14 @@ def prior_densities(results: Results, *, priors: Sequence[str], end: float = 4.0
 def sparsity_against_alpha(
     results: Results, *, curve: Settings | None = None, term: str = "mmd", where: Where = None
 ) -> Figure:
-    """Hoyer sparsity, reconstruction and divergence against α, a line per prior and β: Fig. 4.
+    """Hoyer sparsity, reconstruction and divergence against α, one line per prior and β: Fig. 4.
 
-    Mean and 95% interval over seeds.
+    Lines show the mean and 95% interval over seeds.
 
     Args:
-        results: of a study of ``alpha_beta_vae`` that measured ``hoyer``.
-        curve: the settings that tell lines apart; by default all that vary beside alpha.
-        term: the divergence in the log; its mean over the last tenth of training is drawn.
+        results: results of a study of ``alpha_beta_vae`` that measured ``hoyer``.
+        curve: settings that distinguish lines; by default all that vary beside alpha.
+        term: name of the divergence in the log; its mean over the last tenth of training is drawn.
         where: settings that the runs must have.
     """
     runs = chosen(results, where)

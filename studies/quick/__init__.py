@@ -1,1 +1,1 @@
-"""The preset quick: the search that decided it, and what it reaches."""
+"""The preset quick: the search by which it was chosen, and the scores it reaches."""

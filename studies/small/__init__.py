@@ -1,1 +1,1 @@
-"""The papers' studies at a scale that two cores manage in hours: fewer steps, the seeds fixed beforehand."""
+"""The papers' studies at a scale that two cores manage in hours: fewer steps, seeds fixed in advance."""

@@ -1,1 +1,1 @@
-"""The runs that the zoo's models are chosen from, by zoo/rules.yaml."""
+"""The runs from which the zoo's models are chosen, by zoo/rules.yaml."""

@@ -146,7 +146,7 @@ def test_a_model_takes_folders_photographs_and_names_that_people_gave(place):
     for name in ("size", "z1", 1):
         np.testing.assert_allclose(model.set_latents(place / "new", {name: 1.5}), model.decode(z), atol=1e-5)
     assert model.traverse(photo, latents=["size"]).shape == (1, 9, 3, 16, 16)
-    with pytest.raises(distaff.DistaffError, match="one observation is wanted, and 7 were given"):
+    with pytest.raises(distaff.DistaffError, match="one observation is needed, but 7 were given"):
         model.interpolate(place / "new", photo)
     with pytest.raises(distaff.DistaffError, match="sise"):
         model.set_latents(photo, {"sise": 1.0})

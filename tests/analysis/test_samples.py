@@ -209,10 +209,10 @@ def only_read(run, monkeypatch):
     return run
 
 
-@pytest.mark.filterwarnings("ignore:.* is not kept. its folder may only be read")
+@pytest.mark.filterwarnings("ignore:.* is not kept. its folder is read-only")
 def test_a_run_that_may_only_be_read_is_scored_drawn_and_decomposed(only_read, tmp_path):
     run = only_read.path
-    with pytest.warns(UserWarning, match=r"scores\.json is not kept: its folder may only be read"):
+    with pytest.warns(UserWarning, match=r"scores\.json is not kept: its folder is read-only"):
         assert "factor_vae_score" in scores(only_read)
     evaluate_run(run, progress=False, out=tmp_path / "s.json")
     report_run(run, out=tmp_path / "r.html", progress=False)

@@ -264,7 +264,7 @@ def test_every_kind_is_documented():
     [
         ("studentt:5", "did you mean 'student_t'"),
         ("stile=normal", "did you mean 'style'"),
-        ("student_t:five", "should have numbers behind its name"),
+        ("student_t:five", "should have numbers after its name"),
         ("student_t:5:6", "takes 1 numbers: write student_t:NU"),
         ("student_t:-1", "nu of a prior must be positive"),
         ("sparse:1", "between 0 and 1, not 1"),

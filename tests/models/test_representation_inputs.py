@@ -87,7 +87,7 @@ def test_latents_may_be_one(model):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda model, x: model.sample("three"), "a whole number from 1, not 'three'"),
+        (lambda model, x: model.sample("three"), "must be a whole number of at least 1, not 'three'"),
         (lambda model, x: model.set_latents(x, [1.5]), 'as in {"z0": 1.5}'),
         (lambda model, x: model.set_latents(x, {"z1": "big"}), "'z1' must be a number, not 'big'"),
         (lambda model, x: model.set_latents(x, {"z1": float("nan")}), "'z1' must be a number, not nan"),

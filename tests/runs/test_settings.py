@@ -10,7 +10,7 @@ import yaml
 
 from tests.processes import ROOT
 
-LINE = "        snapshots: how many"
+LINE = "        snapshots: number of"
 FIELD = "    snapshots: AtLeastOne | None = None\n"
 PROGRAM = f"""
 import importlib.util, inspect, sys

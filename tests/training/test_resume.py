@@ -123,7 +123,7 @@ def short_run(tmp_path):
 def test_a_run_is_not_resumed_to_fewer_steps_than_it_has(short_run, tmp_path):
     short_run()
     before = (tmp_path / "run" / "run.yaml").read_bytes()
-    with pytest.raises(DistaffError, match=r"run has 8 steps behind it, and steps=3 would be all"):
+    with pytest.raises(DistaffError, match=r"run has 8 steps behind it, and steps=3 would be its total"):
         resume(tmp_path / "run", toys.tiny_images(), steps=3, progress=False)
     assert (tmp_path / "run" / "run.yaml").read_bytes() == before
 

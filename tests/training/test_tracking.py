@@ -86,7 +86,7 @@ def test_a_tracker_of_ones_own_has_the_log_and_the_settings(squares, tmp_path):
 
 
 def test_a_tracker_that_fails_does_not_stop_the_run(squares, tmp_path):
-    with pytest.warns(UserWarning, match="broken tracks no longer: the server is gone"):
+    with pytest.warns(UserWarning, match="broken no longer tracks the run: the server is gone"):
         distaff.train("vae", squares, steps=4, track="tests.training.test_tracking:broken", **TINY)
     with pytest.raises(DistaffError, match="cannot track the run: no account"):
         distaff.train("vae", squares, steps=4, track="tests.training.test_tracking:refusing", **TINY)

@@ -102,7 +102,7 @@ def test_training_on_begins_with_its_weights_in_a_folder_of_the_users(own_zoo, c
     step = zoo.model_config(zoo.zoo_folder(MODEL))[1]
     code, printed = in_process(capsys, "resume", MODEL, "--steps", 20, "--out", "mine", "--no-progress")
     assert code == 0, printed
-    assert "optimisers and critics begin anew" in printed
+    assert "optimisers and critics start anew" in printed
     log = [json.loads(line) for line in RunFolder(Path("mine")).log.read_text().splitlines()]
     assert [line["step"] for line in log][-1] == 20
     assert step in [line["step"] for line in log], "the log goes on where the model's ends"
@@ -113,16 +113,16 @@ def test_training_on_begins_with_its_weights_in_a_folder_of_the_users(own_zoo, c
     assert (Path("mine/checkpoint/step-000000020/training.safetensors")).is_file()
     code, printed = in_process(capsys, "resume", MODEL, "--steps", 22, "--out", "mine", "--no-progress")
     assert code == 0, printed
-    assert "begin anew" not in printed, "the folder is resumed"
+    assert "start anew" not in printed, "the folder is resumed"
     assert RunFolder(Path("mine")).read().training.steps == 22
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["resume", MODEL, "--steps", "20"], "say where to, as in --out runs/mine"),
-        (["resume", MODEL, "--out", "x"], "has had 12 steps: say steps, in all, that are more"),
-        (["resume", MODEL, "--steps", "12", "--out", "x"], "say steps, in all, that are more"),
+        (["resume", MODEL, "--steps", "20"], "name a run folder, as in --out runs/mine"),
+        (["resume", MODEL, "--out", "x"], "has had 12 steps: give a larger total number of steps"),
+        (["resume", MODEL, "--steps", "12", "--out", "x"], "give a larger total number of steps"),
         (["evaluate", "zoo:factor_vae-square"], "did you mean 'factor_vae-squares'"),
     ],
 )

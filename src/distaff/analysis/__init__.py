@@ -1,20 +1,20 @@
-"""What a run has learnt: its codes, scores, traversals, decomposed ELBO, health, and a page of all of them.
+"""What a run has learnt: its codes, scores, traversals, decomposed ELBO and health, and a page about all.
 
 Everything here reads a run folder (``distaff.runs``) and imports no study, page server or command line.
-Each ``..._run`` function is what the command of that name calls; ``encode`` and ``evaluate_encoded`` do the
-same for a model and data in memory.
+The command of the same name calls each ``..._run`` function; ``encode`` and ``evaluate_encoded`` do the same
+for a model and data in memory.
 
 - ``evaluate_run``, ``evaluate_encoded``: scores of a run, or of an ``Encoded``.
-- ``encode``: a data set through an encoder, with the ELBO's parts, as an ``Encoded``.
-- ``encode_data``: codes of any data, brought in as the run's own were, as a file.
+- ``encode``: encodes a data set into an ``Encoded``, with the parts of the ELBO.
+- ``encode_data``: writes codes of any data, prepared in the same way as the run's own, to a file.
 - ``decompose_run``: the ELBO in its parts, a ``Decomposition``.
 - ``diagnose``: a ``Diagnosis`` of ``Finding`` objects with their ``Severity``.
-- ``traverse_run``, ``report_run``: a figure, and one HTML page; ``compare_runs``: one page about several.
-- ``drawable``, ``varied_factors``: a decoder's images within [0, 1]; a data set's factors that take several
+- ``traverse_run``, ``report_run``: a figure, and an HTML page; ``compare_runs``: a page about several runs.
+- ``drawable``: a decoder's images cut to [0, 1]; ``varied_factors``: a data set's factors that take several
   values.
 
-To add a check of the doctor, write one function in ``doctor/checks.py``; to add to what is learnt from a
-run, write one file here with its ``..._run`` function, and one command in ``cli.py`` that calls it.
+To add a check of the doctor, write one function in ``doctor/checks.py``; to add another analysis of a run,
+write one file here with its ``..._run`` function, and one command in ``cli.py`` that calls it.
 """
 
 from typing import TYPE_CHECKING

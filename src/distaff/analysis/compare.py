@@ -1,4 +1,4 @@
-"""Finished runs beside each other: one table, curves overlaid, traversals in matching order."""
+"""A comparison of finished runs: one table, overlaid curves, traversals in matching order."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ from distaff.runs.zoo import in_zoo, run_folder
 from distaff.training.validation import PREFIX
 
 TOP = 10
-"""Latents that are drawn."""
+"""Number of latents that are drawn."""
 
 
 def compare_runs(
@@ -33,17 +33,17 @@ def compare_runs(
     observations: int | str = SAMPLE,
     progress: bool = True,
 ) -> Path:
-    """Write a page that compares runs: settings and scores in one table, curves overlaid, latents matched.
+    """Write a page that compares runs: a table of settings and scores, overlaid curves, matched latents.
 
     Args:
-        runs: two run folders or more.
-        out: the page.
+        runs: two or more run folders.
+        out: file of the page.
         metrics: default, all, or names such as mig,dci; auto is the FactorVAE score.
-        observations: how many of each data set to score, chosen at random, or all.
+        observations: number of observations of each data set to score, chosen at random, or all.
         progress: show a progress bar while data sets are encoded.
 
     Returns:
-        The page.
+        The path of the page.
     """
     names = run_names(runs)
     if len(names) < 2:
@@ -67,7 +67,7 @@ def comparison_table(
     observations: int | str = SAMPLE,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """The scores of runs, one row per run; arguments as of ``compare_runs``."""
+    """The scores of runs, one row per run; arguments as in ``compare_runs``."""
     count = sample_size(observations)
     found = {name: ComparedRun(folder, count, progress) for name, folder in run_names(runs).items()}
     return _table(found, metrics)
@@ -85,7 +85,7 @@ def _table(runs: Mapping[str, "ComparedRun"], metrics: str) -> pd.DataFrame:
 
 
 def run_names(runs: Sequence[str | Path]) -> dict[str, RunFolder]:
-    """The runs by the ends of their paths, long enough to tell them apart; the zoo's by their names."""
+    """The runs by the ends of their paths, as long as needed to be unique; those of the zoo by name."""
     places = dict.fromkeys(Path(run) if in_zoo(run) else Path(run).resolve() for run in runs)
     for length in range(1, max((len(place.parts) for place in places), default=1) + 1):
         names = ["/".join(place.parts[-length:]) for place in places]
@@ -112,17 +112,17 @@ def _block(table: pd.DataFrame) -> Table:
 
 
 def _differences(names: Mapping[str, RunFolder]) -> list[Block]:
-    """What the other runs have otherwise than the first."""
+    """The settings in which the other runs differ from the first."""
     (first, start), *others = names.items()
     config = start.read()
     rows = [(name, text) for name, other in others for text in other.read().differences(config, found=False)]
     if not rows:
         return [Text("All were asked for alike.", title="Settings")]
-    return [Table(("run", f"otherwise than {first}"), rows, title="Settings")]
+    return [Table(("run", f"differences from {first}"), rows, title="Settings")]
 
 
 def _curves(logs: Mapping[str, Sequence[Mapping[str, float]]]) -> Figure | None:
-    """Every term that all runs logged, a line per run."""
+    """Every term that all runs logged, one line per run."""
     filled = {name: log for name, log in logs.items() if len(log) > 1}
     if len(filled) < 2:
         return None
@@ -142,7 +142,7 @@ def _curves(logs: Mapping[str, Sequence[Mapping[str, float]]]) -> Figure | None:
 
 
 def matched_traversals(found: Mapping[str, ComparedRun]) -> list[Block]:
-    """The first run's latents, most informative first, and those of the others that correlate with them."""
+    """The first run's latents, most informative first, and the other runs' latents correlated with them."""
     (first, start), *others = found.items()
     alike = {start.data.fingerprint} == {run.data.fingerprint for _, run in others}
     if not alike or len(start.data.shape) != 3 or not start.encoded.codes.means.shape[1]:

@@ -1,4 +1,4 @@
-"""What the terms say after training: the ELBO of a run decomposed over its data (HFVAE Fig. 2, 4)."""
+"""The ELBO of a trained run, decomposed over its data (HFVAE Fig. 2, 4)."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,12 +77,12 @@ def decompose_run(
 
     Args:
         run: the run folder, or zoo:NAME.
-        observations: how many of the run's data set to take, chosen at random, or all; a smaller set is taken
-            whole, which makes the terms of q(z) exact.
-        samples: how many z the terms of q(z) are averaged over, each against all these observations.
-        particles: of the importance-weighted bound on log p(x).
-        bounded: how many observations that bound's distance from the ELBO is averaged over.
-        seed: of the sample and of every draw.
+        observations: number of observations of the run's data set, chosen at random, or all; a smaller data
+            set is used entirely, which makes the terms of q(z) exact.
+        samples: number of z over which the terms of q(z) are averaged, each against all these observations.
+        particles: number of particles of the importance-weighted bound on log p(x).
+        bounded: number of observations over which that bound's distance from the ELBO is averaged.
+        seed: seed of the sample and of every draw.
         progress: show a progress bar.
     """
     count = sample_size(observations)
@@ -127,7 +127,7 @@ def decompose(
     seed: int = 0,
     progress: bool = True,
 ) -> Decomposition:
-    """Decompose the ELBO of a model over a data set, or over some of it; see ``decompose_run``."""
+    """Decompose the ELBO of a model over a data set, or over a sample of it; see ``decompose_run``."""
     model, critics = trained.model, critics or {}
     if not isinstance(model, VAE):
         raise DistaffError("a GAN has no ELBO to decompose: only VAEs do.")
@@ -177,10 +177,10 @@ def decompose(
 
 
 def _gaps(model: VAE, images: Iterable[Tensor], particles: int) -> FloatArray:
-    """How far the importance-weighted bound of each observation lies above its ELBO.
+    """The distance of each observation's importance-weighted bound from its ELBO.
 
-    Between observations the two go up and down together by many nats, so that their distance is known from
-    far fewer than either.
+    From observation to observation both vary together by many nats, so that the mean of their distance needs
+    far fewer observations than the mean of either.
     """
     bounds = (evidence_bounds(model, x[None], particles) for x in images)
     return np.array([float(iwae - elbo) for iwae, elbo in bounds])
@@ -191,7 +191,7 @@ def _mean(values: FloatArray) -> float:
 
 
 def _standard_error(values: FloatArray) -> float:
-    """Of the values' mean; NaN where it has none: of a single value, or of infinite ones."""
+    """The standard error of the mean; NaN for a single value or infinite values."""
     if len(values) < 2 or not np.isfinite(values).all():
         return math.nan
     return float(values.std(ddof=1, dtype=np.float64) / np.sqrt(len(values)))
@@ -218,7 +218,7 @@ def _finite(value: float) -> float | None:
 
 
 def _minibatch(model: VAE, batches: Batches, density: Density, samples: int) -> dict[str, float]:
-    """The terms as batches estimate them, averaged over as many batches as hold ``samples``."""
+    """The terms as estimated by batches, averaged over enough batches to hold ``samples`` observations."""
     size = len(batches.data)
     totals = dict.fromkeys((term.name for term in TERMS), 0.0)
     count = max(1, min(samples, size) // batches.size)
@@ -236,7 +236,7 @@ def _minibatch(model: VAE, batches: Batches, density: Density, samples: int) -> 
 def _pass(
     model: VAE, batches: Iterable[Tensor], size: int, bar: Progress
 ) -> tuple[Posterior, dict[str, FloatArray]]:
-    """The posterior of all observations, and each one's nll, KL and the latents' KLs."""
+    """The posterior of all observations, and the nll, KL and KL per latent of each."""
     shape: Posterior | None = None
 
     def blocks() -> Iterator[dict[str, FloatArray]]:

@@ -1,4 +1,4 @@
-"""What a decomposition of the ELBO holds, and the table that people see of it."""
+"""The decomposition of an ELBO, and its table for display."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,35 +8,35 @@ from dataclasses import dataclass, field
 class Decomposition:
     """The terms of the ELBO over a data set or a random sample of it, in nats.
 
-    What has no value is None, and ``undefined`` says why: without noise in the encoder (σ = 0, ``point``
+    Undefined values are None, and ``undefined`` says why: without noise in the encoder (σ = 0, ``point``
     latents) q(z|x) has no density. I(x; z) and total correlations are then limits for σ → 0, as in metrics.
 
     Args:
         nll: −E log p(x|z).
         kl: E KL(q(z|x) ‖ p(z)).
-        kl_per_latent: E KL(q(z_d|x) ‖ p(z_d)) of each latent; they add up to ``kl`` where latents are
-            independent under the prior, and not under ``full_covariance``.
+        kl_per_latent: E KL(q(z_d|x) ‖ p(z_d)) of each latent; they add up to ``kl`` if latents are
+            independent under the prior, which they are not under ``full_covariance``.
         exact: terms with q(z) summed over the whole data set. ``mutual_information`` and
-            ``total_correlation`` of Gaussian latents are the numbers of ``metrics.total_information`` and
-            ``metrics.total_correlation`` for as many samples and the same seed; discrete latents are relaxed
-            here and at a class there. Of a sample they are estimates: q(z) of the whole data set is
-            estimated without bias (``WholeSet``), its logarithm is a little too low, so that I(x; z) is a
-            little too high and the total correlation too low.
-        minibatch: the same terms as the run's batches estimate them, over the whole data set; ``density``
-            says how.
-        density: the estimator of the minibatch column.
-        log_px: the importance-weighted bound on E log p(x): −nll − kl, and the mean distance of the bound
-            from the ELBO over ``bounded`` observations.
-        particles: of that bound.
-        critic: the same terms by the run's own critics.
-        undefined: why some values are None; empty where none is.
-        observations: how many ``nll``, ``kl`` and ``exact`` are of.
-        data_size: how many there are in the data set.
-        samples: how many z ``exact`` is averaged over.
-        bounded: how many observations the bound's distance from the ELBO is averaged over.
-        seed: of the sample and of every draw.
-        standard_errors: of ``nll``, ``kl``, ``elbo`` and ``log_px``. Of a sample they are s/√N; of the whole
-            data set they are those of one z an observation, which ``kl`` has none of in closed form.
+            ``total_correlation`` of Gaussian latents equal ``metrics.total_information`` and
+            ``metrics.total_correlation`` with the same number of samples and the same seed; discrete latents
+            are relaxed here and at a class there. On a sample of the data set, they are estimates: q(z) of
+            the whole data set is estimated without bias (``WholeSet``), but its logarithm is a little too
+            low, so that I(x; z) is a little too high and the total correlation too low.
+        minibatch: the same terms as estimated by the run's batches, over the whole data set, with
+            ``density``.
+        density: estimator of q(z) in the minibatch column.
+        log_px: importance-weighted bound on E log p(x): −nll − kl, plus the mean distance of the bound from
+            the ELBO over ``bounded`` observations.
+        particles: number of particles of that bound.
+        critic: the same terms as estimated by the run's own critics.
+        undefined: why some values are None; empty if none is.
+        observations: number of observations for ``nll``, ``kl`` and ``exact``.
+        data_size: number of observations in the data set.
+        samples: number of z over which ``exact`` is averaged.
+        bounded: number of observations over which the bound's distance from the ELBO is averaged.
+        seed: seed of the sample and of every draw.
+        standard_errors: of ``nll``, ``kl``, ``elbo`` and ``log_px``. On a sample they are s/√N; on the whole
+            data set they are due to the single draw of z per observation, so a closed-form ``kl`` has none.
     """
 
     nll: float

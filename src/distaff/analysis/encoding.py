@@ -1,4 +1,4 @@
-"""One pass of a model over a data set or a sample of it: codes, and the ELBO's halves; kept in the run."""
+"""One pass of a model over a data set or a sample: codes and the two parts of the ELBO, kept in the run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,22 +26,22 @@ from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 from distaff.runs.pictures import typical
 
 SAMPLE = 100_000
-"""Observations that a run is scored on by default."""
+"""Default number of observations on which a run is scored."""
 KEPT_SAMPLE = ("observations", "seed")
-"""What the file of codes says of a sample; a file of the whole data set says neither."""
+"""Metadata in the file of codes of a sample; a file of the whole data set has neither."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """One pass over a data set: its codes, and for a VAE the two halves of the ELBO per observation.
+    """One pass over a data set: its codes, and for a VAE the two parts of each observation's ELBO.
 
     Args:
         codes: q(z|x) of N observations.
         nll: (N,) −log p(x|z) at one sample of q(z|x).
         kl: (N,) KL(q(z|x) ‖ p(z)).
         kl_dims: (N, latents) KL(q(z_d|x) ‖ p(z_d)) of each latent, in the order of ``codes.names``.
-        deviations: (D,) of the real latents' usual priors; 1 by default.
-        rows: (N,) which observations of the data set these are, if they are a sample; None if they are all.
+        deviations: (D,) standard deviations of the real latents' default priors; 1 by default.
+        rows: (N,) numbers of the observations in the data set, if they are a sample; None if they are all.
     """
 
     codes: Codes
@@ -53,18 +53,18 @@ class Encoded:
 
     @property
     def typical(self) -> int:
-        """The number, in the data set, of the observation that is typical: see ``typical``."""
+        """The number of a typical observation in the data set, see ``runs.pictures.typical``."""
         place = typical(self.codes)
         return place if self.rows is None else int(self.rows[place])
 
     @property
     def kl_per_latent(self) -> FloatArray | None:
-        """(latents,) the mean of each over the data, if there is a likelihood."""
+        """(latents,) the mean KL of each latent over the data, if there is a likelihood."""
         return None if self.kl_dims is None else np.asarray(self.kl_dims.mean(0, dtype=np.float64))
 
     @property
     def standard_codes(self) -> Codes:
-        """The codes with real latents over their prior's deviation, as metrics that know N(0, 1) expect."""
+        """The codes with real latents divided by their prior's deviation, for metrics that assume N(0, 1)."""
         scale = np.array(self.deviations or 1.0, self.codes.means.dtype)
         if self.codes.logvars is None or (scale == 1).all():
             return self.codes
@@ -74,7 +74,7 @@ class Encoded:
 
 
 def sample_size(observations: int | str) -> int | None:
-    """How many observations to encode, as a flag says it: 2 or more, or None for ``all``."""
+    """The number of observations from a flag: 2 or more, or None for ``all``."""
     if observations == "all":
         return None
     try:
@@ -89,15 +89,15 @@ def sample_size(observations: int | str) -> int | None:
 def encode_run(
     run: TrainedRun, data: Dataset, progress: bool = True, observations: int | None = None, seed: int = 0
 ) -> Encoded:
-    """Encode a run's data set or a sample of it, or read what an earlier call left of the same.
+    """Encode a run's data set or a sample of it, or read the codes that an earlier call wrote.
 
     Args:
         run: the run.
-        data: its whole data set.
+        data: the run's whole data set.
         progress: show a progress bar.
-        observations: how many to choose at random, as ``distaff.data.some_rows`` does; all of them if None
-            or if there are no more.
-        seed: of that choice.
+        observations: number of observations, chosen at random by ``distaff.data.some_rows``; all if None or
+            if there are no more.
+        seed: seed of that choice.
     """
     sampled = observations is not None and observations < len(data)
     sample = {"observations": str(observations), "seed": str(seed)} if sampled else {}
@@ -115,7 +115,7 @@ def encode_run(
 
 
 def any_codes(run: TrainedRun, data: Dataset, progress: bool = True) -> Encoded:
-    """What is kept of a run's checkpoint, whichever sample it is; a sample of the usual size otherwise."""
+    """The kept codes of a run's checkpoint, of any sample; if there are none, encode a default sample."""
     known = already_encoded(run, data.fingerprint)
     return encode_run(run, data, progress, SAMPLE) if known is None else known
 
@@ -123,12 +123,12 @@ def any_codes(run: TrainedRun, data: Dataset, progress: bool = True) -> Encoded:
 def already_encoded(
     run: TrainedRun, fingerprint: str, sample: Mapping[str, str] | None = None
 ) -> Encoded | None:
-    """What an earlier call left for the same checkpoint, if anything.
+    """The codes that an earlier call wrote for the same checkpoint, if any.
 
     Args:
         run: the run.
-        fingerprint: of its whole data set.
-        sample: the ``observations`` and ``seed`` that are wanted; empty for the whole set, None for any.
+        fingerprint: fingerprint of its whole data set.
+        sample: required ``observations`` and ``seed``; empty for the whole data set, None for any.
     """
     try:
         with safe_open(run.folder.codes, "numpy") as file:
@@ -145,7 +145,7 @@ def already_encoded(
 
 
 def kept_codes(folder: RunFolder, step: int, rows: int) -> Codes | None:
-    """The codes that are kept of the weights after a step, of so many observations drawn with seed 0."""
+    """The kept codes for the weights after a step, of ``rows`` observations drawn with seed 0."""
     try:
         with safe_open(folder.codes, "numpy") as file:
             key = file.metadata() or {}
@@ -159,7 +159,7 @@ def kept_codes(folder: RunFolder, step: int, rows: int) -> Codes | None:
 
 
 def _checked_arrays(folder: RunFolder, file: Any) -> dict[str, FloatArray] | None:
-    """The arrays of an open file of codes; None, which is said, where they are not as they were written."""
+    """The arrays of an open file of codes; None, with a warning, if they are damaged."""
     try:
         if folder.codes_manifest.exists():
             check_manifest(folder.codes_manifest, [folder.codes])
@@ -172,7 +172,7 @@ def _checked_arrays(folder: RunFolder, file: Any) -> dict[str, FloatArray] | Non
 
 
 def encode(model: Representation, data: Dataset, progress: bool = True) -> Encoded:
-    """Run every observation through the model once, in blocks."""
+    """Encode every observation of a data set, in blocks."""
     return _encoded(_arrays(model, data, progress), model.model.latents)
 
 
@@ -196,7 +196,7 @@ def _key(step: int, fingerprint: str) -> dict[str, str]:
 
 
 def trained_steps(folder: RunFolder) -> int:
-    """The step of the run's trained model: of its newest good checkpoint, or of the best if one is kept."""
+    """The step of the run's trained model: of the best checkpoint if kept, else of the newest good one."""
     return find(folder.trained, warn)[1].step
 
 

@@ -35,7 +35,7 @@ from distaff.runs.settings import held_out_share
 from distaff.runs.zoo import run_folder
 
 AUTOMATIC = "factor_vae_score"
-"""What a run is scored by when nothing else is asked for."""
+"""The default metric for a run."""
 
 
 @spoken_to_its_caller
@@ -62,34 +62,35 @@ def evaluate_run(
     """Score a run on a random sample of its data set, or the codes of a file from any framework.
 
     Args:
-        run: a run folder or zoo:NAME; or a file of codes: an npz file with means, optional logvars and
-            factors; an npy file of means; a csv, tsv or parquet table, whose columns of numbers are latents;
-            an h5ad file.
+        run: run folder or zoo:NAME; or a file of codes: an npz file with means, optional logvars and factors;
+            an npy file of means; a csv, tsv or parquet table, whose columns of numbers are latents; an h5ad
+            file.
         metrics: default, all, or names such as mig,dci and module:function for functions of your own; auto is
-            the FactorVAE score of a run and the default table of a file.
-        data: other data for a run's model, brought in as the run's own were: a folder, an archive, a table or
-            a file of arrays; their scores are written only where out says.
-        held_out: score what a run was not trained on; see --hold-out and --leave-out of training.
-        fit: how other images of another size are brought to the model's: crop, pad or squash.
-        data_options: what the reader of other data takes beside, such as labels=new.csv.
-        factors: labels that lie elsewhere: a file (csv, tsv, parquet, npy, npz) of a row per observation, in
-            their order or with a column that names them; for a file of codes also names of its own columns
-            (of obs in an h5ad file). A run's scores by them are written only where out says.
+            the FactorVAE score for a run and the default table for a file.
+        data: other data for a run's model, prepared in the same way as the run's own: a folder, an archive, a
+            table or a file of arrays; their scores are only written to out.
+        held_out: score data that a run was not trained on; see --hold-out and --leave-out of training.
+        fit: how images in other data are brought to the model's size: crop, pad or squash.
+        data_options: further options of the reader of other data, such as labels=new.csv.
+        factors: labels in a file of their own (csv, tsv, parquet, npy, npz), one row per observation, in the
+            same order or with a column that names the observations; for a file of codes also names of its own
+            columns (of obs in an h5ad file). A run's scores by these labels are only written to out.
         latents: names of the columns of a table that are codes, or of the array in obsm of an h5ad file.
-        observations: how many of a run's data set to score, chosen at random, or all; a smaller set is scored
-            whole, as a file always is.
+        observations: number of observations of a run's data set to score, chosen at random, or all; a smaller
+            data set is scored entirely, as a file always is.
         factor_bins: bin real-valued factors into this many classes, for metrics that need classes.
-        bootstrap: halves of the rows to score for intervals: 0 for none, 20 for ten times the work.
-        null: how often to score against shuffled factors, to see what chance scores: 0 for not at all, 20 for
+        bootstrap: number of random halves of the rows to score for intervals: 0 for none, 20 for ten times
+            the work.
+        null: number of times to score against shuffled factors, to show chance level: 0 for none, 20 for
             twenty times the work.
-        baseline: a file of other codes of the same rows to score beside these, such as an untrained
-            encoder's.
-        seed: of every draw, and of the sample.
-        ica: unmix a run's real latents by ICA first, and keep the mixing matrix in its folder, where
-            ``distaff.load(RUN, ica=True)`` finds it.
-        out: where the scores go: JSON, or a table or a page if the name ends in .csv or .html; by default
-            scores.json in a run folder, scores-ica.json or scores-held-out.json.
-        progress: show what is going on.
+        baseline: file of other codes of the same rows to score beside these, such as those of an untrained
+            encoder.
+        seed: seed of every draw, and of the sample.
+        ica: unmix a run's real latents by ICA first, and keep the mixing matrix in its folder for
+            ``distaff.load(RUN, ica=True)``.
+        out: file for the scores: JSON, or a table or a page if the name ends in .csv or .html; by default
+            scores.json, scores-ica.json or scores-held-out.json in the run folder.
+        progress: show progress.
     """
     place = run_folder(run).path
     if out is not None and Path(out).suffix.lower() not in ("", ".json", ".csv", ".html", ".htm"):
@@ -119,7 +120,7 @@ def evaluate_run(
     if latents is not None:
         raise DistaffError(f"{run} is a run, which has latents of its own: --latents is for files of codes.")
     if ica and (held_out or data is not None):
-        raise DistaffError("ICA is fitted to what a run was trained on: --ica goes with no other data.")
+        raise DistaffError("ICA is fitted to a run's training data: --ica cannot be used with other data.")
     if held_out and data is not None:
         raise DistaffError(
             "give --held-out, which asks for a part of the run's own data, or --data, not both."
@@ -133,7 +134,7 @@ def evaluate_run(
     if data is None and not held_out and (told := mixed(trained.config)) is not None:
         warn(said(f"{told}; --held-out leaves the others out"))
     began = time.monotonic()
-    if data is not None or held_out:  # what is kept of a run's codes is of the data that it was trained on
+    if data is not None or held_out:  # kept codes are those of the training data
         encoded = encode(trained.model, scored := some(scored, count, seed), progress)
     else:
         encoded = encode_run(trained, dataset, progress, count, seed)
@@ -154,12 +155,12 @@ def evaluate_run(
 
 
 def _scores_file(folder: RunFolder, ica: bool, held_out: bool) -> Path:
-    """Where a run keeps its scores: its own, those of its components, or those of what it never saw."""
+    """The file of a run's scores: of its latents, of its ICA's components, or on held-out data."""
     return folder.ica_scores if ica else folder.held_out_scores if held_out else folder.scores
 
 
 def mixed(config: RunConfig) -> str | None:
-    """That scores of a run's whole data set are of rows that it has seen and of others, if they are."""
+    """A note that the run's whole data set includes rows held out of training, if it does."""
     share = held_out_share(config.training.hold_out)
     return None if share is None else f"about {share:.0%} of these observations were held out of training"
 
@@ -167,7 +168,7 @@ def mixed(config: RunConfig) -> str | None:
 def _scored_data(
     run: TrainedRun, data: str | Path | None, held_out: bool, fit: Fit | None, data_options: str | None
 ) -> Dataset:
-    """What a run is scored on: its own data, what it was not trained on, or others brought in alike."""
+    """The data on which a run is scored: its own, its held-out data, or others prepared in the same way."""
     config = run.config
     if data is None and (fit is not None or data_options is not None):
         raise DistaffError("--fit and --data-options are for other data: name those with --data.")
@@ -189,7 +190,7 @@ def _scored_data(
 def _write(
     path: Path, scores: Scores, evaluation: Evaluation, title: str, codes: Codes, factors: Factors | None
 ) -> None:
-    """Write scores as JSON, or as a table or a page, as the name of the file says."""
+    """Write scores as JSON, a table or a page, depending on the file's name."""
     match path.suffix.lower():
         case ".csv":
             write_table(path, evaluation)
@@ -210,13 +211,13 @@ def _too_long(metric: str, reason: str) -> None:
 
 
 def unmix_run(folder: RunFolder, encoded: Encoded, step: int, seed: int = 0) -> Unmixing:
-    """The ICA of a run's codes, which stays in its folder.
+    """Compute the ICA of a run's codes and save it in the run's folder.
 
     Args:
-        folder: the run.
-        encoded: its codes.
-        step: of its checkpoint.
-        seed: of the ICA's start.
+        folder: the run folder.
+        encoded: codes of the run.
+        step: step of its checkpoint.
+        seed: seed of the initial rotation.
     """
     found = ica_of(encoded.codes, seed=seed)
     with kept_if_allowed(folder.ica):
@@ -231,15 +232,15 @@ def evaluate_encoded(
     unmixing: Unmixing | None = None,
     **how: Any,
 ) -> Evaluation:
-    """For a VAE reconstruction error and KL; then metrics, with the factors that vary.
+    """Score codes: reconstruction error and KL for a VAE, then metrics, with the factors that vary.
 
     Args:
         encoded: the codes.
-        data: the whole data set that they are of, or are a sample of.
-        metrics: as of ``evaluate_run``.
-        unmixing: an ICA of the codes, whose components are scored in their place.
-        **how: ``factor_bins``, ``bootstrap``, ``null`` and ``seed``, as of ``evaluate_run``, and
-            ``baselines``, as of ``distaff.evaluate``.
+        data: the whole data set, also if the codes are of a sample.
+        metrics: metrics, as in ``evaluate_run``.
+        unmixing: ICA of the codes; if given, its components are scored instead.
+        **how: ``factor_bins``, ``bootstrap``, ``null`` and ``seed``, as in ``evaluate_run``, and
+            ``baselines``, as in ``distaff.evaluate``.
     """
     own, auto = elbo(encoded), metrics == "auto"
     chosen, strict = (AUTOMATIC, False) if auto else (metrics, None)
@@ -251,7 +252,7 @@ def evaluate_encoded(
 
 
 def of_sample(evaluation: Evaluation, encoded: Encoded) -> Evaluation:
-    """The same scores, whose settings say on how many observations if these are a sample."""
+    """The same scores; if they are of a sample, their settings include its number of observations."""
     if encoded.rows is None:
         return evaluation
     told = {"observations": len(encoded.rows)}
@@ -260,9 +261,9 @@ def of_sample(evaluation: Evaluation, encoded: Encoded) -> Evaluation:
 
 
 def elbo(encoded: Encoded) -> Evaluation:
-    """Reconstruction error and KL: what any VAE has, with or without labels.
+    """Reconstruction error and KL, which any VAE has, with or without labels.
 
-    Those of a sample have their ``standard_error`` among the details: s/√N, of rows and of draws of z.
+    On a sample, the details include the ``standard_error`` s/√N, due to the choice of rows and draws of z.
     """
     if encoded.nll is None or encoded.kl is None or encoded.kl_per_latent is None:
         return Evaluation((), {ELBO: "the model has no likelihood."})
@@ -279,14 +280,14 @@ def elbo(encoded: Encoded) -> Evaluation:
 
 
 def _standard_error(values: FloatArray) -> dict[str, float]:
-    """Of the values' mean; none where they are infinite, as the KL of a deterministic latent is."""
+    """The standard error of the mean; none for infinite values, such as the KL of a deterministic latent."""
     if not np.isfinite(values).all():
         return {}
     return {"standard_error": float(values.std(ddof=1, dtype=np.float64) / np.sqrt(len(values)))}
 
 
 def varied_factors(data: Dataset) -> Factors | None:
-    """The factors that take more than one value in the data set; the others are named in a warning."""
+    """The factors that take more than one value in the data set; a warning names the others."""
     if data.factors is None:
         return None
     varied = np.flatnonzero(np.fmax.reduce(data.factors) > np.fmin.reduce(data.factors))

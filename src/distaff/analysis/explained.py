@@ -1,4 +1,4 @@
-"""How much of the data a model's reconstructions explain, whatever its likelihood."""
+"""The fraction of the data's variance that a model's reconstructions explain, whatever its likelihood."""
 
 import numpy as np
 
@@ -7,11 +7,11 @@ from distaff.models.representation import Representation
 
 
 def explained_variance(model: Representation, data: Dataset) -> float:
-    """The share of the observations' variance that reconstructions from the means of q(z|x) explain.
+    """The fraction of the observations' variance that reconstructions from the means of q(z|x) explain.
 
     R² = 1 − Σ (x − x̂)² / Σ (x − x̄)², summed over observations and values, with x̄ the mean of each value:
-    1 for perfect reconstructions, 0 for a decoder that gives the mean of all whatever it is told, and less
-    than 0 for a worse one. Values that are missing take no part; data that never vary give 0.
+    1 for perfect reconstructions, 0 for a decoder that always returns the mean of all observations, and less
+    than 0 for a worse one. Missing values are left out; data that never vary give 0.
 
     Args:
         model: the encoder and decoder.

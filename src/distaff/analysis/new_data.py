@@ -1,4 +1,4 @@
-"""A trained model on data that it has not seen: codes into a file that other programs read."""
+"""Encode new data with a trained model, into files that other programs read."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,21 +36,21 @@ def encode_data(
     data_options: str | None = None,
     progress: bool = True,
 ) -> Path:
-    """Encode data with a trained model, brought in as the run's own were, and write the codes to a file.
+    """Encode data with a trained model, prepared in the same way as the run's own, and write codes to a file.
 
     Args:
         run: the run folder, or zoo:NAME.
-        data: a folder, an archive, a photograph, a table or a file of arrays; the run's own by default.
-        out: where the codes go: .npz holds means, log-variances, classes and factors, as distaff evaluate
-            reads them; .csv and .parquet hold a row per observation; .h5ad is for scanpy.
-        fit: how images of another size are brought to the model's: crop, pad or squash; as in training by
-            default.
+        data: folder, archive, photograph, table or file of arrays; by default the run's own data.
+        out: file for the codes: .npz holds means, log-variances, classes and factors, as read by distaff
+            evaluate; .csv and .parquet hold one row per observation; .h5ad is for scanpy.
+        fit: how images of another size are brought to the model's: crop, pad or squash; by default as in
+            training.
         skip_bad: leave out images that do not decode, instead of stopping at the first.
-        data_options: what the reader of the data takes beside, such as labels=new.csv.
+        data_options: further options of the data's reader, such as labels=new.csv.
         progress: show a progress bar.
 
     Returns:
-        The file.
+        The path of the file.
     """
     path = Path(out)
     if path.suffix not in FORMATS:
@@ -76,7 +76,7 @@ def encode_data(
 
 
 def _column_names(latents: Sequence[str], titles: Mapping[str, str]) -> list[str]:
-    """What people called the latents, and the latent's own name behind a name that two of them have.
+    """Users' names for the latents; a name that several latents have is followed by the latent's own.
 
     >>> _column_names(["z0", "z1", "z2"], {"z0": "size", "z2": "size"})
     ['size z0', 'z1', 'size z2']
@@ -95,7 +95,7 @@ def new_data(
     skip_bad: bool = False,
     data_options: str | None = None,
 ) -> Dataset:
-    """Data for a run's model, brought in as its own were; those themselves if none are given."""
+    """Data for a run's model, prepared in the same way as its own; by default its own data."""
     if data is None:
         if fit is not None or skip_bad or data_options is not None:
             raise DistaffError(
@@ -109,9 +109,9 @@ def codes_table(codes: Codes, data: Dataset, titles: list[str] | None = None) ->
     """One row per observation: its latents, the probabilities of its classes, then its factors.
 
     Args:
-        codes: N of them.
+        codes: codes of N observations.
         data: the observations, for their names and factors.
-        titles: what to call the latents, in the order of ``codes.names``.
+        titles: titles of the latents, in the order of ``codes.names``.
     """
     names = titles or list(codes.names)
     columns = dict(zip(names, codes.means.T, strict=False))
@@ -123,7 +123,7 @@ def codes_table(codes: Codes, data: Dataset, titles: list[str] | None = None) ->
 
 
 def _write_h5ad(path: Path, codes: Codes, table: pd.DataFrame, titles: list[str]) -> None:
-    """AnnData's on-disk format, version 0.1.0: X the means, obs all else that the table has."""
+    """Write AnnData's on-disk format, version 0.1.0: X holds the means, obs the rest of the table."""
     latents = titles[: codes.means.shape[1]]
     with h5py.File(path, "w") as file:
         file.attrs.update({"encoding-type": "anndata", "encoding-version": "0.1.0"})
@@ -145,7 +145,7 @@ def _write_frame(file: h5py.File, name: str, frame: pd.DataFrame) -> None:
 
 
 def _write_column(group: h5py.Group, heading: str, values: "pd.Series[Any]") -> None:
-    """Numbers as they are, texts as a categorical column, in which a missing one has the code −1."""
+    """Write numbers unchanged, and texts as a categorical column, where missing values have the code −1."""
     if pd.api.types.is_numeric_dtype(values):
         column = group.create_dataset(heading, data=values.to_numpy())
         column.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})

@@ -1,4 +1,4 @@
-"""A run folder → one HTML page that needs no network."""
+"""A report about a run: one HTML page that needs no network."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,8 +37,9 @@ def report_run(
 
     Args:
         run: the run folder, or zoo:NAME.
-        observations: how many to score, chosen at random, or all; a smaller data set is scored whole.
-        out: the page; by default report.html in the run folder.
+        observations: number of observations to score, chosen at random, or all; a smaller data set is scored
+            entirely.
+        out: file of the page; by default report.html in the run folder.
         progress: show a progress bar while the data set is encoded.
     """
     folder, count = run_folder(run), sample_size(observations)
@@ -79,7 +80,7 @@ def _summary(trained: TrainedRun, scores: Sequence[Score]) -> Facts:
 
 
 def _other_seeds(config: RunConfig) -> dict[str, str]:
-    """Between what the score of these settings lay over the seeds that a model of the zoo was chosen from."""
+    """The range of scores of these settings over seeds, if a model of the zoo was chosen from them."""
     origin = seeds_of(config)
     if origin is None or len(origin.scores) < 2:
         return {}
@@ -92,7 +93,7 @@ def _pictures(trained: TrainedRun, data: Dataset, encoded: Encoded) -> list[Bloc
     folder, model = trained.folder, trained.model
     kl, given = encoded.kl_per_latent, read_names(folder)
     drawings = _images(model, data, encoded, given) if len(data.shape) == 3 else {}
-    if kl is not None and np.isfinite(kl).all():  # a deterministic latent's is infinite
+    if kl is not None and np.isfinite(kl).all():  # infinite for a deterministic latent
         bars = figures.kl_bars(kl, titled(model.names, given))
         drawings["kl"] = (bars, "KL of each latent: near 0 is unused")
     log = read_log(folder.log)
@@ -105,7 +106,7 @@ def _pictures(trained: TrainedRun, data: Dataset, encoded: Encoded) -> list[Bloc
 
 
 def _curves(log: Sequence[Mapping[str, float]], config: RunConfig) -> tuple[Figure, str]:
-    """Each term through training, and beside it what it was on held-out data, if any were; then schedules."""
+    """Each term during training, with its value on held-out data if there are any; then schedules."""
     names = [name for name in log[0] if name not in ("step", "seconds") and not name.startswith(PREFIX)]
     steps = [line["step"] for line in log]
     curves = {name: _values(log, name) for name in names}
@@ -124,7 +125,7 @@ def _curves(log: Sequence[Mapping[str, float]], config: RunConfig) -> tuple[Figu
 
 
 def _scheduled(config: RunConfig) -> dict[str, Schedule]:
-    """Weights and a temperature that change over the steps; the learning rate is in the log."""
+    """Weights and the temperature, if scheduled; the learning rate is in the log."""
     goal = config.goal()
     terms = goal.terms if isinstance(goal, Objective) else ()
     found = {f"weight of {weighted.term.name}": weighted.weight for weighted in terms}

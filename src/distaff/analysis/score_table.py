@@ -1,4 +1,4 @@
-"""Scores for people: a table on the terminal, one on a page, one in a CSV file."""
+"""Tables of scores: on the terminal, on a page, and in a CSV file."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from distaff.metrics.text_columns import text_columns
 
 
 def by_topic(scores: Sequence[Score]) -> Iterator[tuple[str, list[Score]]]:
-    """What scores are about, in words, and these scores, in the order of ``TOPICS``."""
+    """Each topic, in words, and its scores, in the order of ``TOPICS``."""
     for topic, words in TOPICS.items():
         found = [score for score in scores if topic_of(score) == topic]
         if found:
@@ -24,7 +24,7 @@ def by_topic(scores: Sequence[Score]) -> Iterator[tuple[str, list[Score]]]:
 
 
 def print_scores(evaluation: Evaluation, console: Console | None = None) -> None:
-    """Print scores: a table, grouped by what they say, on a terminal; a line or two per score elsewhere."""
+    """Print scores: on a terminal, a table grouped by topic; elsewhere, one or two lines per score."""
     console = console or Console()
     if console.is_terminal:
         return console.print(terminal_table(evaluation))
@@ -36,7 +36,7 @@ def print_scores(evaluation: Evaluation, console: Console | None = None) -> None
 
 
 def terminal_table(evaluation: Evaluation) -> Group:
-    """The scores as a table, then notes, then what was left out and why."""
+    """The scores as a table, then notes, then the metrics left out, with reasons."""
     scores = evaluation.scores
     columns = text_columns(scores)
     headings = list(columns)
@@ -61,7 +61,7 @@ def terminal_table(evaluation: Evaluation) -> Group:
 
 
 def _columns(headings: Sequence[str], widths: Sequence[int], rows: Sequence[Sequence[str]]) -> Table:
-    """Rows under columns of given widths; the last, whose words may be long, has what is left."""
+    """Rows under columns of given widths; the last column, whose words may be long, fills the rest."""
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, width in zip(headings[:-1], widths[:-1], strict=True):
         left = name in ("score", "better")
@@ -73,7 +73,7 @@ def _columns(headings: Sequence[str], widths: Sequence[int], rows: Sequence[Sequ
 
 
 def write_table(path: Path, evaluation: Evaluation) -> None:
-    """Write the scores as CSV: one row per score, and one per factor and latent behind it."""
+    """Write the scores as CSV: one row per score, followed by one per factor and latent."""
     table = evaluation.table()
     table["interval_low"] = [np.nan if s.interval is None else s.interval[0] for s in evaluation.scores]
     table["interval_high"] = [np.nan if s.interval is None else s.interval[1] for s in evaluation.scores]

@@ -1,4 +1,4 @@
-"""Scores → one HTML page that needs no network: tables, nulls, what latents know of factors."""
+"""A page of scores: one HTML file that needs no network, with tables, nulls and latents against factors."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,18 +14,18 @@ from distaff.metrics import Evaluation, Factors, Score
 from distaff.metrics.inputs import Float64Array
 
 MOST = 30
-"""Latents beyond these are left out of matrices: those that matter least."""
+"""Largest number of latents in matrices; those that matter least are left out."""
 
 
 def write_page(path: Path, title: str, evaluation: Evaluation, codes: Codes, factors: Factors | None) -> None:
     """Write the page.
 
     Args:
-        path: where.
-        title: of the page.
+        path: file of the page.
+        title: title of the page.
         evaluation: the scores.
-        codes: what was scored.
-        factors: of the same rows, if there are any.
+        codes: the codes that were scored.
+        factors: factors of the same rows, if any.
     """
     blocks: list[Block] = [
         Facts(
@@ -86,7 +86,7 @@ def _ranges(scores: Sequence[Score]) -> list[Block]:
 
 
 def _matrices(scores: Sequence[Score], codes: Codes) -> list[Block]:
-    """What latents know of factors, and how much they matter for predicting them."""
+    """Mutual information of latents and factors, and importances of latents for predicting factors."""
     wanted = {
         "mutual_information": ("Mutual information of latents and factors", "I(z; y) (nats)"),
         "importances": ("Importance of latents for predicting factors", "importance"),
@@ -110,7 +110,7 @@ def _largest(matrix: Float64Array, names: Sequence[str]) -> tuple[Float64Array, 
 
 
 def _bars(scores: Sequence[Score]) -> list[Block]:
-    """Scores that are between 0 and 1 for every factor, side by side."""
+    """Bars of scores that are between 0 and 1 for every factor."""
     found: dict[tuple[str, ...], dict[str, Mapping[str, float]]] = {}
     for score in scores:
         parts = score.per_factor

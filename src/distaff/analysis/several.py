@@ -21,7 +21,7 @@ def evaluate_runs(runs: Sequence[str | Path], **settings: Any) -> dict[str, Eval
 
     Args:
         runs: run folders, zoo:NAME, or files of codes.
-        **settings: of ``evaluate_run``, the same for all; ``out`` is a CSV file for the table of all.
+        **settings: settings of ``evaluate_run``, the same for all; ``out`` is a CSV file for the whole table.
     """
     out = settings.pop("out", None)
     if out is not None and Path(out).suffix.lower() != ".csv":
@@ -32,7 +32,7 @@ def evaluate_runs(runs: Sequence[str | Path], **settings: Any) -> dict[str, Eval
     folders = run_names(runs)
     for folder in folders.values():
         if not folder.path.is_file():
-            folder.read()  # the last that is no run is refused before the first is scored
+            folder.read()  # an error for any that is not a run, before the first is scored
     found = {name: evaluate_run(folder.path, **settings) for name, folder in folders.items()}
     if out is not None:
         write_text(Path(out), scores_table(found).to_csv(na_rep=""))
@@ -40,7 +40,7 @@ def evaluate_runs(runs: Sequence[str | Path], **settings: Any) -> dict[str, Eval
 
 
 def scores_table(found: Mapping[str, Evaluation]) -> pd.DataFrame:
-    """One row per score and one column per run; what a run lacks is NaN."""
+    """One row per score and one column per run; scores that a run lacks are NaN."""
     rows = _scores(found)
     return pd.DataFrame(
         {
@@ -52,7 +52,7 @@ def scores_table(found: Mapping[str, Evaluation]) -> pd.DataFrame:
 
 
 def print_several(found: Mapping[str, Evaluation], console: Console | None = None) -> None:
-    """Print one table of all runs, the best value of each score in bold, then what was left out and why."""
+    """Print one table of all runs, the best value of each score in bold, then metrics left out and why."""
     console = console or Console()
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("score", no_wrap=True)
@@ -78,7 +78,7 @@ def print_several(found: Mapping[str, Evaluation], console: Console | None = Non
 
 
 def _scores(found: Mapping[str, Evaluation]) -> dict[str, dict[str, Score]]:
-    """title → run → score; a score that was taken by several protocols has them in its title."""
+    """title → run → score; a score measured under several protocols has the protocol in its title."""
     rows: dict[str, dict[str, Score]] = {}
     for name, evaluation in found.items():
         names = [score.name for score in evaluation.scores]

@@ -1,4 +1,4 @@
-"""Latent traversals of a run as a picture."""
+"""A figure of a run's latent traversals."""
 
 from pathlib import Path
 
@@ -19,14 +19,14 @@ def traverse_run(
     index: FromZero | None = None,
     latents: AtLeastOne | None = None,
 ) -> Path:
-    """Draw a run's latent traversals; those of a VAE by their KL, most informative first.
+    """Draw a run's latent traversals; for a VAE sorted by KL, most informative first.
 
     Args:
         run: the run folder, or zoo:NAME.
-        out: the picture, .png, .pdf or .svg; by default figures/traversals.png in the run folder.
-        index: the observation to start from, of the zoo's models one of their examples; by default a typical
-            one, whose code is near the mean of all.
-        latents: how many rows, at most; by default all.
+        out: file of the figure, .png, .pdf or .svg; by default figures/traversals.png in the run folder.
+        index: number of the observation to start from (for models of the zoo, one of their examples); by
+            default a typical one, whose code is near the mean of all.
+        latents: largest number of rows; by default all.
     """
     folder = run_folder(run)
     trained, examples = TrainedRun.open(folder), examples_of(folder)

@@ -1,4 +1,4 @@
-"""Samples of a data set as one training step, whose q(z) is that of the whole data set."""
+"""Samples of a data set as one training step, with q(z) of the whole data set."""
 
 import math
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ from distaff.objectives.step import Step
 class WholeSet(Step):
     """A step of samples from the whole data set, in float64.
 
-    Of all N posteriors q(z) is the mixture itself. Of n < N, chosen at random, it is the estimate of it in
-    which the own posterior of a sample weighs 1/N and each other (N−1)/(N(n−1)), which is unbiased
-    (``objectives.stratified``, HFVAE Eq. 13). The mixture of the n would give the own one N/n times its
-    weight, and I(x; z) could be no more than log n.
+    With all N posteriors, q(z) is their mixture. With n < N posteriors, chosen at random, it is an unbiased
+    estimate, in which a sample's own posterior weighs 1/N and every other (N−1)/(N(n−1))
+    (``objectives.stratified``, HFVAE Eq. 13). The plain mixture of n would give a sample's own posterior N/n
+    times that weight, and I(x; z) could not exceed log n.
 
     Args:
         everything: q(z|x) of the n observations.
@@ -42,15 +42,15 @@ class WholeSet(Step):
         networks: Mapping[str, torch.nn.Module],
         data_size: int,
     ) -> "WholeSet":
-        """The step of samples drawn as metrics draw them.
+        """A step with samples drawn in the same way as for metrics.
 
         Args:
             model: the VAE.
             everything: q(z|x) of n observations.
-            drawn: M samples of their Gaussian latents; the others are drawn here.
-            images: (M, ...) the observations that the samples come from.
-            networks: the critics, by the names of their terms.
-            data_size: N, of which the n are all or a random sample.
+            drawn: M samples of their Gaussian latents; the other latents are drawn here.
+            images: (M, ...) observations that the samples come from.
+            networks: critics, by the names of their terms.
+            data_size: N; the n observations are all N or a random sample of them.
         """
         wide = Posterior({name: _wide(part) for name, part in everything.parts.items()})
         own = wide.map(itemgetter(torch.from_numpy(drawn.rows)))
@@ -89,7 +89,7 @@ class WholeSet(Step):
         if count == size:
             return mixed
         weight = (size - 1) / (size * (count - 1))
-        every = torch.maximum(mixed + math.log(count), own) + math.log(weight)  # the own one is among them
+        every = torch.maximum(mixed + math.log(count), own) + math.log(weight)  # the sum includes the own one
         surplus = own + math.log(weight - 1 / size)
         return every + torch.log1p(-torch.exp(surplus - every))
 
@@ -115,7 +115,7 @@ class WholeSet(Step):
 
 
 def _wide(part: GroupPosterior) -> GroupPosterior:
-    """The posterior in float64, with a width in place of σ = 0."""
+    """The posterior in float64, with a small width in place of σ = 0."""
     if isinstance(part, GaussianPosterior):
         part = GaussianPosterior(part.mu, blur(part.mu, part.logvar))
     return part.map(torch.Tensor.double)

@@ -1,7 +1,7 @@
 """The web page with sliders: ``distaff explore RUN``.
 
-Exports ``explore``, which serves the page for a run, or writes it as one file that needs no server. What is
-drawn of an observation of another shape is one more ``Painter`` in ``render.py``.
+Exports ``explore``, which serves the page for a run, or writes it as one file that needs no server. To add
+pictures for observations of another shape, write one more ``Renderer`` in ``render.py``.
 """
 
 from distaff.explore.serve import explore

@@ -1,4 +1,4 @@
-"""Who may talk to the explorer: whoever knows the address's token, from a page of the explorer's own."""
+"""Access to the explorer: only with the token in its address, and only from its own page."""
 
 import ipaddress
 import secrets
@@ -24,19 +24,19 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 
 
 def new_token() -> str:
-    """A secret for one session's address."""
+    """A secret for the address of one session."""
     return secrets.token_urlsafe(24)
 
 
 class Guard:
-    """Refuses what lacks the token, names another host or comes from another page; hardens every answer.
+    """Rejects requests without the token, for another host or from another page; hardens every response.
 
-    The token is the first part of the path, so the page's own relative addresses carry it along.
+    The token is the first part of the path, so the page's own relative addresses include it.
 
     Args:
-        app: what is guarded; it sees paths behind the token.
+        app: guarded application; it sees paths after the token.
         token: the secret.
-        host: that the server is bound to.
+        host: host that the server is bound to.
     """
 
     def __init__(self, app: ASGIApp, token: str, host: str) -> None:
@@ -64,7 +64,7 @@ class Guard:
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
             return "Only the explorer's own page may ask."
         given = scope["path"].removeprefix("/").partition("/")[0]
-        # Compared in constant time: how long a refusal takes says nothing of the token.
+        # Compared in constant time: the time of a rejection reveals nothing about the token.
         if not secrets.compare_digest(given.encode(), self.token.encode()):
             return "The address lacks its token: open the one that the explorer printed."
         return None
@@ -78,9 +78,9 @@ def _name(host: str) -> str:
 
 
 def _known(name: str, bound: str) -> bool:
-    """Whether a browser that names this host means us: another site's name may be made to lead here.
+    """Whether a request for this host is meant for us: another site's name may be made to resolve here.
 
-    Where the server listens on every address, that is any bare address, or this machine's own name.
+    If the server listens on every address, any numeric address and this machine's own name are accepted.
     """
     if name.lower() in (bound.lower(), *LOCAL):
         return True

@@ -1,4 +1,4 @@
-"""Connections that do not wait for ever: a client that is slow with its question is let go."""
+"""Connections with a time limit: clients that are too slow to send their request are disconnected."""
 
 import asyncio
 from typing import Any
@@ -6,34 +6,34 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS_FOR_HEADERS = 10.0
-"""How long a client may take to say what it wants, since it connected or since a request's first byte."""
+"""Time limit for a request's headers, from the connection or from the request's first byte."""
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection over HTTP/1.1, closed where a request's headers take too long.
+    """uvicorn's HTTP/1.1 connection, closed if a request's headers take too long.
 
-    uvicorn itself limits only the silence between two requests.
+    uvicorn itself limits only the time between two requests.
     """
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there."""
+        """Handle a new client."""
         super().connection_made(transport)
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Take in what a client sent."""
+        """Handle data from a client."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone."""
+        """Handle the end of a connection."""
         self._forget()
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        """Set the clock while headers are awaited, and stop it once they are whole."""
+        """Start the timer while headers are awaited, and stop it once they are complete."""
         cycle: Any = self.cycle
         if cycle is not None and not cycle.response_complete:
             self._forget()

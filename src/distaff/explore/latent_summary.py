@@ -1,4 +1,4 @@
-"""What is known of each latent before it is moved: its information, its reach, q(z_j) beside the prior."""
+"""A summary of each latent: its information, its range, and q(z_j) beside the prior."""
 
 import math
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from distaff.models.representation import Representation
 
 BINS = Bins(96, -4 / 3, 4 / 3)
 SHOWN = slice(12, 84)
-"""Bins of a latent divided by its reach: those in [−1, 1] are drawn, two to a bar."""
+"""Bins of a latent divided by its reach that are drawn: those in [−1, 1], two to a bar."""
 
 UNUSED = 0.1
-"""Nats of I(x; z_j) below which a latent is folded away."""
+"""I(x; z_j) in nats below which a latent is hidden at first."""
 
 DRAWS = 2**18
 TAIL = 0.005
@@ -32,11 +32,11 @@ class Latent:
     """One latent variable.
 
     Args:
-        variable: its name, columns and classes.
+        variable: name, columns and classes of the latent.
         information: I(x; z_j) in nats, over bins of q(z_j|x) for a real latent.
-        reach: a real latent's slider goes from −reach to reach.
+        reach: limit of a real latent's slider, which goes from −reach to reach.
         posterior: q(z_j) of each bar of the histogram, or of each class.
-        prior: p(z_j) of the same.
+        prior: p(z_j) of the same bars or classes.
     """
 
     variable: Variable
@@ -46,14 +46,14 @@ class Latent:
     prior: Float64Array
 
     def steps(self, count: int) -> Float64Array:
-        """What a traversal sets the latent to: ``count`` values over two thirds of its reach, or classes."""
+        """Values of the latent in a traversal: ``count`` values over two thirds of its reach, or classes."""
         if self.variable.classes:
             return np.arange(self.variable.classes, dtype=np.float64)
         return np.linspace(-2 / 3, 2 / 3, count) * self.reach
 
 
 def latent_summaries(model: Representation, codes: Codes) -> tuple[Latent, ...]:
-    """The latents in the order of ``Codes.names``, as codes of some observations show them."""
+    """Summaries of the latents in the order of ``Codes.names``, from the codes of some observations."""
     variables = model.model.latents.coded
     draws = _prior_draws(model)
     reaches = np.array([_reach(v, draws, codes) for v in variables])
@@ -92,7 +92,7 @@ def scaled(codes: Codes, reaches: Float64Array) -> Codes:
 
 
 def _prior_draws(model: Representation) -> FloatArray:
-    """(DRAWS, width), the same every time, discrete latents at a class."""
+    """(DRAWS, width) draws of the prior, always the same, with discrete latents at a class."""
     with torch.random.fork_rng(), torch.inference_mode():
         torch.manual_seed(0)
         drawn: FloatArray = model.model.draw_latents(DRAWS).cpu().numpy()
@@ -100,7 +100,7 @@ def _prior_draws(model: Representation) -> FloatArray:
 
 
 def _reach(variable: Variable, draws: FloatArray, codes: Codes) -> float:
-    """How far the prior and the data's means go, but for their tails, rounded up to a half."""
+    """The range of the prior and of the data's means without their tails, rounded up to a half."""
     if variable.classes:
         return 1.0
     both = draws[:, variable.columns], codes.means[:, codes.names.index(variable.name)]
@@ -109,7 +109,7 @@ def _reach(variable: Variable, draws: FloatArray, codes: Codes) -> float:
 
 
 def _prior_masses(variable: Variable, draws: FloatArray, reach: float) -> Float64Array:
-    """(bins,) how often the prior draws a real latent in each bin."""
+    """(bins,) frequency of each bin in the prior's draws of a real latent."""
     counts, _ = np.histogram(draws[:, variable.columns] / reach, BINS.edges)
     return counts / len(draws)
 
@@ -119,7 +119,7 @@ def _bars(masses: Float64Array) -> Float64Array:
 
 
 def _shares(variable: Variable, draws: FloatArray) -> Float64Array:
-    """How often the prior draws each class."""
+    """The frequency of each class in the prior's draws."""
     columns = draws[:, variable.columns]
     classes = columns.argmax(axis=1) if columns.shape[1] > 1 else columns[:, 0].astype(np.int64)
     return np.bincount(classes, minlength=variable.classes) / len(draws)

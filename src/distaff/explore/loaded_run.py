@@ -1,4 +1,4 @@
-"""One run made ready to be looked at: its model, observations to start from, and what its latents know."""
+"""A run prepared for exploration: its model, observations to start from, and summaries of its latents."""
 
 import warnings
 from collections.abc import Sequence
@@ -28,10 +28,11 @@ from distaff.runs.pictures import drawable, typical
 from distaff.runs.zoo import examples_of, run_folder
 
 FEW, MANY = 4096, 20_000
-"""Observations that stand for all: encoded now, or taken from what ``distaff evaluate`` left."""
+"""Numbers of observations that represent the data: encoded now, or taken from the codes of ``distaff
+evaluate``."""
 
 DRAWN = 512
-"""Draws of the prior that stand for data that are not here."""
+"""Number of draws of the prior that replace data that are not here."""
 
 DRAWN_NAME = "draws of the prior"
 
@@ -40,19 +41,19 @@ DRAWN_NAME = "draws of the prior"
 class LoadedRun:
     """A run whose latents can be moved.
 
-    Values are one number per latent in the order of ``Codes.names``: z_j, or the class of a discrete one.
+    Values are one number per latent in the order of ``Codes.names``: z_j, or the class of a discrete latent.
 
     Args:
         folder: the run folder.
-        config: its ``run.yaml``.
+        config: the run's ``RunConfig``.
         model: the trained model.
         data: observations to start from.
-        rows: of ``data`` that ``codes`` describe; None if the data are not here.
-        codes: of some observations.
-        latents: what these show of each latent.
-        render: draws observations.
-        notices: what a person should know before she looks.
-        step: of training, after which the model was kept.
+        rows: rows of ``data`` that ``codes`` describe; None if the data are not here.
+        codes: codes of some observations.
+        latents: summaries of the latents, from these codes.
+        render: renderer of observations.
+        notices: notices for the user.
+        step: step of the model.
     """
 
     folder: RunFolder
@@ -70,13 +71,13 @@ class LoadedRun:
     def open(cls, path: str | Path) -> "LoadedRun":
         """Load a run's model and data, or the examples that came with a model of the zoo.
 
-        Where the data are gone, draws of the prior stand for them.
+        If the data are missing, draws of the prior replace them.
         """
         folder = run_folder(path)
         in_training = folder.being_trained
         if in_training and not any(folder.checkpoints.glob("step-*")):
             raise DistaffError(
-                f"{folder.path} has just begun to train and kept nothing yet: try again in half a minute."
+                f"{folder.path} has just begun to train and has no checkpoint: try again in half a minute."
             )
         trained = TrainedRun.open(folder)
         config, step, model = trained.config, trained.step, trained.model
@@ -109,17 +110,17 @@ class LoadedRun:
 
     @property
     def outdated(self) -> bool:
-        """Whether the run has been trained further since."""
+        """Whether the run has been trained further since it was loaded."""
         return trained_steps(self.folder) != self.step
 
     @property
     def title(self) -> str:
-        """What the run is called on pages."""
+        """The run's title on pages."""
         return self.config.title
 
     @property
     def facts(self) -> dict[str, str]:
-        """What it was trained with."""
+        """The run's main settings."""
         arguments = self.config.recipe.arguments.items()
         weights = {
             k: v if isinstance(v, str) else f"{v:g}" for k, v in arguments if isinstance(v, str | float)
@@ -128,16 +129,16 @@ class LoadedRun:
 
     @property
     def typical(self) -> int:
-        """The observation whose code lies nearest to the mean of the codes: something to begin with."""
+        """The observation whose code is nearest to the mean of the codes, to begin with."""
         return 0 if self.rows is None else int(self.rows[typical(self.codes)])
 
     @property
     def centre(self) -> list[float]:
-        """The values in the middle: 0, and the first class."""
+        """The central values: 0, and the first class."""
         return [0.0] * len(self.latents)
 
     def values(self, observation: FloatArray) -> list[float]:
-        """The means of q(z|x), and the likeliest classes, of an observation as the model sees it."""
+        """The means of q(z|x), and the most likely classes, of a prepared observation."""
         codes = self.model.encode(FloatImages(observation[None]))
         return [*codes.means[0].tolist(), *(float(p[0].argmax()) for p in codes.categories.values())]
 
@@ -146,7 +147,7 @@ class LoadedRun:
         return self.render(self.model.decode(self._z(values)))
 
     def traverse(self, values: Sequence[float], steps: int) -> Pixels:
-        """Pictures of each latent moved through its steps, the others held: all rows one after another."""
+        """Pictures of each latent moved through its steps, the others fixed: all rows one after another."""
         moved = [
             [*values[:j], value, *values[j + 1 :]]
             for j, latent in enumerate(self.latents)
@@ -155,7 +156,7 @@ class LoadedRun:
         return self.decode(moved)
 
     def check(self, values: Any) -> list[float]:
-        """``values`` from outside, if they are one number per latent and classes that exist."""
+        """Check that ``values`` from a request are one number per latent, and existing classes."""
         if not isinstance(values, list) or len(values) != len(self.latents):
             raise DistaffError(f"values must be a list of {len(self.latents)} numbers, one per latent.")
         for value, latent in zip(values, self.latents, strict=True):
@@ -167,11 +168,11 @@ class LoadedRun:
         return [float(value) for value in values]
 
     def rename(self, latent: str, title: str) -> dict[str, str]:
-        """Save what a person calls a latent."""
+        """Save a user's name for a latent."""
         return save_name(self.folder, self.model.names, latent, title)
 
     def factors(self) -> dict[str, Any]:
-        """I(z_j; y_k) of all latents and factors, for the page; where there are none, the reason."""
+        """I(z_j; y_k) of all latents and factors, for the page; without factors, the reason."""
         if self.rows is None or self.data.factors is None:
             return {"note": "The data have no labelled factors to compare the latents with."}
         with warnings.catch_warnings():
@@ -209,7 +210,7 @@ def _drawn(model: Representation) -> Dataset:
 
 
 def _codes(run: TrainedRun, data: Dataset, here: bool) -> tuple[IntArray | None, Codes]:
-    """Codes of a spread of observations, and which: those already encoded, or new ones."""
+    """Codes of some observations, already encoded or new, and the observations' rows."""
     known = already_encoded(run, run.config.data.fingerprint)
     total, most = (len(data), FEW) if known is None else (len(known.codes), MANY)
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Observations as pictures for a screen: images as they are, signals as curves, vectors as points or bars."""
+"""Pictures of observations: images themselves, signals as curves, vectors as points or bars."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -11,15 +11,15 @@ from distaff.foundation.colours import on_a_screen
 
 Pixels = NDArray[np.uint8]
 SIDE = 128
-"""Pixels a side of a picture of a vector."""
+"""Side, in pixels, of a picture of a vector."""
 
 PAPER, FAINT, INK = (255, 255, 255), (196, 202, 208), (0, 89, 140)
 CHANNELS = (INK, (196, 90, 0), (0, 120, 90), (150, 60, 130), (120, 120, 0), (90, 90, 90))
-"""The inks of a signal's channels, in turn."""
+"""Colours of a signal's channels, in turn."""
 DOT = 4
-"""Radius of the point that stands for a vector of two numbers."""
+"""Radius of the point that represents a vector of two numbers."""
 NAMED = 40
-"""Columns of a table that are named below its bars."""
+"""Largest number of columns of a table that are named below its bars."""
 
 
 class Renderer(Protocol):
@@ -31,11 +31,11 @@ class Renderer(Protocol):
 
     @property
     def drawn(self) -> bool:
-        """Whether pictures are ink on white paper, which a dark page turns into light ink on dark paper."""
+        """Whether pictures are drawn in ink on white, which a dark page inverts."""
 
     @property
     def explains(self) -> str | None:
-        """What a reader should know of the pictures."""
+        """An explanation of the pictures for the reader, if needed."""
 
     def __call__(self, observations: FloatArray) -> Pixels:
         """(N, height, width, channels) of observations (N, *shape)."""
@@ -45,9 +45,9 @@ def renderer_for(shape: tuple[int, ...], some: FloatArray, names: Sequence[str] 
     """The renderer of observations of a shape.
 
     Args:
-        shape: of one.
-        some: (n, *shape) of them, which show how far they reach.
-        names: what the numbers of a row are called, if they have names.
+        shape: shape of an observation.
+        some: (n, *shape) some observations, which show the range of values.
+        names: names of the numbers of a row, if they have names.
     """
     if len(shape) == 3:
         return Images(shape)
@@ -57,7 +57,7 @@ def renderer_for(shape: tuple[int, ...], some: FloatArray, names: Sequence[str] 
 
 
 class Images:
-    """Images (C, H, W) with values in [0, 1]; of RGBA what white paper shows, of other channels the mean."""
+    """Images (C, H, W) with values in [0, 1]; RGBA is shown on white, other channels by their mean."""
 
     drawn = False
 
@@ -68,13 +68,13 @@ class Images:
         self.explains = f"The mean of {channels} channels is shown." if averaged else None
 
     def __call__(self, observations: FloatArray) -> Pixels:
-        """Levels of 0 … 255."""
+        """Pictures with levels 0 … 255."""
         levels = on_a_screen(np.nan_to_num(observations, nan=1.0).clip(0, 1)) * 255
         return np.ascontiguousarray(levels.round().astype(np.uint8).transpose(0, 2, 3, 1))
 
 
 class Points:
-    """Vectors of two numbers: each a point of the plane, over the data in grey."""
+    """Vectors of two numbers: each is a point in the plane, over the data in grey."""
 
     shape = (SIDE, SIDE, 3)
     drawn = True
@@ -89,7 +89,7 @@ class Points:
         self.paper[rows, columns] = FAINT
 
     def __call__(self, observations: FloatArray) -> Pixels:
-        """A dot each."""
+        """One dot per observation."""
         pictures = np.repeat(self.paper[None], len(observations), axis=0)
         y, x = np.mgrid[:SIDE, :SIDE]
         for picture, row, column in zip(pictures, *self._places(observations), strict=True):
@@ -97,14 +97,14 @@ class Points:
         return pictures
 
     def _places(self, points: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows, upwards, and columns of the picture; what lies outside is put at its edge."""
+        """Rows, upwards, and columns of the picture; points outside are moved to its edge."""
         scaled = np.nan_to_num((points - self.centre) / self.reach).clip(-1, 1)
         places = ((scaled + 1) / 2 * (SIDE - 1)).round().astype(np.int64)
         return SIDE - 1 - places[:, 1], places[:, 0]
 
 
 class Curves:
-    """Signals (C, T): a curve per channel, over time."""
+    """Signals (C, T): one curve per channel, over time."""
 
     shape = (SIDE, SIDE, 3)
     drawn = True
@@ -116,7 +116,7 @@ class Curves:
         self.explains = f"{each} over time, from left to right."
 
     def __call__(self, observations: FloatArray) -> Pixels:
-        """All channels in one picture; where curves meet, the first is in front."""
+        """One picture of all channels per observation; earlier channels are in front."""
         count, channels, times = observations.shape
         places = np.linspace(0, times - 1, SIDE)
         before, share = places.astype(np.int64), places % 1
@@ -149,7 +149,7 @@ class Bars:
             self.explains = f"{self.explains[:-1]}, from left to right {told}."
 
     def __call__(self, observations: FloatArray) -> Pixels:
-        """A row of bars each; of more numbers than pixels some are left out."""
+        """One row of bars per observation; if there are more numbers than pixels, some are left out."""
         numbers = observations[:, np.arange(SIDE) * observations.shape[1] // SIDE]
         ends, zero = self._rows(np.nan_to_num(numbers))[:, None], self._rows(np.zeros(1))
         y = np.arange(SIDE)[:, None]

@@ -21,7 +21,7 @@ from distaff.runs.zoo import PREFIX, zoo_names
 
 PORT, LAST_PORT = 8300, 65535
 TRIED = 20
-"""Ports after the wanted one that are tried where it is taken."""
+"""Number of further ports that are tried if the requested one is taken."""
 
 
 def explore(
@@ -32,14 +32,14 @@ def explore(
     port: int = PORT,
     open: bool = True,
 ) -> Path | None:
-    """Move a run's latents with sliders in a web page, until Ctrl-C; two runs stand side by side.
+    """Move a run's latents with sliders in a web page, until Ctrl-C; two runs are shown side by side.
 
     Args:
-        runs: one run folder, or two, or models such as zoo:factor_vae-dsprites; the zoo's first by default.
-        export: write the page to this file instead, with traversals computed beforehand: it needs no Python.
-        host: the address to listen at; others than 127.0.0.1 let other machines in, if they know the token.
-        port: the port to listen at; where it is taken, the next free one.
-        open: open the page in a browser, where there is one.
+        runs: one or two run folders, or models such as zoo:factor_vae-dsprites; by default the zoo's first.
+        export: write the page to this file instead, with precomputed traversals; the file needs no Python.
+        host: address to listen on; others than 127.0.0.1 admit other machines, if they know the token.
+        port: port to listen on; if it is taken, the next free one.
+        open: open the page in a browser, if there is one.
     """
     runs = list(runs) or [_first_of_zoo()]
     if export is not None:
@@ -60,7 +60,7 @@ def _first_of_zoo() -> str:
 
 
 def serve(session: Session, listening: socket.socket, host: str, browse: bool) -> None:
-    """Answer at a bound socket until Ctrl-C."""
+    """Serve the page on a bound socket until Ctrl-C."""
     token = new_token()
     address = address_of(listening, host, token)
     app = build_app(session, token, host)
@@ -83,12 +83,12 @@ def serve(session: Session, listening: socket.socket, host: str, browse: bool) -
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket bound to ``host`` and to the first free port from ``port`` on; port 0 is any."""
+    """A socket bound to ``host`` and to the first free port from ``port`` on; port 0 means any port."""
     if not 0 <= port <= LAST_PORT:
         raise DistaffError(f"a port is a number from 0 to {LAST_PORT}, not {port}.")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     for candidate in range(port, min(port + TRIED, LAST_PORT) + 1):
-        # Of a socket that is not said to be TCP, asyncio would hold back short answers, by 40 ms each.
+        # Unless a socket is declared as TCP, asyncio delays each short response by 40 ms.
         listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -103,14 +103,14 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket, host: str, token: str) -> str:
-    """Where a browser finds the page."""
+    """The address of the page."""
     port = listening.getsockname()[1]
     name = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(host, host)
     return f"http://{f'[{name}]' if ':' in name else name}:{port}/{token}/"
 
 
 def _has_screen() -> bool:
-    """Whether a browser would get a window: without one, some systems start a browser in the terminal."""
+    """Whether a browser would get a window; otherwise, some systems start a browser in the terminal."""
     if sys.platform in ("darwin", "win32"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

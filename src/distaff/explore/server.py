@@ -1,4 +1,4 @@
-"""The explorer's web application: the page, and the answers of the models behind it."""
+"""The explorer's web application: the page, and endpoints for its models."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ ASSETS = {
     "live.js": ("live.js", "text/javascript"),
     "explorer.js": ("explorer.js", "text/javascript"),
 }
-"""Every file that is served, by its address; there is no way from an address to any other file."""
+"""All files that are served, by address; no address leads to any other file."""
 
 LARGEST_QUESTION = 1 << 16
 SECONDS_FOR_A_BODY = 60.0
@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 class Answer(JSONResponse):
-    """JSON as all of the library's is written."""
+    """A JSON response, written like all JSON of the library."""
 
     def render(self, content: Any) -> bytes:
         """The bytes of the body."""
@@ -46,7 +46,7 @@ class Answer(JSONResponse):
 
 
 def build_app(session: Session, token: str, host: str = "127.0.0.1") -> Starlette:
-    """The application for a session, open to whoever knows the token and reaches it by this host."""
+    """The application for a session, for requests with the token and for this host."""
     answers = Answers(session)
     routes = [
         *(Route(f"/{address}", _file(*asset)) for address, asset in ASSETS.items()),
@@ -66,10 +66,10 @@ def build_app(session: Session, token: str, host: str = "127.0.0.1") -> Starlett
 
 
 class Answers:
-    """Endpoints. All that touches a model or the run folder happens on one thread, one thing at a time."""
+    """Endpoints. Work on a model or the run folder happens on one thread, one task at a time."""
 
     def __init__(self, session: Session) -> None:
-        # A single picture is decoded fastest by one core: others would wait for each other at every layer.
+        # One core decodes a single picture fastest: several would wait for each other at every layer.
         self._thread = ThreadPoolExecutor(1, "model", initializer=torch.set_num_threads, initargs=(1,))
         self._show(session)
 
@@ -80,7 +80,7 @@ class Answers:
         background.shutdown(wait=False)
 
     async def session(self, _: Request) -> Response:
-        """All that the page needs to draw itself; of a run that trains on, as it is now."""
+        """Everything that the page needs to draw itself; runs in training are reloaded first."""
         newest = await self._do(self._session.renewed)
         if newest is not self._session:
             self._show(newest)
@@ -121,7 +121,7 @@ class Answers:
         return Answer(await self._do(lambda: run.rename(latent, title)))
 
     async def factors(self, request: Request) -> Response:
-        """I(z_j; y_k), as soon as it is known."""
+        """I(z_j; y_k), as soon as it is computed."""
         future = self._factors[self._session.runs.index(self._run(request))]
         return Answer(await asyncio.wrap_future(future))
 
@@ -155,7 +155,7 @@ def _file(name: str, media: str) -> Callable[[Request], Response]:
 
 
 async def _body(request: Request, limit: int) -> bytes:
-    """The request's body, as long as it is no longer than ``limit``."""
+    """The request's body, or an error if it is longer than ``limit`` bytes."""
     content = bytearray()
     try:
         async with asyncio.timeout(SECONDS_FOR_A_BODY):
@@ -175,7 +175,7 @@ async def _body(request: Request, limit: int) -> bytes:
 async def _question(request: Request) -> dict[str, Any]:
     try:
         question = json.loads(await _body(request, LARGEST_QUESTION))
-    except (ValueError, RecursionError):  # brackets within brackets, too deep for any question
+    except (ValueError, RecursionError):  # RecursionError: JSON that is nested too deeply
         question = None
     if not isinstance(question, dict):
         raise HTTPException(400, "the question is not a JSON object.")
@@ -183,7 +183,7 @@ async def _question(request: Request) -> dict[str, Any]:
 
 
 def _sentence(_: Request, error: Exception) -> Response:
-    """One sentence for the page to show."""
+    """An error as one sentence, for the page to show."""
     if isinstance(error, HTTPException):
         return Answer({"error": error.detail}, error.status_code)
     return Answer({"error": str(error)}, 422)

@@ -1,4 +1,4 @@
-"""What a page shows: one or two runs, and the observation that their sliders start from."""
+"""The content of a page: one or two runs, and the observation that their sliders start from."""
 
 import base64
 from collections.abc import Sequence
@@ -18,20 +18,20 @@ from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import read_names
 
 STEPS = 9
-"""Pictures in a row of a real latent's traversal."""
+"""Number of pictures in a row of a real latent's traversal."""
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """One or two runs; the first one's data give the observations."""
+    """One or two runs; the observations come from the first run's data."""
 
     runs: tuple[LoadedRun, ...]
 
     @classmethod
     def open(cls, paths: Sequence[str | Path]) -> "Session":
-        """Load the runs, whose observations must have one shape."""
+        """Load the runs, whose observations must have the same shape."""
         if not 1 <= len(paths) <= 2:
             raise DistaffError(f"explore one run, or two side by side, not {len(paths)}.")
         runs = tuple(LoadedRun.open(path) for path in paths)
@@ -44,13 +44,13 @@ class Session:
         return cls(runs)
 
     def renewed(self) -> "Session":
-        """The same runs as they are now, where one has been trained further since it was read."""
+        """The same session, with runs reloaded that have been trained further."""
         if not any(run.outdated for run in self.runs):
             return self
         return Session.open([run.folder.path for run in self.runs])
 
     def describe(self, steps: int = STEPS) -> Json:
-        """All that the page needs to draw itself, before any picture."""
+        """Everything that the page needs to draw itself, before any picture."""
         data = self.runs[0].data
         return {
             "data": {"name": data.name, "size": len(data), "start": self.runs[0].typical},
@@ -69,7 +69,7 @@ class Session:
         return {**started, "index": index, "facts": facts}
 
     def start_from_file(self, content: bytes) -> Json:
-        """Start from an image that a person sent."""
+        """Start from an image that the user uploaded."""
         model = self.runs[0].model
         how = model.arrangement.fit if isinstance(model.arrangement, Scaled) else None
         return self._start("your image", read_upload(content, model.shape, how or "crop"))
@@ -105,7 +105,7 @@ class Session:
 
 
 def _shown(alone: Dataset, name: str) -> str:
-    """A factor of one observation, in the words it was given in or as the number of its class."""
+    """A factor of one observation, as its original text or as a number."""
     return str(alone.labels(name)[0]) if name in alone.class_names else f"{alone.column(name)[0]:g}"
 
 
@@ -125,5 +125,5 @@ def _latent(latent: Latent, place: int, names: dict[str, str], steps: int) -> Js
 
 
 def text(content: bytes) -> str:
-    """Bytes as a page's script reads them out of JSON."""
+    """Bytes as base64 text, for JSON."""
     return base64.b64encode(content).decode()

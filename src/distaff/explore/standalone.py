@@ -1,4 +1,4 @@
-"""The page as one file: traversals computed beforehand, for whoever has neither Python nor the run."""
+"""The page as one file with precomputed traversals, for readers without Python or the run."""
 
 import io
 from pathlib import Path
@@ -15,13 +15,13 @@ from distaff.figures.html import content_policy
 from distaff.foundation.files import json_text, write_text
 
 STARTS = 6
-"""Observations to start from."""
+"""Number of observations to start from."""
 
 STEPS = 13
-"""Places that a slider can stop at."""
+"""Number of positions of a slider."""
 
 COLUMNS = 16
-"""Pictures per row of a sheet."""
+"""Number of pictures per row of a sheet."""
 
 
 def export_page(session: Session, path: Path) -> Path:
@@ -34,7 +34,7 @@ def export_page(session: Session, path: Path) -> Path:
 
 
 def frozen(session: Session) -> Json:
-    """All that the page shows, pictures included."""
+    """Everything that the page shows, including pictures."""
     data = session.runs[0].data
     chosen = np.random.default_rng(0).choice(len(data), min(STARTS, len(data)), replace=False)
     starts = [session.start_at(int(index)) for index in np.sort(chosen)]
@@ -51,13 +51,13 @@ def frozen(session: Session) -> Json:
 
 
 def _sheet(run: LoadedRun, values: list[float]) -> str:
-    """A PNG as a data address: every latent's steps one after another, then the reconstruction."""
+    """A PNG as a data URL: every latent's steps one after another, then the reconstruction."""
     cells = np.concatenate([run.traverse(values, STEPS), run.decode([values])])
     return f"data:image/png;base64,{text(_png(tiled(cells, COLUMNS)))}"
 
 
 def tiled(cells: Pixels, columns: int) -> Pixels:
-    """Pictures (N, h, w, C) beside and below one another: (rows · h, columns · w, C), the rest black."""
+    """Pictures (N, h, w, C) in a grid (rows · h, columns · w, C), with empty cells black."""
     count, height, width, channels = cells.shape
     rows = -(-count // columns)
     filled = np.zeros((rows * columns, height, width, channels), np.uint8)
@@ -73,7 +73,7 @@ def _png(pixels: Pixels) -> bytes:
 
 
 def _inlined(content: str) -> str:
-    """The page with its style, scripts and content inside, and a policy that lets in nothing else."""
+    """The page with its style, scripts and content inside, and a policy that forbids everything else."""
     style, script = asset("explorer.css"), asset("charts.js") + asset("frozen.js") + asset("explorer.js")
     policy = content_policy(style, script)
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>'
@@ -84,6 +84,6 @@ def _inlined(content: str) -> str:
 
 
 def _between(page: str, mark: str, content: str) -> str:
-    """The page with what stands between two comments replaced."""
+    """The page with the part between two comments replaced."""
     before, _, rest = page.partition(f"<!-- {mark} -->")
     return before + content + rest.partition(f"<!-- /{mark} -->")[2]

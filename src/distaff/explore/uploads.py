@@ -1,4 +1,4 @@
-"""An image file from a person, brought to what the model was trained on."""
+"""Uploaded images, prepared for the model."""
 
 import io
 
@@ -10,10 +10,10 @@ from distaff.data.pictures import Fit, fitted
 from distaff.foundation.errors import DistaffError
 
 LARGEST_UPLOAD = 20 << 20
-"""Bytes of a file."""
+"""Largest size of a file in bytes."""
 
 LARGEST_IMAGE = 16_000_000
-"""Pixels that it may unpack to, some 200 MB in all that is done to it."""
+"""Largest number of pixels of an image, which needs some 200 MB in total to process."""
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "PPM")
 
@@ -26,10 +26,10 @@ def read_upload(
     Transparent parts become white.
 
     Args:
-        data: the file.
-        shape: of the model's images.
-        fit: what to do where the proportions differ, as the model's own images were fitted.
-        largest: pixels that the image may have; its header is asked before anything is decoded.
+        data: content of the file.
+        shape: shape of the model's images.
+        fit: what to do if the proportions differ: crop, pad or squash, as for the model's own images.
+        largest: largest number of pixels; it is read from the header before anything is decoded.
     """
     if len(shape) != 3 or shape[0] not in (1, 3):
         raise DistaffError("this run was not trained on grey or RGB images, so no image can start from it.")
@@ -42,7 +42,7 @@ def read_upload(
             picture = _flat(upright).convert("L" if channels == 1 else "RGB")
     except DistaffError:
         raise
-    except Exception as problem:  # a decoder fed damaged bytes raises whatever it happens to meet
+    except Exception as problem:  # on damaged bytes, decoders raise errors of many kinds
         raise DistaffError(f"that file is not an image: use one of {', '.join(FORMATS)}.") from problem
     scaled = fitted(picture, (height, width), fit)
     pixels = np.asarray(scaled, np.float32).reshape(height, width, channels) / 255
@@ -50,7 +50,7 @@ def read_upload(
 
 
 def _flat(image: Image.Image) -> Image.Image:
-    """The image with 8 bits per channel and nothing transparent."""
+    """The image with 8 bits per channel and no transparency."""
     if image.mode.startswith(("I", "F")):  # 16 or 32 bits: from its darkest to its brightest
         values = np.asarray(image, np.float64)
         low, high = float(values.min()), float(values.max())

@@ -1,7 +1,7 @@
-"""A trained run for other programs: ONNX, ``torch.export``, and the Hugging Face hub.
+"""Export trained runs for other programs: ONNX, ``torch.export``, and the Hugging Face hub.
 
-Exports ``export_run`` and ``Written``, what it says of each file. Another format of graphs is one more
-``Format`` in ``formats.py`` and one argument of ``export_run``.
+Exports ``export_run`` and ``Written``, its description of each file. To add another format of graphs, write
+one more ``Format`` in ``formats.py`` and add one argument to ``export_run``.
 """
 
 import tempfile
@@ -31,25 +31,25 @@ def export_run(
     overwrite: bool = False,
     progress: bool = True,
 ) -> list[Written]:
-    """Write a run's encoder and decoder for other programs, checked against torch before they are kept.
+    """Write a run's encoder and decoder for other programs; each file is compared with torch first.
 
-    The encoder takes x and gives mean, logvar and the class probabilities of discrete latents; the decoder
-    takes z and gives the mean of p(x|z). Batches may have any size.
+    The encoder takes x and returns mean, logvar and the class probabilities of discrete latents; the decoder
+    takes z and returns the mean of p(x|z). Batches may have any size.
 
     Args:
         run: the run folder, or zoo:NAME.
-        onnx: a folder for encoder.onnx and decoder.onnx, or m.onnx for m.encoder.onnx and m.decoder.onnx.
-        torch_export: likewise for programs of torch.export, ending in .pt2.
-        hub: a folder in the Hugging Face layout: model.safetensors, config.json, README.md, traversals.png.
-        push: a repository of the Hugging Face hub, USER/NAME, to upload that folder to; a new one is made.
-        overwrite: replace files that are already there.
+        onnx: folder for encoder.onnx and decoder.onnx, or m.onnx for m.encoder.onnx and m.decoder.onnx.
+        torch_export: the same for programs of torch.export, ending in .pt2.
+        hub: folder in the Hugging Face layout: model.safetensors, config.json, README.md, traversals.png.
+        push: repository of the Hugging Face hub, USER/NAME, to upload that folder to; created if necessary.
+        overwrite: replace existing files.
         progress: show a progress bar if the data set has to be encoded first.
     """
     if onnx is None and torch_export is None and hub is None and push is None:
         raise DistaffError(
             "say what to write: --onnx DIR, --torch-export DIR, --hub DIR or --push USER/NAME."
         )
-    client = None if push is None else open_hub(push)  # what is lacking is said before any work
+    client = None if push is None else open_hub(push)  # missing requirements are reported before any work
     trained = TrainedRun.open(run_folder(run))
     written = []
     if onnx is not None:

@@ -15,17 +15,17 @@ PICTURE = "traversals.png"
 
 
 def model_card(config: RunConfig, objective: str, step: int, scores: Sequence[Score], picture: bool) -> str:
-    """The card of a run: metadata, what it is, how it scores, how to use it, how it was trained.
+    """The card of a run: metadata, description, scores, usage and training.
 
     Args:
         config: the run.
-        objective: what was minimised, in words.
-        step: of the checkpoint.
-        scores: what it scored.
+        objective: objective, in words.
+        step: step of the checkpoint.
+        scores: scores of the run.
         picture: whether there is a traversal picture beside the card.
 
     Returns:
-        Markdown, with the metadata as YAML in front.
+        Markdown, preceded by the metadata as YAML.
     """
     environment = Environment(
         loader=PackageLoader("distaff.export", "assets"),
@@ -56,7 +56,7 @@ def _value(score: Score) -> str:
 
 
 def _protocol(score: Score) -> str:
-    """How a score was measured, with the size of the sample where it was one."""
+    """The protocol of a score, with the size of the sample if there was one."""
     size = score.settings.get("observations")
     return score.protocol if size is None else f"{score.protocol}, {size:,} observations"
 

@@ -1,4 +1,4 @@
-"""Graphs as files: ONNX, and the programs of ``torch.export``; each is run and compared before it is kept."""
+"""Graphs as files: ONNX and programs of ``torch.export``; each file is run and compared before it is kept."""
 
 import importlib.util
 import io
@@ -17,7 +17,7 @@ from distaff.foundation.files import atomic_file
 from distaff.models.representation import Representation
 
 TRACED_WITH = 3
-"""Observations in the batch that a graph is traced with; the number is left open in the file."""
+"""Size of the batch that a graph is traced with; the file accepts any size."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Format:
     """A kind of file.
 
     Args:
-        suffix: of its name.
-        write: a graph as the file's bytes.
-        read: those bytes as a function to compare with; None where its runtime is not installed.
+        suffix: ending of the file's name.
+        write: function from a graph to the file's bytes.
+        read: function from those bytes to a function to compare with; None if its runtime is not installed.
     """
 
     suffix: str
@@ -37,7 +37,7 @@ class Format:
 
 @dataclass(frozen=True)
 class Written:
-    """A file, or a folder, and what is known of it."""
+    """A file or folder that was written, and a note about it."""
 
     path: Path
     note: str
@@ -53,9 +53,9 @@ def write_graphs(
 
     Args:
         trained: the model.
-        target: a folder for ``encoder`` and ``decoder``, or a file's name to put these words into.
-        form: the kind of file.
-        overwrite: replace files that are already there.
+        target: folder for ``encoder`` and ``decoder``, or a file name to insert these words into.
+        form: format of the files.
+        overwrite: replace existing files.
     """
     paths = {name: _place(Path(target), name, form.suffix) for name in ("encoder", "decoder")}
     refuse_existing(paths.values(), overwrite)
@@ -74,14 +74,14 @@ def write_graphs(
 
 
 def refuse_existing(paths: Iterable[Path], overwrite: bool) -> None:
-    """An error that names the files already there, unless they may be replaced."""
+    """Raise an error that names the existing files, unless they may be replaced."""
     there = [str(path) for path in paths if path.exists()]
     if there and not overwrite:
         raise DistaffError(f"{', '.join(there)} exists already: choose another place or add --overwrite.")
 
 
 def to_onnx(graph: Graph) -> bytes:
-    """The graph as an ONNX model of one file, with a batch of any size."""
+    """The graph as an ONNX model in one file, for batches of any size."""
     missing = [name for name in ("onnx", "onnxscript") if importlib.util.find_spec(name) is None]
     if missing:
         raise DistaffError(f"ONNX needs {' and '.join(missing)}: pip install 'distaff[onnx]'.")
@@ -113,7 +113,7 @@ def run_onnx(content: bytes) -> Run | None:
 
 
 def to_program(graph: Graph) -> bytes:
-    """The graph as a ``torch.export`` program (.pt2), with a batch of any size."""
+    """The graph as a ``torch.export`` program (.pt2), for batches of any size."""
     batch = ({0: torch.export.Dim("batch")},)
     program = torch.export.export(graph.module, (graph.example(TRACED_WITH),), dynamic_shapes=batch)
     buffer = io.BytesIO()
@@ -122,7 +122,7 @@ def to_program(graph: Graph) -> bytes:
 
 
 def run_program(content: bytes) -> Run:
-    """A ``torch.export`` program read back."""
+    """A ``torch.export`` program as a function."""
     module = torch.export.load(io.BytesIO(content)).module()
 
     def run(x: Array) -> dict[str, Array]:
@@ -147,7 +147,7 @@ def _place(target: Path, name: str, suffix: str) -> Path:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporters' remarks about their own insides from the user."""
+    """Hide the exporters' internal messages from the user."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():

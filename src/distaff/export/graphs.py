@@ -1,4 +1,4 @@
-"""The two halves of a trained model as plain functions of tensors, which other runtimes can take over."""
+"""Encoder and decoder of a trained model as plain functions of tensors, which other runtimes can run."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ Array = NDArray[np.float32]
 Run = Callable[[Array], Mapping[str, Array]]
 TOLERANCE = 1e-4
 COUNTS = (1, 7)
-"""Observations in the batches that a graph is checked on: one, and not the number it was traced with."""
+"""Sizes of the batches that a graph is checked on: one, and another than it was traced with."""
 
 
 class Encoder(nn.Module):
@@ -37,7 +37,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """z (B, width) → ``mean`` (B, *shape), which for a Bernoulli likelihood are probabilities."""
+    """z (B, width) → ``mean`` (B, *shape); probabilities for a Bernoulli likelihood."""
 
     def __init__(self, model: Model) -> None:
         super().__init__()
@@ -54,9 +54,9 @@ class Graph:
 
     Args:
         name: ``encoder`` or ``decoder``.
-        takes: what its input is called.
+        takes: name of the input.
         module: the function.
-        example: gives inputs for a number of observations.
+        example: function from a number of observations to example inputs.
     """
 
     name: str
@@ -65,13 +65,13 @@ class Graph:
     example: Callable[[int], Tensor]
 
     def __call__(self, x: Tensor) -> dict[str, Tensor]:
-        """What the module gives, without gradients."""
+        """The module's output, without gradients."""
         with torch.inference_mode():
             outputs: dict[str, Tensor] = self.module(x)
         return outputs
 
     def difference(self, run: Run) -> float:
-        """The largest distance of what another runtime gives; one beyond rounding is an error."""
+        """The largest difference from another runtime's outputs; an error if beyond rounding."""
         worst = max(self._differences(run))
         if not worst <= TOLERANCE:
             raise DistaffError(
@@ -89,7 +89,7 @@ class Graph:
                 if found[name].shape != expected.shape:
                     yield np.inf
                     continue
-                same = found[name] == expected  # a deterministic latent's log-variance is −∞ in both
+                same = found[name] == expected  # both are −∞ for a deterministic latent's log-variance
                 gap = np.abs(np.where(same, 0, found[name] - np.where(same, 0, expected)))
                 yield float((gap / np.maximum(1, np.where(same, 1, np.abs(expected)))).max(initial=0))
 

@@ -1,4 +1,4 @@
-"""A run as a folder in the Hugging Face layout: weights, config, a card with scores, a traversal picture."""
+"""Write a run in the Hugging Face layout: weights, config, a card with scores, a traversal picture."""
 
 from collections.abc import Sequence
 from math import inf
@@ -26,7 +26,7 @@ CARD = "README.md"
 
 
 def write_hub(run: TrainedRun, target: str | Path, overwrite: bool, progress: bool) -> Written:
-    """Write the folder, ``config.json`` last; files that are not ours stay where they are."""
+    """Write the folder, ``config.json`` last; other files in it are not changed."""
     place, config, step = Path(target), run.config, run.step
     refuse_existing([place / name for name in (WEIGHTS, CONFIG, CARD, PICTURE)], overwrite)
     if place.is_dir() and any(place.iterdir()) and not overwrite:
@@ -46,7 +46,7 @@ def write_hub(run: TrainedRun, target: str | Path, overwrite: bool, progress: bo
 
 
 def _objective(config: RunConfig) -> str:
-    """What was minimised; of code that is not here, its name."""
+    """The objective; if its code is not here, its name."""
     try:
         return str(config.goal())
     except DistaffError:
@@ -54,7 +54,7 @@ def _objective(config: RunConfig) -> str:
 
 
 def _data(config: RunConfig) -> Dataset | None:
-    """The run's data, if they are here: a model can be shared without them."""
+    """The run's data, if they are here; a model can be shared without them."""
     try:
         return config.data.reopen()
     except (DistaffError, OSError):
@@ -62,7 +62,7 @@ def _data(config: RunConfig) -> Dataset | None:
 
 
 def _scores(run: TrainedRun, data: Dataset | None, progress: bool) -> Sequence[Score]:
-    """What ``distaff evaluate`` found of this checkpoint, on most observations, or finds now."""
+    """Scores of this checkpoint: those of ``distaff evaluate`` on the largest sample, or new ones."""
     known = Scores.read(run.folder.scores).at(run.step)
     samples = {e.setup.observations or inf for e in known.entries if e.setup == Setup(e.setup.observations)}
     for size in sorted(samples, reverse=True):

@@ -1,4 +1,4 @@
-"""A hub folder to the Hugging Face hub, as one commit of the files that ``write_hub`` wrote."""
+"""Push a hub folder to the Hugging Face hub, as one commit of the files written by ``write_hub``."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 def open_hub(repository: str) -> "HfApi":
-    """The hub's client, once it is known that a push to ``USER/NAME`` can be tried at all."""
+    """The hub's client; an error if a push to ``USER/NAME`` cannot be tried at all."""
     if not REPOSITORY.fullmatch(repository):
         raise DistaffError(f"push to a repository such as USER/NAME, not {repository!r}.")
     try:
@@ -32,7 +32,7 @@ def open_hub(repository: str) -> "HfApi":
 
 
 def push_folder(hub: "HfApi", folder: Path, repository: str, message: str) -> Written:
-    """Make the repository if it is not there, and commit the folder's files to it."""
+    """Create the repository if necessary, and commit the folder's files to it."""
     from huggingface_hub import CommitOperationAdd
 
     files = [folder / name for name in (CARD, PICTURE, WEIGHTS, CONFIG)]
@@ -40,7 +40,7 @@ def push_folder(hub: "HfApi", folder: Path, repository: str, message: str) -> Wr
     try:
         hub.create_repo(repository, exist_ok=True)
         commit = hub.create_commit(repository, additions, commit_message=message)
-    except Exception as problem:  # which, depends on the HTTP library of the client's version
+    except Exception as problem:  # its type depends on the client's HTTP library
         words = " ".join(str(problem).split()).removesuffix(".")
         raise DistaffError(f"{repository} could not be pushed: {words}.") from problem
     return Written(Path(repository), f"pushed to {commit.commit_url}")

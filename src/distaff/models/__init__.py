@@ -1,17 +1,18 @@
 """Networks, latents, priors and likelihoods, and the models that join them: all return distributions.
 
 - ``networks``, ``infogan_networks``: pairs of encoder and decoder, one function each; ``Networks``,
-  ``Shape`` and ``dense_pair`` are what one of your own is made with.
+  ``Shape`` and ``dense_pair`` help to write your own.
 - ``LatentSpace``: named groups (``Gaussian``, ``Point``, ``Quantized``, ``Uniform``, ``Concrete``,
   ``Rounded``, ``Bernoulli``), whose single latents are ``Variable`` objects.
-- ``Posterior``, ``Prior``, ``Likelihood``: the distributions, and ``GroupPosterior``, ``GroupPrior`` of one
-  group; ``Marginals`` helps to write a prior, ``parse_prior`` reads ``student_t:5``.
+- ``Posterior``, ``Prior``, ``Likelihood``: the distributions; ``GroupPosterior`` and ``GroupPrior``: those of
+  one group; ``Marginals`` helps to write a prior, ``parse_prior`` reads ``student_t:5``.
 - ``VAE`` with its ``Output``, ``InfoGAN``; ``Representation``: what ``train`` and ``load`` return.
-- ``ica``: codes unmixed linearly, and the ``Unmixing`` that does it.
+- ``ica``: unmixes codes linearly, by an ``Unmixing``.
 
 To add a network, write one function in ``networks.py`` that returns ``Networks``; a prior, one function in
 ``priors/named.py``; a kind of latent, one class in ``groups.py``; a likelihood, one class in
-``likelihoods.py``. From outside, ``--network mine:my_pair`` and ``--prior mine:my_prior`` name any function.
+``likelihoods.py``. Your own functions need no change here: ``--network mine:my_pair`` and
+``--prior mine:my_prior`` take any function.
 
 >>> from distaff.models import LatentSpace
 >>> LatentSpace.parse("style=gaussian:10,digit=concrete:10").dims

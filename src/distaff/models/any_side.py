@@ -1,4 +1,4 @@
-"""Layers of networks that take images and signals of any side, not only of multiples of 16."""
+"""Layers of networks that take images and signals of any size, not only multiples of 16."""
 
 import math
 from collections.abc import Sequence
@@ -10,12 +10,12 @@ from torch.nn import functional as F
 from distaff.foundation.errors import DistaffError
 
 SMALLEST = 4
-"""The longest side at which halving ends."""
+"""Halving ends when no side is longer than this."""
 GROUPS = 8
 
 
 def halvings(sides: Sequence[int], least: int = 1) -> list[tuple[int, ...]]:
-    """The sides after each halving, rounded up, until none is above ``SMALLEST``, ``least`` times at least.
+    """The sides after each halving, rounded up, until none exceeds ``SMALLEST``; at least ``least`` halvings.
 
     >>> halvings((50, 20))
     [(50, 20), (25, 10), (13, 5), (7, 3), (4, 2)]
@@ -27,14 +27,14 @@ def halvings(sides: Sequence[int], least: int = 1) -> list[tuple[int, ...]]:
 
 
 def image_sides(shape: Sequence[int], name: str) -> tuple[int, int]:
-    """The sides of images; anything else is an error that names a way out."""
+    """The sides of images; for other shapes, an error that suggests another network."""
     if len(shape) != 3:
         raise DistaffError(f"{name} networks need images (C, H, W), not {tuple(shape)}: use --network mlp.")
     return shape[1], shape[2]
 
 
 class Resize(nn.Module):
-    """Images or signals scaled to fixed sides, each pixel copied from the nearest one."""
+    """Resize images or signals to fixed sides by nearest-neighbour interpolation."""
 
     def __init__(self, sides: Sequence[int]) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Residual(nn.Module):
 
 
 class Broadcast(nn.Module):
-    """A vector repeated at every pixel, with the pixel's two coordinates from −1 to 1 beside it."""
+    """Repeat a vector at every pixel and append the pixel's two coordinates, from −1 to 1."""
 
     def __init__(self, rows: int, columns: int) -> None:
         super().__init__()

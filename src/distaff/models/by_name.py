@@ -1,6 +1,6 @@
-"""Parts of models by name: what a module defines is found by being there, all else as ``module:name``.
+"""Parts of models by name: everything that a module defines, and your own parts as ``module:name``.
 
-Networks take arguments behind their names: ``kim_mnih``, ``mlp:hidden=512,layers=3``, ``mine:pair:depth=2``,
+Arguments of networks follow their names: ``kim_mnih``, ``mlp:hidden=512,layers=3``, ``mine:pair:depth=2``,
 ``timm:resnet18:pretrained=true``.
 """
 
@@ -24,9 +24,9 @@ from distaff.models.encoders import TIMM, completed, timm_encoder
 
 Thing = TypeVar("Thing")
 GIVEN = ("shape", "parameters", "width", "outputs", "norm")
-"""What networks are given by the model they are for: not to be written behind a name."""
+"""Arguments that the model gives to its networks; they cannot be written after a name."""
 MOST = 1 << 16
-"""Units, layers or whatever else a network may be told to have of one kind."""
+"""Largest integer argument of a network, such as its number of units or layers."""
 KINDS = {int: "a whole number above 0", bool: "true or false"}
 
 
@@ -34,11 +34,11 @@ def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
     """The public classes that a module defines itself and that have all of ``methods``.
 
     Args:
-        names: the module's, as ``globals()`` has them.
-        methods: what tells the sort.
+        names: the module's ``globals()``.
+        methods: methods that a class must have.
 
     Returns:
-        The classes by their names in small letters, ``unit_gaussian`` for ``UnitGaussian``.
+        Classes by their names in snake case, ``unit_gaussian`` for ``UnitGaussian``.
     """
     return {
         re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(): value
@@ -52,23 +52,23 @@ def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
 
 
 def values_of(names: Mapping[str, Any], sort: type[Thing]) -> dict[str, Thing]:
-    """The public values of one sort that a module defines, by their names in it.
+    """The public instances of a class in a module, by their names.
 
     Args:
-        names: the module's, as ``globals()`` has them.
-        sort: their class.
+        names: the module's ``globals()``.
+        sort: the class.
     """
     return {n: value for n, value in names.items() if isinstance(value, sort) and not n.startswith("_")}
 
 
 def find(kind: str, name: str, known: Mapping[str, Thing], others: tuple[str, ...] = ()) -> Thing:
-    """One of ``known`` by its name, or any other by ``package.module:name``.
+    """One of ``known`` by its name, or any other object by ``package.module:name``.
 
     Args:
-        kind: what errors call it, such as ``"density"``.
-        name: what is looked for.
-        known: what the library has.
-        others: names that a caller knows beside these.
+        kind: word for error messages, such as ``"density"``.
+        name: name to look up.
+        known: objects of the library, by name.
+        others: further names to suggest in an error message.
     """
     if ":" not in name:
         if name not in known:
@@ -79,18 +79,18 @@ def find(kind: str, name: str, known: Mapping[str, Thing], others: tuple[str, ..
     fits = isinstance(found, type) if isinstance(some, type) else isinstance(found, type(some))
     if not fits:
         wanted = "class" if isinstance(some, type) else type(some).__name__
-        raise DistaffError(f"the {kind} {name!r} is no {wanted}: see how those of the library are defined.")
+        raise DistaffError(f"the {kind} {name!r} is no {wanted}: see how the library defines its own.")
     result: Thing = found
     return result
 
 
 def find_network(text: str, module: ModuleType = networks) -> Callable[..., Any]:
-    """The network that a text names, with the arguments behind its name filled in.
+    """The network that a text names, with the arguments after its name filled in.
 
     Args:
-        text: a name in ``module``, ``package.module:function`` or ``timm:name``, and ``:argument=value,…`` if
-            wanted.
-        module: where names are looked up.
+        text: a name in ``module``, ``package.module:function`` or ``timm:name``, optionally followed by
+            ``:argument=value,…``.
+        module: module in which names are looked up.
     """
     name, arguments = split_call(text)
     function = _named(name, module)
@@ -108,10 +108,10 @@ def _named(name: str, module: ModuleType) -> Callable[..., Any]:
 def _with_arguments(
     function: Callable[..., Any], name: str, arguments: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """What takes the rest, once these are known to be arguments of it and of its types."""
+    """The function with these arguments filled in, after a check of their names and types."""
     if isinstance(function, nn.Module):
         raise DistaffError(
-            f"the network {name} is made already, and takes no arguments: write its name alone."
+            f"the network {name} is made already, and takes no arguments: write only its name."
         )
     called = vars(function).get("__init__", function) if isinstance(function, type) else function
     hints = types_of(called, extras=False)
@@ -128,9 +128,9 @@ def _with_arguments(
 
 
 def told_of(text: str, data: Dataset, module: ModuleType = networks) -> str:
-    """The text with what its network asks of the data beyond their shape: whether images are ``grey``.
+    """The text with ``grey=true`` or ``grey=false`` added, if its network has that argument.
 
-    An answer that is the argument's default stays unwritten.
+    The data set says whether its images are grey. A value equal to the argument's default is not added.
     """
     name, given = split_call(text)
     asked = inspect.signature(_named(name, module)).parameters

@@ -1,4 +1,4 @@
-"""Between posteriors, ``Codes`` and z: what an encoder says, as arrays that outlive the model."""
+"""Conversions between posteriors, ``Codes`` (plain arrays that need no model) and z."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -18,7 +18,7 @@ CATEGORY = "category/"
 
 
 def code_tensors(posterior: Posterior) -> dict[str, Tensor]:
-    """``means`` and ``logvars`` (B, D) of the real groups, ``category/NAME`` (B, k) of the others."""
+    """``means`` and ``logvars`` (B, D) of the real groups, ``category/NAME`` (B, k) of discrete variables."""
     parts = posterior.parts
     real = [
         _real(part) for part in parts.values() if isinstance(part, GaussianPosterior | QuantizedPosterior)
@@ -38,7 +38,7 @@ def code_tensors(posterior: Posterior) -> dict[str, Tensor]:
 
 
 def _real(part: GaussianPosterior | QuantizedPosterior) -> tuple[Tensor, Tensor]:
-    """Means and log-variances (B, D); those of quantised latents are at their values, without noise."""
+    """Means and log-variances (B, D); quantised latents are at their values, without noise."""
     if isinstance(part, GaussianPosterior):
         return part.mu, part.logvar
     return part.mode(), torch.full_like(part.mode(), -torch.inf)
@@ -47,10 +47,10 @@ def _real(part: GaussianPosterior | QuantizedPosterior) -> tuple[Tensor, Tensor]
 def joined(
     blocks: Iterable[Mapping[str, FloatArray]], count: int, progress: Callable[[int], None] | None = None
 ) -> dict[str, FloatArray]:
-    """Arrays of ``count`` rows from blocks of rows, each copied into its place as it comes.
+    """Arrays of ``count`` rows from blocks of rows, each copied into its place as it arrives.
 
-    Kept until the end, the blocks' own small arrays would lie between the large ones that a network frees at
-    every block, and with freed memory kept the heap would grow by one such hole per block.
+    If the blocks' small arrays were kept until the end, they would lie between the large ones that a network
+    frees at every block, and the heap would grow by one such hole per block.
     """
     whole: dict[str, FloatArray] = {}
     done = 0
@@ -66,13 +66,13 @@ def joined(
 
 
 def codes_from(arrays: Mapping[str, FloatArray]) -> Codes:
-    """The ``Codes`` that arrays named as in ``code_tensors`` hold."""
+    """``Codes`` from arrays named as in ``code_tensors``."""
     categories = {n.removeprefix(CATEGORY): a for n, a in arrays.items() if n.startswith(CATEGORY)}
     return Codes(arrays["means"], arrays["logvars"], categories)
 
 
 def to_z(codes: Codes, latents: LatentSpace) -> NDArray[np.float32]:
-    """z (N, width) of codes: the means, and the likeliest class of each discrete variable."""
+    """z (N, width) of codes: the means, and the most likely class of each discrete variable."""
     real = [variable for variable in latents.coded if not variable.classes]
     discrete = {variable.name: variable for variable in latents.coded if variable.classes}
     if len(real) != codes.means.shape[1] or discrete.keys() != codes.categories.keys():

@@ -1,4 +1,4 @@
-"""p(x|z) of the rows of a table: each column has its own likelihood, and missing values are left out."""
+"""p(x|z) for the rows of a table: each column has its own likelihood, and missing values are left out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from distaff.mixtures.pairs import LOG_2PI
 
 
 class Front(nn.Module):
-    """Rows as an encoder sees them: log(1 + x) of counts, 0 for what is missing, and which values those are.
+    """The encoder's input for rows: log(1 + x) of counts, 0 for missing values, and a mask of those.
 
     Args:
-        real: columns of numbers that stay as they are.
-        counts: columns of counts behind them; None takes all that there are.
-        missing: whether values may be missing: then 1 for each that is follows, or else 0.
+        real: number of columns of real numbers, which are not changed.
+        counts: number of columns of counts, which follow them; None for all that follow.
+        missing: whether values may be missing; if so, a mask is appended, 1 for each missing value.
     """
 
     def __init__(self, real: int = 0, counts: int | None = None, missing: bool = False) -> None:
@@ -38,15 +38,15 @@ class Front(nn.Module):
 class ColumnLikelihood:
     """The layout of a row: real columns, then counts, then the classes of each categorical column.
 
-    Real columns are N(mean, 1), counts negative binomial or Poisson, categorical columns have a probability
+    Real columns are N(mean, 1), counts negative binomial or Poisson; categorical columns have a probability
     for each class.
 
     Args:
-        counted: the likelihood of counts.
-        real: how many columns of real numbers.
-        counts: how many columns of counts.
-        classes: how many classes each categorical column has.
-        missing: whether values may be missing: NaN, which adds nothing to log p(x|z).
+        counted: likelihood of counts.
+        real: number of columns of real numbers.
+        counts: number of columns of counts.
+        classes: number of classes of each categorical column.
+        missing: whether values may be missing (NaN); they add nothing to log p(x|z).
     """
 
     WORD: ClassVar[str] = "by_column:"
@@ -59,11 +59,11 @@ class ColumnLikelihood:
 
     @classmethod
     def parse(cls, text: str, counted: Mapping[str, Any]) -> "ColumnLikelihood":
-        """The layout that a text describes: ``by_column:real=3,counts=2,classes=2+4,missing=true``.
+        """Read a layout such as ``by_column:real=3,counts=2,classes=2+4,missing=true``.
 
         Args:
-            text: the text; ``counted=poisson`` in it has counts be Poisson's.
-            counted: the likelihoods of counts by name, the usual one last.
+            text: the text; with ``counted=poisson``, counts have a Poisson likelihood.
+            counted: likelihoods of counts by name, the default last.
         """
         _, given = split_call(text)
         name = given.pop("counted", list(counted)[-1])
@@ -76,32 +76,33 @@ class ColumnLikelihood:
         missing = given.pop("missing", False)
         if given or layout.width < 1 or not isinstance(missing, bool):
             raise DistaffError(
-                f"the likelihood {text!r} is none: write by_column:real=3,counts=2,classes=2+4,missing=true."
+                f"the likelihood {text!r} is invalid: "
+                "write by_column:real=3,counts=2,classes=2+4,missing=true."
             )
         return cls(layout.counted, layout.real, layout.counts, classes, missing)
 
     @property
     def width(self) -> int:
-        """How many numbers a row has."""
+        """Number of values in a row."""
         return self.real + self.counts + sum(self.classes)
 
     @property
     def front(self) -> Front:
-        """What stands before the encoder."""
+        """The layer before the encoder."""
         return Front(self.real, self.counts, self.missing)
 
     def inputs(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of what the encoder sees."""
+        """The shape of the encoder's input."""
         return (2 * shape[0],) if self.missing else shape
 
     def outputs(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """The shape of what the decoder gives."""
+        """The shape of the decoder's output."""
         if shape != (self.width,):
             raise DistaffError(f"a likelihood of {self.width} columns does not fit rows of shape {shape}.")
         return (self.real + self.counted.numbers * self.counts + sum(self.classes),)
 
     def read(self, outputs: Tensor) -> "Columns":
-        """The distribution that decoder outputs (B, numbers) stand for."""
+        """The distribution parametrised by decoder outputs (B, numbers)."""
         sizes = [self.real, self.counted.numbers * self.counts, *self.classes]
         real, counts, *classes = torch.split(outputs, sizes, dim=1)
         return Columns(real, self.counted.read(counts), tuple(classes), self.missing)
@@ -109,7 +110,7 @@ class ColumnLikelihood:
 
 @dataclass(frozen=True)
 class Columns:
-    """Independent columns: N(real, 1), counts, and classes by their logits."""
+    """Independent columns: N(real, 1), counts, and classes given by logits."""
 
     real: Tensor
     counts: Any
@@ -127,7 +128,7 @@ class Columns:
         ]
         real, counts, *one_hots = torch.split(seen, widths, dim=1)
         parts = [-0.5 * (LOG_2PI + (real - self.real) ** 2), self.counts.log_probs(counts)]
-        # A class that is missing has 0 in all its places, and so adds nothing.
+        # The one-hot columns of a missing class are all 0, and so add nothing.
         parts += [
             one_hot * torch.log_softmax(logits, dim=1)
             for one_hot, logits in zip(one_hots, self.classes, strict=True)

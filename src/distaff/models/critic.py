@@ -1,4 +1,4 @@
-"""The network that tells samples of q(z) from those of a reference."""
+"""The network that distinguishes samples of q(z) from those of a reference."""
 
 from torch import nn
 

@@ -1,8 +1,8 @@
-"""Encoders without a decoder: a user's own ``nn.Module``, or one of timm's by its name.
+"""Encoders without a decoder: a user's own ``nn.Module``, or a timm network by its name.
 
-What a network's name stands for may be a pair of ``Networks`` or an encoder alone. An encoder alone gets a
-decoder of the library that takes any shape, and, where it gives something else than the posterior's
-parameters, a linear layer on top that does.
+A network's name may stand for a pair of ``Networks`` or for an encoder alone. An encoder alone gets a decoder
+of the library that works for any shape. If its output is not of the size of the posterior's parameters, it
+also gets a linear layer on top.
 """
 
 import copy
@@ -23,13 +23,13 @@ from distaff.models.any_side import image_sides
 from distaff.models.layers import Networks, Shape
 
 TIMM = "timm:"
-"""What stands before the name of an encoder of timm."""
+"""Prefix of the names of timm's encoders."""
 _weights_follow: ContextVar[bool] = ContextVar("weights_follow", default=False)
 
 
 @contextmanager
 def weights_follow() -> Iterator[None]:
-    """Within this, models are built to be given weights at once: none are fetched for them."""
+    """A context in which no weights are downloaded, because models built in it are given theirs at once."""
     token = _weights_follow.set(True)
     try:
         yield
@@ -38,12 +38,12 @@ def weights_follow() -> Iterator[None]:
 
 
 def completed(make: Callable[..., Any], name: str) -> Callable[..., Networks]:
-    """What makes ``Networks`` of what a network's name stands for.
+    """A function that makes ``Networks`` from the object that a network's name stands for.
 
     Args:
-        make: a function or class that takes (shape, parameters, width, outputs), (shape, parameters) or
-            nothing, and gives ``Networks`` or an encoder; or an encoder, of which copies are trained.
-        name: what errors call it.
+        make: function or class that takes (shape, parameters, width, outputs), (shape, parameters) or
+            nothing, and returns ``Networks`` or an encoder; or an encoder, copies of which are trained.
+        name: name for error messages.
     """
 
     def pair(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
@@ -53,7 +53,7 @@ def completed(make: Callable[..., Any], name: str) -> Callable[..., Networks]:
             else _called(make, shape, parameters, width, outputs)
         )
         if not isinstance(made, nn.Module):
-            return made  # type: ignore[no-any-return]  # a pair, or whatever the caller says is none
+            return made  # type: ignore[no-any-return]  # a pair; if it is not one, the caller says so
         encoder = _with_head(made, shape, parameters, name)
         decode = {1: networks.mlp, 2: networks.conv1d}.get(len(shape), networks.resnet)
         return Networks(encoder, decode(shape, parameters, width, outputs).decoder)
@@ -64,7 +64,7 @@ def completed(make: Callable[..., Any], name: str) -> Callable[..., Networks]:
 def _called(
     make: Callable[..., Any], shape: Shape, parameters: int, width: int, outputs: Shape | None
 ) -> Any:
-    """The call with as much of what there is as a function or a class takes."""
+    """Call a function or class with as many of these arguments as it takes."""
     whole = partial(make, shape, parameters, width, outputs=outputs)
     try:
         takes = inspect.signature(make).bind
@@ -85,7 +85,7 @@ def _called(
 
 
 def _with_head(encoder: nn.Module, shape: Shape, parameters: int, name: str) -> nn.Module:
-    """The encoder itself if it gives the posterior's parameters, else with a linear layer on top."""
+    """The encoder, with a linear layer on top unless it already outputs the posterior's parameters."""
     advice = ": another size may do, such as --resize 64, or another --network"
     given = _tried(encoder, shape, f"the encoder {name} does not take observations of the shape", advice)
     if not isinstance(given, Tensor) or given.ndim < 2 or len(given) != 2:
@@ -97,7 +97,7 @@ def _with_head(encoder: nn.Module, shape: Shape, parameters: int, name: str) -> 
 
 
 def _tried(network: nn.Module, shape: Shape, refusal: str, advice: str = "") -> Any:
-    """What a network of somebody else's gives for two observations of zeros; one that cannot is an error."""
+    """The output of a user's network for two observations of zeros; a network that fails is an error."""
     kept = network.training
     try:
         with torch.no_grad():
@@ -111,15 +111,15 @@ def _tried(network: nn.Module, shape: Shape, refusal: str, advice: str = "") -> 
 
 
 def check_pair(pair: Networks, shape: Shape, parameters: int, width: int, outputs: Shape, name: str) -> None:
-    """Refuse networks of somebody else's whose outputs do not fit: some would be broadcast, and fit nothing.
+    """Raise an error if the outputs of a user's networks have a wrong shape, which broadcasting might hide.
 
     Args:
         pair: the networks.
-        shape: of an observation, as the encoder sees it.
-        parameters: numbers that the encoder has to give.
-        width: numbers that the decoder takes.
-        outputs: the shape that it has to give.
-        name: what an error calls them.
+        shape: shape of the encoder's input.
+        parameters: required number of encoder outputs.
+        width: number of decoder inputs.
+        outputs: required shape of the decoder's output.
+        name: name for error messages.
     """
     for part, network, inputs, wanted in (
         ("encoder", pair.encoder, shape, (parameters,)),
@@ -133,30 +133,30 @@ def check_pair(pair: Networks, shape: Shape, parameters: int, width: int, output
 
 
 def timm_encoder(name: str) -> Callable[..., nn.Module]:
-    """The encoder of timm that goes by a name, such as ``resnet18`` or ``vit_tiny_patch16_224``."""
+    """The timm encoder of that name, such as ``resnet18`` or ``vit_tiny_patch16_224``."""
 
     def encoder(shape: Shape, parameters: int, pretrained: bool = False) -> nn.Module:
-        """One of timm's networks, for images of whatever sides it takes.
+        """A timm network, for images of any size that it accepts.
 
         Args:
-            shape: of an image.
-            parameters: outputs.
-            pretrained: whether training begins from timm's weights, which are downloaded.
+            shape: shape of an image.
+            parameters: number of outputs.
+            pretrained: whether training starts from timm's weights, which are downloaded.
         """
         sides = image_sides(shape, TIMM + name)
         create = _timm(name).create_model
         fetched = pretrained and not _weights_follow.get()
         about = {"pretrained": fetched, "in_chans": shape[0], "num_classes": parameters}
         try:
-            try:  # transformers are made for one size, which has to be said
+            try:  # transformers are made for one size, which has to be given
                 made = create(name, img_size=sides, **about)
             except TypeError:
                 made = create(name, **about)
         except Exception as problem:  # whatever the hub or a network of timm's happens to meet
             if fetched:
                 raise DistaffError(
-                    f"timm's weights of {name} could not be had ({_first_line(problem)}): leave "
-                    "pretrained=true out to begin without them."
+                    f"timm's weights of {name} could not be downloaded ({_first_line(problem)}): leave "
+                    "pretrained=true out to start without them."
                 ) from problem
             raise DistaffError(
                 f"timm cannot make {name} for images {tuple(shape)} ({_first_line(problem)}): another size "
@@ -169,12 +169,12 @@ def timm_encoder(name: str) -> Callable[..., nn.Module]:
 
 
 class Normalise(nn.Module):
-    """(x − mean) / std of each channel, as the pictures had that a network was first trained on.
+    """(x − mean) / std of each channel, with the statistics of the images that a network was pretrained on.
 
     Args:
-        channels: of the images.
-        mean: of each channel; their mean where there are other channels than these.
-        std: likewise.
+        channels: number of channels of the images.
+        mean: mean of each channel; for another number of channels, the average of these is used.
+        std: standard deviation of each channel, likewise.
     """
 
     mean: Tensor
@@ -192,7 +192,7 @@ class Normalise(nn.Module):
 
 
 def _timm(name: str) -> Any:
-    """The package, once it is known to have a network of that name."""
+    """The timm package; a name that it does not have is an error."""
     try:
         import timm
     except ModuleNotFoundError as problem:
@@ -201,7 +201,7 @@ def _timm(name: str) -> Any:
         raise DistaffError(
             f"--network {TIMM}{name} needs a package that is not installed: pip install 'distaff[timm]'."
         ) from problem
-    except Exception as problem:  # torchvision built for another torch fails in its own way
+    except Exception as problem:  # torchvision built for another torch fails in many ways
         raise _broken(problem) from problem
     if not timm.is_model(name.partition(".")[0]):
         error = unknown("network of timm", name, timm.list_models())

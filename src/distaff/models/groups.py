@@ -1,4 +1,4 @@
-"""Groups of latent variables: what an encoder's outputs say of each kind, and which columns of z it takes."""
+"""Groups of latent variables: how each kind reads the encoder's outputs, and how many columns of z it has."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +21,7 @@ from distaff.models.relaxed import (
 
 
 class Kind:
-    """What all kinds share: how they are written, such as ``gaussian:10`` or ``mine:Laplace:4``."""
+    """Base class of all kinds; defines their text form, such as ``gaussian:10`` or ``mine:Laplace:4``."""
 
     def __str__(self) -> str:
         kind, sizes = type(self), ":".join(map(str, vars(self).values()))
@@ -34,33 +34,33 @@ class Real(Kind):
     """``dims`` real variables with q(z_d|x) = N(mu_d, exp(logvar_d))."""
 
     deviation: ClassVar[float] = 1.0
-    """Standard deviation of the usual prior."""
+    """Standard deviation of the default prior."""
     reach: ClassVar[float] = 2.0
-    """How far traversals go from 0."""
+    """Traversals go from minus this value to plus this value."""
 
     dims: int
 
     @property
     def width(self) -> int:
-        """Columns of z that the group takes."""
+        """Number of columns of z."""
         return self.dims
 
     @property
     def parameters(self) -> int:
-        """Encoder outputs that the group takes."""
+        """Number of encoder outputs."""
         return 2 * self.dims
 
     def posterior(self, parameters: Tensor, temperature: float) -> GroupPosterior:
-        """The posterior that encoder outputs (B, 2·dims) stand for: means, then log-variances."""
+        """The posterior of encoder outputs (B, 2·dims): means, then log-variances."""
         mu, logvar = parameters.chunk(2, dim=1)
         return GaussianPosterior(mu, logvar)
 
     def squash(self, u: Tensor) -> Tensor:
-        """z of coordinates u (B, dims), which is u itself."""
+        """z from coordinates u (B, dims): u itself."""
         return u
 
     def hard(self, z: Tensor) -> Tensor:
-        """z as it is: it has no classes to choose from."""
+        """z unchanged: real variables have no classes."""
         return z
 
 
@@ -68,30 +68,30 @@ class Gaussian(Real):
     """``dims`` real variables with q(z_d|x) = N(mu_d, exp(logvar_d)), for priors such as N(0, I)."""
 
     def draw(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws of N(0, I), on the device and in the type of ``like``."""
+        """(count, dims) draws from N(0, I), with the device and dtype of ``like``."""
         return torch.randn(count, self.dims, device=like.device, dtype=like.dtype)
 
 
 class Point(Gaussian):
-    """``dims`` real variables that x determines: Gaussians of variance 0, for objectives of z alone."""
+    """``dims`` real variables determined by x: Gaussians of variance 0, for objectives of z alone."""
 
     @property
     def parameters(self) -> int:
-        """Encoder outputs that the group takes: means alone."""
+        """Number of encoder outputs: means only."""
         return self.dims
 
     def posterior(self, parameters: Tensor, temperature: float) -> GaussianPosterior:
-        """The posterior at these means (B, dims)."""
+        """The posterior with these means (B, dims)."""
         return GaussianPosterior(parameters, torch.full_like(parameters, -torch.inf))
 
 
 @dataclass(frozen=True)
 class Quantized(Real):
-    """``dims`` real variables of ``values`` learned values each, that x determines (QLAE, Hsu et al. 2023).
+    """``dims`` real variables with ``values`` learned values each, determined by x (QLAE, Hsu et al. 2023).
 
-    An encoder's output is rounded to the nearest value of its own codebook; the gradient goes straight
-    through. Codebooks start as ``values`` equal steps from −½ to ½ and belong to the prior, which draws each
-    value alike.
+    Each encoder output is rounded to the nearest value of its variable's codebook, with a straight-through
+    gradient. Codebooks start as ``values`` evenly spaced numbers from −½ to ½ and belong to the prior, under
+    which all values are equally likely.
     """
 
     deviation: ClassVar[float] = 12**-0.5
@@ -108,22 +108,22 @@ class Quantized(Real):
 
     @property
     def parameters(self) -> int:
-        """Encoder outputs that the group takes: one per variable."""
+        """Number of encoder outputs: one per variable."""
         return self.dims
 
     def codebook(self) -> Tensor:
-        """(dims, values) the values that training starts from."""
+        """(dims, values) the initial codebooks."""
         return torch.linspace(-0.5, 0.5, self.values).repeat(self.dims, 1)
 
     def posterior(
         self, parameters: Tensor, temperature: float, codebook: Tensor | None = None
     ) -> QuantizedPosterior:
-        """The posterior at the values nearest to these numbers (B, dims)."""
+        """The posterior at the codebook values nearest to the encoder outputs (B, dims)."""
         values = self.codebook().to(parameters) if codebook is None else codebook
         return QuantizedPosterior(parameters, values)
 
     def draw(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws of equal values of the codebooks that training starts from."""
+        """(count, dims) draws from the initial codebooks, all values equally likely."""
         values = self.codebook().to(like)
         return values[torch.arange(self.dims), torch.randint(self.values, (count, self.dims))]
 
@@ -135,7 +135,7 @@ class Uniform(Real):
     reach: ClassVar[float] = 1.0
 
     def draw(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws of U[−1, 1]."""
+        """(count, dims) draws from U[−1, 1]."""
         return 2 * torch.rand(count, self.dims, device=like.device, dtype=like.dtype) - 1
 
 
@@ -165,7 +165,7 @@ class Concrete(Kind):
         return ConcretePosterior(parameters, temperature)
 
     def squash(self, u: Tensor) -> Tensor:
-        """z of coordinates u = log z (B, classes)."""
+        """z from coordinates u = log z (B, classes)."""
         return to_simplex(u)
 
     def hard(self, z: Tensor) -> Tensor:
@@ -173,14 +173,14 @@ class Concrete(Kind):
         return one_hot(z)
 
     def draw(self, count: int, like: Tensor) -> Tensor:
-        """(count, classes) draws of equal classes, one-hot."""
+        """(count, classes) one-hot draws of equally likely classes."""
         return one_hot(torch.rand(count, self.classes, device=like.device, dtype=like.dtype))
 
 
 class Rounded(Concrete):
-    """One variable of ``classes`` classes, sampled as ``Concrete``, measured at the nearest class.
+    """One variable of ``classes`` classes, sampled like ``Concrete``, with densities at the nearest class.
 
-    As in the code of Esmaeili et al. 2018; it pays for nothing that it knows (``RoundedPosterior``).
+    As in the code of Esmaeili et al. 2018; its information is not penalised (see ``RoundedPosterior``).
     """
 
     def posterior(self, parameters: Tensor, temperature: float) -> RoundedPosterior:
@@ -209,7 +209,7 @@ class Bernoulli(Kind):
         return BernoulliPosterior(parameters, temperature)
 
     def squash(self, u: Tensor) -> Tensor:
-        """z of coordinates u = log z/(1 − z) (B, dims)."""
+        """z from coordinates u = log z/(1 − z) (B, dims)."""
         return to_unit(u)
 
     def hard(self, z: Tensor) -> Tensor:
@@ -224,4 +224,4 @@ class Bernoulli(Kind):
 Discrete = Concrete | Bernoulli
 Group = Gaussian | Quantized | Uniform | Discrete
 KINDS: dict[str, type[Group]] = classes_of(globals(), "posterior", "draw")
-"""All of the above that can be drawn from, found by being there."""
+"""All kinds defined above that can be drawn from."""

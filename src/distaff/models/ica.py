@@ -1,4 +1,4 @@
-"""Linear independent component analysis of codes: the rotation that an encoder leaves to chance."""
+"""Linear independent component analysis of codes, for encoders whose axes are arbitrary."""
 
 import hashlib
 import warnings
@@ -16,11 +16,11 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file
 
 FAINT = 1e-3
-"""Directions in which codes spread less than this share of the widest are left as they are: what is rounding
-there, whitening would make as loud as the rest."""
+"""Directions in which codes spread less than this fraction of the widest are not unmixed: whitening would
+amplify rounding errors there."""
 ITERATIONS = 1000
 HASH = "sha256"
-"""Under which a file holds the hash of its arrays; those of former versions have none."""
+"""Key of the arrays' hash in a file; files of former versions have none."""
 FloatArray = NDArray[np.floating[Any]]
 
 
@@ -29,8 +29,8 @@ class Unmixing:
     """An invertible linear map between the real latents of an encoder and independent components.
 
     Args:
-        mean: (D,) of the latents.
-        mixing: (D, D) latents = mixing · components + mean.
+        mean: (D,) mean of the latents.
+        mixing: (D, D) matrix; latents = mixing · components + mean.
     """
 
     mean: FloatArray
@@ -42,10 +42,10 @@ class Unmixing:
         return np.asarray(np.linalg.inv(self.mixing.astype(np.float64)))
 
     def __call__(self, codes: Codes) -> Codes:
-        """The components of codes; a Gaussian posterior's variances are those of the mapped Gaussian.
+        """The components of codes; variances are those of the linearly mapped Gaussian posteriors.
 
-        Its covariances, which are 0 before and not after the map, are left out: what metrics of q(z|x) say of
-        components is exact for encoders without noise, and otherwise of these Gaussians without covariances.
+        The covariances that the map introduces are dropped, so metrics of q(z|x) of components are exact for
+        deterministic encoders only.
         """
         self._check(codes.means.shape[1])
         inverse = self.unmixing
@@ -58,13 +58,13 @@ class Unmixing:
         return replace(codes, means=means, logvars=logvars)
 
     def mix(self, components: Any) -> FloatArray:
-        """The latents (N, D) of components (N, D)."""
+        """The latents (N, D) that correspond to components (N, D)."""
         given = as_array(components)
         self._check(given.shape[1])
         return np.asarray(given @ self.mixing.T + self.mean).astype(np.float32)
 
     def write(self, file: Path, about: dict[str, str]) -> None:
-        """Save it with what it was made of."""
+        """Save the map, with notes on how it was made."""
         with atomic_file(file) as temporary:
             arrays = {"mean": self.mean, "mixing": self.mixing}
             facts = {**about, HASH: self._hash}
@@ -72,7 +72,7 @@ class Unmixing:
 
     @classmethod
     def read(cls, file: Path) -> tuple["Unmixing", dict[str, str]]:
-        """What ``write`` saved, and what it was made of."""
+        """Read a map saved by ``write``, and its notes."""
         try:
             with safe_open(file, "numpy") as content:
                 found = cls(content.get_tensor("mean"), content.get_tensor("mixing"))
@@ -89,7 +89,7 @@ class Unmixing:
 
     @property
     def _is_map(self) -> bool:
-        """Whether the arrays are finite and of the shapes that they should have."""
+        """Whether the arrays are finite and have the right shapes."""
         floats = self.mean.dtype.kind == self.mixing.dtype.kind == "f"
         fit = self.mean.ndim == 1 and self.mixing.shape == 2 * self.mean.shape
         return floats and fit and bool(np.isfinite(self.mean).all() and np.isfinite(self.mixing).all())
@@ -106,17 +106,18 @@ def _damaged(file: Path) -> DistaffError:
 def ica(codes: Codes | Any, *, seed: int = 0) -> Unmixing:
     """Unmix the real latents of codes by FastICA (Hyvärinen 1999): components of mean 0 and variance 1.
 
-    An auto-encoder without noise has no reason to keep to axes: its codes are a mixture of what is
-    independent in the data. Components come in the order of how much of the codes' spread they carry, each
-    with the sign of its largest weight. Directions in which the codes hardly vary stay as they are, last.
-    Which axes Gaussian components have, no rotation tells: a warning says where the search did not settle.
+    Nothing aligns the latents of an auto-encoder without noise with the data's factors: its codes are a
+    mixture of what is independent in the data. Components are sorted by how much of the codes' spread they
+    carry, each with the sign of its largest weight. Directions in which the codes hardly vary come last,
+    unchanged. Gaussian components have no identifiable axes; a warning is given if the search did not
+    converge.
 
     Args:
         codes: ``Codes``, or means (N, D).
-        seed: of the start.
+        seed: seed of the initial rotation.
 
     Returns:
-        The map: call it on codes; ``mix`` goes back.
+        The map: call it on codes to get components; ``mix`` goes back.
 
     >>> rng = np.random.default_rng(0)
     >>> sources = rng.uniform(-1, 1, (2000, 2))
@@ -147,8 +148,8 @@ def ica(codes: Codes | Any, *, seed: int = 0) -> Unmixing:
 
 
 def _rotation(white: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    """(r, r) the rotation that takes uncorrelated coordinates (N, r) of variance 1 to their components."""
-    from sklearn.decomposition import FastICA  # half a second, which only this function needs
+    """(r, r) rotation from uncorrelated coordinates (N, r) of variance 1 to their components."""
+    from sklearn.decomposition import FastICA  # takes half a second, and only this function needs it
     from sklearn.exceptions import ConvergenceWarning
 
     if white.shape[1] == 1:

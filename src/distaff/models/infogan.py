@@ -15,7 +15,7 @@ class Players(NamedTuple):
 
     Args:
         generator: z = (c, ε) (B, width + noise) → x (B, *shape).
-        trunk: x (B, *shape) → features (B, F), which the next two share.
+        trunk: x (B, *shape) → features (B, F), shared by ``verdict`` and ``reader``.
         verdict: features → (B, 1), the discriminator's logit or the critic's score.
         reader: features → (B, parameters) of Q(c|x).
     """
@@ -28,7 +28,7 @@ class Players(NamedTuple):
 
 @dataclass(frozen=True)
 class Generated:
-    """What a generator makes of its inputs: the images themselves, without noise around them."""
+    """A generator's output: the images themselves, without a noise model."""
 
     mean: Tensor
 
@@ -36,12 +36,12 @@ class Generated:
 class InfoGAN(nn.Module):
     """z = (c, ε) with codes c ~ p(c) and noise ε ~ N(0, I), x = G(z), and Q(c|x) (FactorVAE App. G).
 
-    ``usual_noise`` (1, noise) is one draw of ε, kept with the weights: where none is given, all images are
-    made with it, so that they differ by their codes alone.
+    ``usual_noise`` (1, noise) is one draw of ε, kept with the weights. ``decode`` uses it for images without
+    noise of their own, so that they differ by their codes alone.
 
     Args:
         players: the networks.
-        latents: the codes, and how much noise there is.
+        latents: the codes and the number of noise inputs.
     """
 
     usual_noise: Tensor
@@ -53,18 +53,18 @@ class InfoGAN(nn.Module):
         self.register_buffer("usual_noise", torch.randn(1, latents.noise))
 
     def generate(self, c: Tensor) -> Tensor:
-        """x (B, *shape) of codes c (B, width) with new noise."""
+        """x (B, *shape) from codes c (B, width) and new noise."""
         noise = torch.randn(len(c), self.latents.noise, device=c.device, dtype=c.dtype)
         images: Tensor = self.generator(torch.cat([c, noise], dim=1))
         return images
 
     def features(self, x: Tensor) -> Tensor:
-        """(B, F) what the trunk makes of images, for ``verdict`` and ``read``."""
+        """(B, F) the trunk's features of images, for ``verdict`` and ``read``."""
         found: Tensor = self.discriminator["trunk"](x)
         return found
 
     def verdict(self, features: Tensor) -> Tensor:
-        """The discriminator's logits, or the critic's scores, (B,): the higher the more real."""
+        """The discriminator's logits, or the critic's scores, (B,); higher means more real."""
         return single(self.discriminator["verdict"](features))[:, 0]
 
     def read(self, features: Tensor) -> Posterior:
@@ -76,7 +76,7 @@ class InfoGAN(nn.Module):
         return self.verdict(self.features(x))
 
     def judge(self, x: Tensor) -> tuple[Tensor, Posterior]:
-        """The scores (B,) and Q(c|x), by one pass through the trunk that they share."""
+        """The scores (B,) and Q(c|x), from one pass through the shared trunk."""
         features = self.features(x)
         return self.verdict(features), self.read(features)
 
@@ -85,21 +85,21 @@ class InfoGAN(nn.Module):
         return self.read(self.features(x))
 
     def decode(self, z: Tensor) -> Generated:
-        """G(c, ε) of z (B, width), made with the usual noise, or (B, width + noise), which has its own."""
+        """G(c, ε) of z (B, width) with the usual noise, or of z (B, width + noise) with its own."""
         if z.shape[1] == self.latents.width:
             noise = self.usual_noise.to(z.dtype).expand(z.shape[0], -1)  # len() would fix it in exports
             z = torch.cat([z, noise], dim=1)
         return Generated(self.generator(z))
 
     def measure(self, x: Tensor) -> tuple[Posterior, dict[str, Tensor]]:
-        """Q(c|x), and nothing else: there is no likelihood to measure x by."""
+        """Q(c|x) and no measures: a GAN has no likelihood of x."""
         return self.encode(x), {}
 
     def draw_latents(self, count: int) -> Tensor:
-        """c (count, width) of p(c)."""
+        """c (count, width) drawn from p(c)."""
         return self.latents.draw(count, self.usual_noise)
 
     @torch.no_grad()
     def draw(self, count: int) -> Tensor:
-        """``count`` images of codes drawn from p(c), with new noise."""
+        """``count`` images from codes drawn from p(c), with new noise."""
         return self.generate(self.draw_latents(count))

@@ -1,13 +1,13 @@
-"""Generators, discriminators and Q by table: one function per set, found by ``--network NAME`` for GANs.
+"""Generators, discriminators and Q of GANs: one function per table, selected by ``--network NAME``.
 
-Each takes
-    shape: of an observation, (C, H, W) or (D,);
-    parameters: how many numbers Q gives, all codes together;
-    width: how many the generator takes, codes and noise together;
-    norm: what normalises the discriminator: "batch", or "layer" under a gradient penalty, which judges each
-        image by itself: then its convolutions have none, and its dense layer LayerNorm.
+Each function takes
+    shape: shape of an observation, (C, H, W) or (D,);
+    parameters: number of outputs of Q for all codes;
+    width: number of inputs of the generator, codes and noise together;
+    norm: the discriminator's normalisation: "batch", or "layer" under a gradient penalty, which is defined
+        for each image by itself: then convolutions have no normalisation, and the dense layer has LayerNorm.
 
-The tables print an activation before its batchnorm; as in Chen et al.'s code, it comes after it.
+The tables print the activation before batchnorm; here it comes after, as in Chen et al.'s code.
 """
 
 import itertools
@@ -23,7 +23,7 @@ from distaff.models.layers import RELU_IN_PLACE, Shape, divided, down, last_up, 
 
 Norm = Literal["batch", "layer"]
 LEAKY = partial(nn.LeakyReLU, 0.1, inplace=True)
-"""With the rate that Chen et al. 2016 give; the tables give none."""
+"""Leaky ReLU with the slope of Chen et al. 2016; the tables do not give one."""
 NORMS: dict[Norm, Callable[[int], nn.Module]] = {"batch": nn.BatchNorm1d, "layer": nn.LayerNorm}
 Q_HIDDEN = 128
 
@@ -70,9 +70,9 @@ def infogan_shapes(shape: Shape, parameters: int, width: int, norm: Norm = "batc
 
 
 def infogan_shapes_bigger(shape: Shape, parameters: int, width: int, norm: Norm = "batch") -> Players:
-    """FactorVAE's Table 6 (2D Shapes, the bigger one), for images whose sides are divisible by 8.
+    """FactorVAE's Table 6 (2D Shapes, bigger), for images whose sides are divisible by 8.
 
-    The 136 inputs that it prints are 135: 4 codes, 3 classes and 128 of noise.
+    The table prints 136 inputs; there are 135: 4 codes, 3 classes and 128 of noise.
     """
     rows, columns = divided(shape, 8, "infogan_shapes_bigger", instead="infogan_mlp")
     size = 256 * rows * columns
@@ -127,7 +127,7 @@ def _players(generator: list[nn.Module], trunk: list[nn.Module], features: int, 
 def _dense(
     inputs: int, outputs: int, norm: Norm = "batch", activation: Callable[[], nn.Module] = RELU_IN_PLACE
 ) -> list[nn.Module]:
-    # A bias before BatchNorm would be taken out again by its mean.
+    # BatchNorm would subtract a bias before it again.
     return [nn.Linear(inputs, outputs, bias=norm == "layer"), NORMS[norm](outputs), activation()]
 
 

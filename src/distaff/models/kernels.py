@@ -1,4 +1,4 @@
-"""Layers that PyTorch computes slowly on CPUs, computed faster."""
+"""Faster versions of layers that PyTorch computes slowly on CPUs."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ from torch.nn import functional as F
 
 
 class Up(nn.ConvTranspose2d):
-    """4×4 transposed convolution of stride 2: twice the side (B, outputs, 2H, 2W).
+    """4×4 transposed convolution of stride 2, which doubles the sides: (B, outputs, 2H, 2W).
 
-    The bias is added by itself: within the transposed convolution its gradient, a mere sum, takes the
-    library's kernel two thirds of the time that the weights' takes, and a Kim–Mnih training step 5% more.
+    The bias is added separately. Within the transposed convolution its gradient, a mere sum, takes the
+    library's kernel two thirds as long as the weights' gradient, and a Kim–Mnih training step 5% longer.
     """
 
     def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
@@ -25,12 +25,12 @@ class Up(nn.ConvTranspose2d):
 
 
 class UpToOneChannel(Up):
-    """4×4 transposed convolution of stride 2 to one channel: twice the side (B, 1, 2H, 2W).
+    """4×4 transposed convolution of stride 2 to one channel, which doubles the sides: (B, 1, 2H, 2W).
 
-    With one output channel the library's kernel reaches a twentieth of its usual rate. The 4×4 patches of
-    all pixels are one matrix product instead, (16, inputs) × (inputs, H·W) for each image, and overlap by
-    sums of shifted planes: a Kim–Mnih training step takes 6% less time. Parameters, values and gradients are
-    the library's; other devices, mixed precision, exports and compilers are left to it.
+    With one output channel the library's kernel reaches a twentieth of its usual rate. Here the 4×4 patches
+    of all pixels are one matrix product, (16, inputs) × (inputs, H·W) for each image, and overlaps are sums
+    of shifted planes: a Kim–Mnih training step takes 6% less time. Parameters, values and gradients are those
+    of the library, whose own kernel is used on other devices and for mixed precision, exports and compilers.
     """
 
     def __init__(self, inputs: int) -> None:
@@ -52,7 +52,7 @@ class _UpToOneChannel(torch.autograd.Function):
         pixels = x.permute(0, 2, 3, 1).reshape(batch, rows * columns, inputs)
         kernels = weight.reshape(inputs, 16).T.expand(batch, 16, inputs)
         patches = torch.bmm(kernels, pixels.transpose(1, 2)).view(batch, 4, 4, rows, columns)
-        # A pixel's patch begins one column left of its own two and ends one right of them; rows likewise.
+        # A pixel's patch extends one column to the left and one to the right of its own two; rows likewise.
         wide = patches[:, :, 1:3]
         wide[:, :, 0, :, 1:].add_(patches[:, :, 3, :, :-1])
         wide[:, :, 1, :, :-1].add_(patches[:, :, 0, :, 1:])
@@ -73,10 +73,10 @@ class _UpToOneChannel(torch.autograd.Function):
 
 
 class ByColumns(nn.Sequential):
-    """Layers that take one sample per column, for x (B, inputs) with one sample per row: (B, outputs).
+    """Apply layers that take one sample per column to x (B, inputs), one sample per row: (B, outputs).
 
-    So laid out, matrix products of a small batch with wide layers take a fifth less time: FactorVAE's critic
-    a seventh, its whole step 5%. The transposes at both ends move nothing.
+    In this layout, matrix products of a small batch with wide layers take a fifth less time, FactorVAE's
+    critic a seventh less and its whole step 5% less. The transposes at both ends copy nothing.
     """
 
     def forward(self, x: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ class ByColumns(nn.Sequential):
 
 
 class ColumnLinear(nn.Linear):
-    """W x + b of columns x (inputs, B): (outputs, B)."""
+    """W x + b for columns x (inputs, B): (outputs, B)."""
 
     def forward(self, x: Tensor) -> Tensor:
         """The layer's output for x (inputs, B)."""

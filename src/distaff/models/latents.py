@@ -1,4 +1,4 @@
-"""The latent space: named groups of variables, and the posteriors an encoder's outputs stand for."""
+"""The latent space: named groups of variables, and the posterior of an encoder's outputs."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -46,12 +46,12 @@ __all__ = [
 ]
 
 TEMPERATURE = 0.66
-"""Of relaxed variables, as in Maddison et al. 2017."""
+"""Default temperature of relaxed variables, as in Maddison et al. 2017."""
 
 NOISE = "noise"
-"""The word for what a generator is given beside its codes: ``noise:62``."""
+"""Name of the generator's inputs beside its codes: ``noise:62``."""
 MOST = 100_000
-"""Latents of one group."""
+"""Largest number of latents in one group."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,11 @@ class Variable:
     """One latent variable.
 
     Args:
-        name: ``z0`` … for real ones; the group's name for a concrete one, and a number behind it for bits.
-        place: its number among the variables in the order of z.
-        columns: of z that hold it.
-        classes: how many, or 0 for a real variable.
+        name: ``z0``, ``z1``, … for real variables; the group's name for a concrete variable; the group's name
+            and a number for bits.
+        place: number of the variable in the order of z.
+        columns: columns of z that hold the variable.
+        classes: number of classes, or 0 for a real variable.
     """
 
     name: str
@@ -78,14 +79,14 @@ class Variable:
 
 @dataclass(frozen=True)
 class LatentSpace:
-    """Named groups side by side; z (B, width) holds their columns in order.
+    """Named groups of latent variables; z (B, width) holds their columns in order.
 
     >>> LatentSpace.parse("style=gaussian:10,digit=concrete:10").dims
     11
 
     Args:
-        groups: the groups by name.
-        noise: how many numbers ε ~ N(0, I) a generator is given beside z; they are part of no code.
+        groups: groups by name.
+        noise: number of values ε ~ N(0, I) that a generator takes beside z; they are not part of any code.
     """
 
     groups: Mapping[str, Group]
@@ -93,7 +94,7 @@ class LatentSpace:
 
     def __post_init__(self) -> None:
         if not self.groups:
-            raise DistaffError("noise alone tells nothing of an image: name latents beside it.")
+            raise DistaffError("noise alone says nothing about an image: name latents too.")
         names = [variable.name for variable in self.variables]
         seen: set[str] = set()
         for name in names:
@@ -107,9 +108,9 @@ class LatentSpace:
     ) -> "LatentSpace":
         """Read ``"style=gaussian:10,digit=concrete:10,smile=bernoulli:2"``, or ``10`` latents of one kind.
 
-        Generators are given ``"style=uniform:2,digit=concrete:10,noise:62"``; 12 latents of 5 values each are
-        ``"quantized:12:5"``. A kind from elsewhere, a class
-        made like those of ``groups``, is ``"style=mine:Kind:10"``.
+        ``"style=uniform:2,digit=concrete:10,noise:62"`` is for generators; ``"quantized:12:5"`` means 12
+        latents of 5 values each. A kind of your own, a class like those of ``groups``, is written
+        ``"style=mine:Kind:10"``.
         """
         if isinstance(text, LatentSpace):
             return text
@@ -144,38 +145,38 @@ class LatentSpace:
 
     @cached_property
     def dims(self) -> int:
-        """How many variables there are: a categorical one counts once."""
+        """Number of variables; a categorical variable counts once."""
         return sum(group.dims for group in self.groups.values())
 
     @cached_property
     def width(self) -> int:
-        """Columns of z."""
+        """Number of columns of z."""
         return sum(group.width for group in self.groups.values())
 
     @cached_property
     def parameters(self) -> int:
-        """Outputs that the encoder must have."""
+        """Number of outputs that the encoder must have."""
         return sum(group.parameters for group in self.groups.values())
 
     @cached_property
     def group_dims(self) -> dict[str, slice]:
-        """The variables that belong to each group, by their numbers."""
+        """The numbers of the variables of each group."""
         return dict(zip(self.groups, _slices([g.dims for g in self.groups.values()]), strict=True))
 
     @cached_property
     def group_columns(self) -> dict[str, slice]:
-        """The columns of z that belong to each group."""
+        """The columns of z of each group."""
         return dict(zip(self.groups, _slices([g.width for g in self.groups.values()]), strict=True))
 
     @cached_property
     def columns(self) -> tuple[slice, ...]:
-        """The columns of z that belong to each variable, in order."""
+        """The columns of z of each variable, in order."""
         sizes = [group.width // group.dims for group in self.groups.values() for _ in range(group.dims)]
         return tuple(_slices(sizes))
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """Every variable in the order of z."""
+        """All variables in the order of z."""
         found: list[Variable] = []
         real = 0
         for name, group in self.groups.items():
@@ -192,7 +193,7 @@ class LatentSpace:
 
     @cached_property
     def coded(self) -> tuple[Variable, ...]:
-        """Every variable in the order of ``Codes.names``: the real ones first."""
+        """All variables in the order of ``Codes.names``: the real ones first."""
         return tuple(sorted(self.variables, key=lambda variable: variable.classes > 0))
 
     def number(self, which: int | str) -> int:
@@ -208,12 +209,12 @@ class LatentSpace:
 
     @cached_property
     def reach(self) -> float:
-        """How far from 0 traversals of the real variables go."""
+        """Largest absolute value in traversals of the real variables."""
         return max((g.reach for g in self.groups.values() if isinstance(g, Real)), default=Real.reach)
 
     @cached_property
     def deviations(self) -> tuple[float, ...]:
-        """The standard deviation of each real variable's usual prior, in the order of ``Codes.means``."""
+        """The standard deviation of each real variable's default prior, in the order of ``Codes.means``."""
         real = [group for group in self.groups.values() if isinstance(group, Real)]
         return tuple(group.deviation for group in real for _ in range(group.dims))
 
@@ -223,12 +224,12 @@ class LatentSpace:
         temperature: float = TEMPERATURE,
         codebooks: Mapping[str, Tensor] | None = None,
     ) -> Posterior:
-        """Encoder outputs (B, parameters) → the posterior of all groups, in single precision at least.
+        """The posterior of all groups from encoder outputs (B, parameters), in single precision or better.
 
         Args:
             parameters: the encoder's outputs.
-            temperature: of relaxed variables.
-            codebooks: (dims, V) of each group of quantised ones; those that training starts from by default.
+            temperature: temperature of relaxed variables.
+            codebooks: codebooks (dims, V) of each group of quantised latents; by default the initial ones.
         """
         sizes = [group.parameters for group in self.groups.values()]
         known = codebooks or {}
@@ -241,11 +242,11 @@ class LatentSpace:
         return Posterior(parts)
 
     def draw(self, count: int, like: Tensor) -> Tensor:
-        """z (count, width) of the groups' usual priors, discrete variables at a class."""
+        """z (count, width) drawn from the groups' default priors, with discrete variables at a class."""
         return torch.cat([group.draw(count, like) for group in self.groups.values()], dim=1)
 
     def squash(self, u: Tensor) -> Tensor:
-        """z (B, width), as decoders and critics see it, of coordinates u, which densities are taken in."""
+        """z (B, width), as decoders and critics see it, from the coordinates u used for densities."""
         parts = [group.squash(u[:, self.group_columns[name]]) for name, group in self.groups.items()]
         return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
 

@@ -1,4 +1,4 @@
-"""What the papers' networks are built of: layers, the pair they come in, and the memory layout of both."""
+"""Building blocks of the papers' networks: layers, ``Networks``, and memory layout."""
 
 import itertools
 import math
@@ -15,7 +15,7 @@ from distaff.models.kernels import Up, UpToOneChannel
 Shape = tuple[int, ...]
 Module = TypeVar("Module", bound=nn.Module)
 RELU_IN_PLACE = partial(nn.ReLU, inplace=True)
-"""After convolutions, whose outputs are large and not needed again."""
+"""For use after convolutions, whose outputs are large and not needed again."""
 
 
 class Networks(NamedTuple):
@@ -28,8 +28,8 @@ class Networks(NamedTuple):
 def down(
     inputs: int, outputs: int, norm: bool = False, activation: Callable[[], nn.Module] = RELU_IN_PLACE
 ) -> list[nn.Module]:
-    """4×4 convolution of stride 2, half the side."""
-    # A bias before BatchNorm would be taken out again by its mean.
+    """4×4 convolution of stride 2, which halves the sides."""
+    # BatchNorm would subtract a bias before it again.
     convolution = nn.Conv2d(inputs, outputs, 4, stride=2, padding=1, bias=not norm)
     return [convolution, *([nn.BatchNorm2d(outputs)] if norm else []), activation()]
 
@@ -37,7 +37,7 @@ def down(
 def up(
     inputs: int, outputs: int, norm: bool = False, activation: Callable[[], nn.Module] = RELU_IN_PLACE
 ) -> list[nn.Module]:
-    """4×4 transposed convolution of stride 2, twice the side."""
+    """4×4 transposed convolution of stride 2, which doubles the sides."""
     convolution = Up(inputs, outputs, bias=not norm)
     return [convolution, *([nn.BatchNorm2d(outputs)] if norm else []), activation()]
 
@@ -45,24 +45,24 @@ def up(
 def level(
     inputs: int, outputs: int, norm: bool = False, activation: Callable[[], nn.Module] = RELU_IN_PLACE
 ) -> list[nn.Module]:
-    """4×4 convolution of stride 1, the same side; a transposed one of stride 1 is nothing else."""
+    """4×4 convolution of stride 1, which keeps the sides; a transposed one of stride 1 would be the same."""
     convolution = nn.Conv2d(inputs, outputs, 4, bias=not norm)
     normed = [nn.BatchNorm2d(outputs)] if norm else []
     return [nn.ZeroPad2d((1, 2, 1, 2)), convolution, *normed, activation()]
 
 
 def last_up(inputs: int, outputs: int) -> nn.Module:
-    """The transposed convolution that ends a decoder: nothing after it."""
+    """The transposed convolution that ends a decoder, without an activation."""
     return UpToOneChannel(inputs) if outputs == 1 else Up(inputs, outputs)
 
 
 def down_stack(channels: list[int], norm: bool = False) -> list[nn.Module]:
-    """Halving convolutions from each number of channels to the next."""
+    """Convolutions that halve the sides, from each number of channels to the next."""
     return [layer for pair in itertools.pairwise(channels) for layer in down(*pair, norm)]
 
 
 def up_stack(channels: list[int], norm: bool = False) -> list[nn.Module]:
-    """Doubling convolutions from each number of channels to the next."""
+    """Convolutions that double the sides, from each number of channels to the next."""
     return [layer for pair in itertools.pairwise(channels) for layer in up(*pair, norm)]
 
 
@@ -73,7 +73,7 @@ def dense(sizes: list[int], activation: Callable[[], nn.Module] = nn.ReLU) -> li
 
 
 class SideBySide(nn.Module):
-    """Networks that read the same (B, …), their outputs (B, n) one beside the other.
+    """Networks with the same input (B, …), whose outputs (B, n) are concatenated.
 
     Args:
         heads: the networks, in the order of their outputs.
@@ -97,7 +97,10 @@ def dense_pair(
     decoder: list[int],
     activation: Callable[[], nn.Module] = nn.ReLU,
 ) -> Networks:
-    """Dense networks for observations of any shape, by their hidden layers; ``activation`` the decoder's."""
+    """Dense networks for observations of any shape, given the sizes of their hidden layers.
+
+    ``activation`` is the decoder's.
+    """
     outputs = outputs or shape
     inside = [math.prod(shape), *encoder]
     outside = [width, *decoder]
@@ -112,12 +115,12 @@ def dense_pair(
 
 
 def sixteenths(shape: Shape, name: str) -> tuple[int, int]:
-    """The sides of an image after four halvings; sides that cannot be halved so are an error."""
+    """The sides of an image after four halvings; an error if they are not divisible by 16."""
     return divided(shape, 16, name, instead="resnet, which takes any side, or --network mlp")
 
 
 def divided(shape: Shape, by: int, name: str, instead: str) -> tuple[int, int]:
-    """The sides of an image over ``by``; others than its multiples are an error that names a way out."""
+    """The sides of an image divided by ``by``; if not divisible, an error that suggests another network."""
     if len(shape) != 3 or shape[1] % by or shape[2] % by:
         raise DistaffError(
             f"{name} networks need images with sides divisible by {by}, not {tuple(shape)}: "
@@ -129,13 +132,13 @@ def divided(shape: Shape, by: int, name: str, instead: str) -> tuple[int, int]:
 def channels_last(module: Module) -> Module:
     """The same module with its convolution weights laid out channels last.
 
-    ``Module.to`` sets the strides of one-channel weights too, which ``Tensor.contiguous`` takes to be right
-    as they are; without that, each convolution beside one copies its images from one layout to the other.
+    ``Module.to`` also sets the strides of one-channel weights, which ``Tensor.contiguous`` does not change;
+    otherwise, each convolution next to one would copy its images from one layout to the other.
     """
     to: Callable[..., Module] = module.to
     return to(memory_format=torch.channels_last)
 
 
 def images_channels_last(x: Tensor) -> Tensor:
-    """Images (B, C, H, W) laid out channels last; vectors (B, D) as they are."""
+    """Images (B, C, H, W) laid out channels last; vectors (B, D) unchanged."""
     return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x

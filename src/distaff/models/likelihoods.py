@@ -1,4 +1,4 @@
-"""p(x|z): what a decoder's outputs stand for."""
+"""p(x|z): the distributions that a decoder's outputs parametrise."""
 
 import math
 from dataclasses import dataclass
@@ -16,32 +16,32 @@ LOG_2 = math.log(2)
 HALF_A_LEVEL = 0.5 / 255
 SMALLEST_LOG_SCALE = -7.0
 LARGEST_LOG_RATE = 15.0
-"""Beyond this, exp would overflow at the first wild step."""
+"""Logarithms of rates are cut here, so that exp does not overflow in an unstable step."""
 LARGE_SIZE = 16.0
-"""From here on Stirling's series of log Γ, cut after its third term, is right to 1e-11."""
+"""From this size on, three terms of Stirling's series give log Γ to within 1e-11."""
 
 
 class Likelihood(Protocol):
     """The distribution of B observations given their latents."""
 
     numbers: ClassVar[int]
-    """How many numbers a decoder gives for each value of an observation."""
+    """Number of decoder outputs per value of an observation."""
 
     @classmethod
     def read(cls, outputs: Tensor) -> Self:
-        """The distribution that decoder outputs (B, numbers · C, ...) stand for."""
+        """The distribution parametrised by decoder outputs (B, numbers · C, ...)."""
 
     def log_prob(self, x: Tensor) -> Tensor:
         """log p(x|z) (B,), summed over pixels."""
 
     @property
     def mean(self) -> Tensor:
-        """E[x|z], of x's shape."""
+        """E[x|z], with the shape of x."""
 
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Independent Bernoulli pixels given by ``logits``; targets anywhere in [0, 1] (cross-entropy)."""
+    """Independent Bernoulli pixels given by ``logits``; x may lie anywhere in [0, 1] (cross-entropy)."""
 
     numbers: ClassVar[int] = 1
 
@@ -88,7 +88,7 @@ class Gaussian:
 class UnitGaussian:
     """Independent N(mean, 1) values, for standardised data.
 
-    Its log-density is bounded, whereas a learned variance may shrink without end where a value never varies.
+    Its log-density is bounded, whereas a learned variance can shrink without limit if a value never varies.
     """
 
     numbers: ClassVar[int] = 1
@@ -128,11 +128,11 @@ class Laplace:
 
 @dataclass(frozen=True)
 class DiscretisedLogistic:
-    """Independent values of 256 levels 0, 1/255, …, 1 under a logistic distribution cut into their bins.
+    """Independent values of 256 levels 0, 1/255, …, 1 under a logistic distribution cut into bins.
 
-    A level's probability is that of the logistic distribution between the middles to its neighbours; the
-    first and the last level have all that lies beyond (Salimans et al. 2017, PixelCNN++, Section 2.1).
-    Unlike a Gaussian's, its log-likelihood is one of the pixels as they are stored, and is never positive.
+    A level's probability is the mass of the logistic distribution between the midpoints to its neighbours;
+    the first and the last level also have the mass beyond (Salimans et al. 2017, PixelCNN++, Section 2.1).
+    Unlike a Gaussian's, its log-likelihood is that of the pixels as stored, and is never positive.
     """
 
     numbers: ClassVar[int] = 2
@@ -150,7 +150,7 @@ class DiscretisedLogistic:
         """Σ log(F(x + 1/510) − F(x − 1/510)), F the logistic distribution function, (B,)."""
         narrow = torch.exp(-self.log_scale)
         above, below = ((x - self.location + side) * narrow for side in (HALF_A_LEVEL, -HALF_A_LEVEL))
-        # σ(a) − σ(b) = σ(a) σ(−b) (1 − exp(b − a)), each factor of which has an exact logarithm.
+        # σ(a) − σ(b) = σ(a) σ(−b) (1 − exp(b − a)), and each factor has an exact logarithm.
         inside = (
             F.logsigmoid(above) + F.logsigmoid(-below) + torch.log(-torch.expm1(-2 * HALF_A_LEVEL * narrow))
         )
@@ -160,17 +160,17 @@ class DiscretisedLogistic:
 
     @property
     def mean(self) -> Tensor:
-        """The location, which is the mean but for what lies beyond black and white; cut to [0, 1]."""
+        """The location, cut to [0, 1]: the mean, up to the mass beyond black and white."""
         return self.location.clamp(0, 1)
 
 
 @dataclass(frozen=True)
 class Poisson:
-    """Independent counts of rate exp(log_rate)."""
+    """Independent counts with rate exp(log_rate)."""
 
     numbers: ClassVar[int] = 1
     sees_logarithms: ClassVar[bool] = True
-    """Encoders are given log(1 + x): counts span orders of magnitude."""
+    """Whether the encoder's input is log(1 + x), because counts span orders of magnitude."""
 
     log_rate: Tensor
 
@@ -184,7 +184,7 @@ class Poisson:
         return self.log_probs(x).flatten(1).sum(1)
 
     def log_probs(self, x: Tensor) -> Tensor:
-        """The same for each value, of x's shape."""
+        """The log-probability of each value, with the shape of x."""
         return x * self.log_rate - torch.exp(self.log_rate) - torch.lgamma(x + 1)
 
     @property
@@ -195,7 +195,7 @@ class Poisson:
 
 @dataclass(frozen=True)
 class NegativeBinomial:
-    """Independent counts of mean μ and variance μ + μ²/r: more spread than Poisson's, as most counts are."""
+    """Independent counts of mean μ and variance μ + μ²/r: overdispersed, as most counts are."""
 
     numbers: ClassVar[int] = 2
     sees_logarithms: ClassVar[bool] = True
@@ -214,7 +214,7 @@ class NegativeBinomial:
         return self.log_probs(x).flatten(1).sum(1)
 
     def log_probs(self, x: Tensor) -> Tensor:
-        """The same for each value, of x's shape."""
+        """The log-probability of each value, with the shape of x."""
         size, odds = torch.exp(self.log_size), self.log_mean - self.log_size
         counted = torch.where(
             self.log_size < math.log(LARGE_SIZE),
@@ -230,9 +230,9 @@ class NegativeBinomial:
 
 
 def _rising_by_stirling(x: Tensor, size: Tensor) -> Tensor:
-    """log Γ(x+r) − log Γ(r) − x log r of large r, where both are too large to subtract in float32.
+    """log Γ(x+r) − log Γ(r) − x log r for large r, where the two are too large to subtract in float32.
 
-    It goes to 0 as r grows, and the negative binomial to Poisson's.
+    It tends to 0 as r grows, and the negative binomial tends to the Poisson distribution.
     """
 
     def rest(y: Tensor) -> Tensor:
@@ -242,18 +242,18 @@ def _rising_by_stirling(x: Tensor, size: Tensor) -> Tensor:
 
 
 COUNTED = ("poisson", "negative_binomial")
-"""The likelihoods of counts."""
+"""Names of the likelihoods of counts."""
 KINDS: dict[str, type[Likelihood]] = classes_of(globals(), "read", "log_prob")
-"""All of the above, found by being there."""
+"""All likelihoods defined above."""
 
 
 def likelihood_for(shape: tuple[int, ...]) -> str:
-    """The usual likelihood: bernoulli for images, whose values lie in [0, 1], gaussian for vectors."""
+    """The default likelihood: bernoulli for images, whose values lie in [0, 1], gaussian for vectors."""
     return "bernoulli" if len(shape) == 3 else "gaussian"
 
 
 def find_likelihood(name: str) -> type[Likelihood] | ColumnLikelihood:
-    """A likelihood by its name, by ``module:Class``, or by the columns of a table.
+    """A likelihood by its name, as ``module:Class``, or by the columns of a table.
 
     >>> find_likelihood("unit_gaussian").__name__
     'UnitGaussian'
@@ -264,14 +264,14 @@ def find_likelihood(name: str) -> type[Likelihood] | ColumnLikelihood:
 
 
 def outputs_of(likelihood: type[Likelihood] | ColumnLikelihood, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of what a decoder gives for observations of a shape."""
+    """The shape of the decoder's output for observations of a shape."""
     if isinstance(likelihood, ColumnLikelihood):
         return likelihood.outputs(shape)
     return (likelihood.numbers * shape[0], *shape[1:])
 
 
 def front_of(likelihood: type[Likelihood] | ColumnLikelihood) -> Front | None:
-    """What stands before an encoder: logarithms of counts, and missing values filled; None for most."""
+    """The layer before an encoder that takes logarithms of counts and fills missing values, or None."""
     if isinstance(likelihood, ColumnLikelihood):
         return likelihood.front
     return Front() if getattr(likelihood, "sees_logarithms", False) else None

@@ -1,13 +1,13 @@
-"""Encoders and decoders by paper: one function per network, found by ``--network NAME``.
+"""Encoders and decoders of the papers: one function per network, selected by ``--network NAME``.
 
-Each takes
-    shape: of an observation, (C, H, W) or (D,);
-    parameters: how many numbers the encoder gives, all groups of latents together;
-    width: how many the decoder takes;
-    outputs: the shape of what the decoder gives, where the likelihood needs more than ``shape``.
+Each function takes
+    shape: shape of an observation, (C, H, W) or (D,);
+    parameters: number of encoder outputs for all groups of latents;
+    width: number of decoder inputs;
+    outputs: shape of the decoder's output, if the likelihood needs more than ``shape``.
 
-What else one takes is written behind its name, as in ``mlp:hidden=512,layers=3``; one that takes ``grey`` is
-told by the data set (``distaff.models.by_name``).
+Further arguments are written after the name, as in ``mlp:hidden=512,layers=3``; ``grey`` comes from the data
+set (``distaff.models.by_name``).
 """
 
 import itertools
@@ -44,17 +44,19 @@ def kim_mnih(
 ) -> Networks:
     """The networks of FactorVAE's Tables 1–3, for images whose sides are divisible by 16.
 
-    They leave open whether a ReLU follows the encoder's dense layer; one does, as in Do & Tran 2020, Table 4.
+    The tables do not say whether a ReLU follows the encoder's dense layer; here one does, as in Do & Tran
+    2020, Table 4.
 
     Args:
-        shape: of an image.
-        parameters: outputs of the encoder.
-        width: inputs of the decoder.
-        outputs: the shape that the decoder gives, if not ``shape``.
-        grey: whether one channel holds shades of grey (Table 3, 3D Faces) or black and white alone (Table 1).
+        shape: shape of an image.
+        parameters: number of encoder outputs.
+        width: number of decoder inputs.
+        outputs: shape of the decoder's output; ``shape`` by default.
+        grey: whether a single channel holds shades of grey (Table 3, 3D Faces), not just black and white
+            (Table 1).
         hidden: units of the dense layers; by default 128 for black and white, 256 for grey and colour.
-        channels: of the two convolutions next to the image, half of those of the others; 16 in place of the
-            paper's 32 make steps cheaper.
+        channels: channels of the two convolutions next to the image; the others have twice as many. 16
+            instead of the paper's 32 makes steps cheaper.
     """
     units = hidden or (128 if shape[0] == 1 and not grey else 256)
     stack = [2 * channels, 2 * channels, channels, channels]
@@ -66,7 +68,7 @@ def mathieu_dsprites(
 ) -> Networks:
     """Mathieu et al. 2019, Table 1a: 64, 64, 32 channels in the decoder, a linear FC128 in the encoder.
 
-    As in the authors' code, nothing follows FC128; with ``relu`` a ReLU does, as it did in distaff 0.1.
+    As in the authors' code, no activation follows FC128; with ``relu`` a ReLU does, as in distaff 0.1.
     """
     stack = _Halving("mathieu_dsprites", 128, [64, 64, 64, 32], relu)
     return _halving(stack, shape, parameters, width, outputs)
@@ -78,12 +80,13 @@ def hfvae_mlp(
     """Esmaeili et al. 2018, Table 3, for MNIST and Fashion-MNIST; its FC 2×200 is one layer of 400.
 
     Args:
-        shape: of an image.
-        parameters: outputs of the encoder.
-        width: inputs of the decoder.
-        outputs: the shape that the decoder gives, if not ``shape``.
-        classes: of the discrete latent, named last: its logits then come from the first layer, and means and
-            log-variances of the real latents from 200 units each, as in the authors' code.
+        shape: shape of an image.
+        parameters: number of encoder outputs.
+        width: number of decoder inputs.
+        outputs: shape of the decoder's output; ``shape`` by default.
+        classes: number of classes of the discrete latent, which must be the last one. If given, its logits
+            come from the first layer, and means and log-variances of the real latents from 200 units each, as
+            in the authors' code.
     """
     pair = dense_pair(shape, parameters, width, outputs, encoder=[400, 400], decoder=[200, 400])
     if classes is None:
@@ -104,7 +107,7 @@ def hfvae_dsprites(
 ) -> Networks:
     """Esmaeili et al. 2018, Table 4: dense layers, tanh in the decoder; its FC 2×400 is one layer of 800.
 
-    ``units`` are those of the narrowest layer; 200 in place of the paper's 400 make steps cheaper.
+    ``units`` is the size of the narrowest layer; 200 instead of the paper's 400 makes steps cheaper.
     """
     encoder, decoder = [3 * units, 3 * units, 2 * units], [units, 3 * units, 3 * units]
     return dense_pair(shape, parameters, width, outputs, encoder, decoder, activation=nn.Tanh)
@@ -133,8 +136,8 @@ def hfvae_celeba(shape: Shape, parameters: int, width: int, outputs: Shape | Non
 def mathieu_dcgan(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
     """Mathieu et al. 2019, Table 1c: DCGAN, convolutions only, for CelebA.
 
-    The convolution that ends the encoder and the one that begins the decoder span what is left of the image
-    after four halvings: 4×4 for images of 64×64.
+    The last convolution of the encoder and the first of the decoder span the whole image after four halvings:
+    4×4 for images of 64×64.
     """
     rest = sixteenths(shape, "mathieu_dcgan")
     leaky = partial(nn.LeakyReLU, 0.2, inplace=True)
@@ -158,7 +161,7 @@ def mathieu_dcgan(shape: Shape, parameters: int, width: int, outputs: Shape | No
 
 
 def dotran_celeba(shape: Shape, parameters: int, width: int, outputs: Shape | None = None) -> Networks:
-    """Do & Tran 2020, Table 3. The ReLU printed after the last layer is left out: logits have two signs."""
+    """Do & Tran 2020, Table 3. The ReLU printed after the last layer is left out: logits have either sign."""
     rest = sixteenths(shape, "dotran_celeba")
     encoder = nn.Sequential(
         *down_stack([shape[0], 32, 32, 64, 64]),
@@ -203,10 +206,10 @@ def resnet(
     channels: int = 32,
     hidden: int = 256,
 ) -> Networks:
-    """Residual networks for images of any sides (He et al. 2016): a block at each half of the side.
+    """Residual networks for images of any size (He et al. 2016), with one block per halving of the sides.
 
-    Sides are halved, rounded up, until none is above 4; the channels double up to four times as many. The
-    decoder goes back through the same sides. Without BatchNorm, so that batches of any size will do.
+    Sides are halved, rounded up, until none exceeds 4; the channels double up to four times as many. The
+    decoder goes back through the same sides. There is no BatchNorm, so batches may have any size.
     """
     sizes = halvings(image_sides(shape, "resnet"))
     widths = [channels * min(2**level, 4) for level in range(len(sizes) - 1)]
@@ -241,11 +244,11 @@ def broadcast(
     layers: int = 4,
     hidden: int = 256,
 ) -> Networks:
-    """The spatial broadcast decoder (Watters et al. 2019), for images of any sides.
+    """The spatial broadcast decoder (Watters et al. 2019), for images of any size.
 
     The latents are repeated at every pixel beside the pixel's coordinates, and ``layers`` convolutions of
-    stride 1 do the rest: positions become easy to represent. Kernels are 3×3, padded; the encoder has
-    ``layers`` convolutions that halve the side.
+    stride 1 follow: positions become easy to represent. Kernels are 3×3, padded; the encoder has ``layers``
+    convolutions that halve the sides.
     """
     rows, columns = image_sides(shape, "broadcast")
     rest = halvings((rows, columns), layers)[layers]
@@ -277,7 +280,7 @@ def conv1d(
 ) -> Networks:
     """Convolutions over time, for signals (C, T) or (T,) of any length.
 
-    The length is halved, rounded up, until it is 4 at most; the channels double up to four times as many.
+    The length is halved, rounded up, until it is at most 4; the channels double up to four times as many.
     """
     if len(shape) not in (1, 2):
         raise DistaffError(f"conv1d networks need signals (C, T) or (T,), not {tuple(shape)}.")
@@ -314,12 +317,12 @@ def conv1d(
 
 
 class _Halving(NamedTuple):
-    """What tells networks of four halvings apart.
+    """Settings of networks that halve the sides four times.
 
     Args:
-        name: what errors call them.
+        name: name for error messages.
         hidden: units of the dense layers.
-        channels: of the decoder's convolutions, the deepest first.
+        channels: channels of the decoder's convolutions, the deepest first.
         relu: whether a ReLU follows the encoder's dense layer.
     """
 

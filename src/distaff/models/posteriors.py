@@ -1,7 +1,7 @@
-"""q(z|x) of a batch: sampled with gradient, with log-densities whole, per group and per variable.
+"""q(z|x) of a batch: samples with gradient, and log-densities jointly, per group and per variable.
 
-Samples are given and densities taken in coordinates u (B, width): z itself, but for relaxed variables, whose
-z rounds to its ends (``relaxed``). ``LatentSpace.squash`` makes z of u.
+Samples and densities are in coordinates u (B, width). These are z itself except for relaxed variables, whose
+z would round to 0 or 1 (see ``relaxed``). ``LatentSpace.squash`` maps u to z.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ class GroupPosterior(Protocol):
 
     @property
     def width(self) -> int:
-        """Columns of u, and of z."""
+        """Number of columns of u and of z."""
 
     def rsample(self) -> Tensor:
         """A sample u (B, width) with gradient."""
@@ -28,16 +28,16 @@ class GroupPosterior(Protocol):
         """The code used for evaluation (B, width)."""
 
     def log_prob_dims(self, u: Tensor) -> Tensor:
-        """log q(u_d|x) (B, dims) of u (B, width); u (M, 1, width) gives all pairs (M, B, dims)."""
+        """log q(u_d|x) (B, dims) at u (B, width); u (M, 1, width) gives all pairs (M, B, dims)."""
 
     def log_prob_pairs(self, u: Tensor) -> Tensor:
-        """log q(u_i,d|x_j) (dims, B, M) of every sample u_i (B, width) under every posterior x_j."""
+        """log q(u_i,d|x_j) (dims, B, M) for every sample u_i (B, width) and every posterior x_j."""
 
     def log_code_dims(self, c: Tensor) -> Tensor:
-        """log Q(c_d|x) (B, dims) of codes c (B, width): real ones, or classes and their probabilities."""
+        """log Q(c_d|x) (B, dims) of codes c (B, width): densities of real codes, probabilities of classes."""
 
     def map(self, f: Callable[[Tensor], Tensor]) -> Self:
-        """The posterior whose parameters are ``f`` of these: rows chosen, or gathered over processes."""
+        """The posterior with ``f`` applied to its parameters, e.g. to select rows or gather processes."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class GaussianPosterior(Gaussians):
 
     @property
     def width(self) -> int:
-        """Columns of z."""
+        """Number of columns of z."""
         return self.mu.shape[1]
 
     def rsample(self) -> Tensor:
@@ -62,13 +62,13 @@ class GaussianPosterior(Gaussians):
         return self.log_prob_dims(c)
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "GaussianPosterior":
-        """The posterior of ``f`` of the parameters."""
+        """The posterior with ``f`` applied to its parameters."""
         return GaussianPosterior(f(self.mu), f(self.logvar))
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """The groups' posteriors side by side; they are independent given x."""
+    """The posteriors of all groups, which are independent given x."""
 
     parts: Mapping[str, GroupPosterior]
 
@@ -91,7 +91,7 @@ class Posterior:
     def paired_with(self, u: Tensor) -> list[tuple[GroupPosterior, Tensor]]:
         """Each group's posteriors and its columns of samples u (B, width), as ``mixtures`` takes them.
 
-        Both are in single precision at least: half precision would lose the difference of squares.
+        Both are in single precision or better: half precision would lose the difference of squares.
         """
         return self.map(single)._columns(single(u))
 
@@ -100,11 +100,11 @@ class Posterior:
         return torch.cat([part.log_code_dims(columns) for part, columns in self._columns(c)], dim=-1).sum(-1)
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "Posterior":
-        """The posterior whose parameters are ``f`` of these, in every group."""
+        """The posterior with ``f`` applied to the parameters of every group."""
         return Posterior({name: part.map(f) for name, part in self.parts.items()})
 
     def parameters(self) -> list[Tensor]:
-        """All parameters, in the order in which ``map`` meets them."""
+        """All parameters, in the order in which ``map`` visits them."""
         found: list[Tensor] = []
 
         def noted(parameter: Tensor) -> Tensor:
@@ -120,5 +120,5 @@ class Posterior:
 
 
 def single(x: Tensor) -> Tensor:
-    """x in float32, or in float64 if it is: half precision ends at the outputs of networks."""
+    """x in float32, or unchanged if in float64: only networks work in half precision."""
     return x.to(torch.promote_types(x.dtype, torch.float32))

@@ -1,9 +1,9 @@
 """Discrete variables with a gradient: Concrete (Gumbel-softmax) and relaxed Bernoulli densities.
 
 Maddison et al. 2017, Jang et al. 2017. A confident sample z rounds to 0 or 1, where densities are infinite;
-its coordinate u does not: u = log z of classes, u = log z/(1 − z) of a bit. Samples are of u, and densities
-too, with respect to the log-ratios of the classes; only a decoder sees z, by ``to_simplex`` and ``to_unit``.
-Ratios of q(z|x), q(z) and p(z) are those of densities of z: one Jacobian belongs to all of them.
+its coordinate u does not: u = log z for classes, u = log z/(1 − z) for a bit. Samples and densities are in u,
+the densities with respect to the log-ratios of the classes; only a decoder sees z, through ``to_simplex`` and
+``to_unit``. Ratios of q(z|x), q(z) and p(z) are those of densities of z: all have the same Jacobian.
 """
 
 import math
@@ -16,10 +16,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 LOWEST = -60.0
-"""Of log z for a decoder: less tells it nothing, and subnormal numbers would slow its products down."""
+"""Smallest log z for a decoder: lower values carry no information, and subnormal numbers are slow."""
 
 SMALLEST = 1e-300
-"""In place of a sum that float64 rounds to 0."""
+"""Replaces a sum that float64 rounds to 0."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ConcretePosterior:
 
     Args:
         logits: (B, k) log class probabilities, up to a constant.
-        temperature: near 0 the samples are one-hot; their gradients grow.
+        temperature: near 0 the samples are one-hot, and their gradients grow.
     """
 
     logits: Tensor
@@ -36,12 +36,12 @@ class ConcretePosterior:
 
     @property
     def width(self) -> int:
-        """Columns of u: one per class."""
+        """Number of columns of u: one per class."""
         return self.logits.shape[-1]
 
     @property
     def probabilities(self) -> Tensor:
-        """(B, k) of the classes."""
+        """(B, k) class probabilities."""
         return self.logits.softmax(-1)
 
     def rsample(self) -> Tensor:
@@ -49,11 +49,11 @@ class ConcretePosterior:
         return ((self.logits + _gumbel(self.logits)) / self.temperature).log_softmax(-1)
 
     def mode(self) -> Tensor:
-        """The likeliest class, one-hot."""
+        """The most likely class, one-hot."""
         return one_hot(self.logits)
 
     def log_prob_dims(self, u: Tensor) -> Tensor:
-        """The density at u (B, k), (B, 1); u (M, 1, k) gives all pairs (M, B, 1).
+        """The log-density (B, 1) at u (B, k); u (M, 1, k) gives all pairs (M, B, 1).
 
         log Γ(k) + (k−1) log τ + Σ_c [a_c − τ u_c] − k log Σ_c exp(a_c − τ u_c), for logits a
         (the ExpConcrete of Maddison et al. 2017's appendix).
@@ -64,8 +64,8 @@ class ConcretePosterior:
     def log_prob_pairs(self, u: Tensor) -> Tensor:
         """log q(u_i|x_j) (1, B, M): Σ_c exp(a_jc − τ u_ic) of all pairs is a matrix product.
 
-        A sum may be as small as exp(−s) of its largest factors, s the range of logits over the classes:
-        float64 holds that for any s below 700.
+        A sum may be as small as exp(−s) times its largest factors, where s is the range of logits over the
+        classes: float64 can represent that for any s below 700.
         """
         powers, logits = -self.temperature * u, self.logits.T
         highest, likeliest = powers.detach().amax(1, keepdim=True), logits.detach().amax(0, keepdim=True)
@@ -75,11 +75,11 @@ class ConcretePosterior:
         return (self._constant + powers.sum(1, keepdim=True) + logits.sum(0) - self.width * shared)[None]
 
     def log_code_dims(self, c: Tensor) -> Tensor:
-        """The log-probability of the classes c (B, k), one-hot, (B, 1)."""
+        """The log-probability (B, 1) of the one-hot classes c (B, k)."""
         return (c * self.logits.log_softmax(-1)).sum(-1, keepdim=True)
 
     def map(self, f: Callable[[Tensor], Tensor]) -> Self:
-        """The posterior of ``f`` of the parameters."""
+        """The posterior with ``f`` applied to its parameters."""
         return replace(self, logits=f(self.logits))
 
     @property
@@ -89,29 +89,29 @@ class ConcretePosterior:
 
 @dataclass(frozen=True)
 class RoundedPosterior(ConcretePosterior):
-    """The same samples, measured by the probability of the class that each is nearest to.
+    """The samples of ``ConcretePosterior``, with the probability of the nearest class as density.
 
-    Decoders see the relaxed u, densities are q(c|x) at c = argmax u. A class has no gradient with respect to
-    u, and E ∇ log q(c|x) = ∇ Σ_c q(c|x) = 0: I(x; c) and KL(q(c|x) ‖ p(c)) have their values, and on average
-    no gradient. Logits learn from reconstruction alone.
+    Decoders see the relaxed u; densities are q(c|x) at c = argmax u. A class has no gradient with respect to
+    u, and E ∇ log q(c|x) = ∇ Σ_c q(c|x) = 0: I(x; c) and KL(q(c|x) ‖ p(c)) have the right values, but on
+    average no gradient. Logits learn from reconstruction alone.
     """
 
     def log_prob_dims(self, u: Tensor) -> Tensor:
-        """log q(c|x) at the nearest class of u (B, k), (B, 1); u (M, 1, k) gives all pairs (M, B, 1)."""
+        """log q(c|x) (B, 1) at the class nearest to u (B, k); u (M, 1, k) gives all pairs (M, B, 1)."""
         return self.log_code_dims(one_hot(u))
 
     def log_prob_pairs(self, u: Tensor) -> Tensor:
-        """log q(c_i|x_j) (1, B, M) at the nearest class c_i of u_i."""
+        """log q(c_i|x_j) (1, B, M) at the class c_i nearest to u_i."""
         return self.logits.log_softmax(-1).T[u.argmax(-1)][None]
 
 
 @dataclass(frozen=True)
 class BernoulliPosterior:
-    """n bits for B observations, independent, relaxed to (0, 1), u = log z/(1 − z) (B, n).
+    """n independent bits for B observations, relaxed to (0, 1), u = log z/(1 − z) (B, n).
 
     Args:
-        logits: (B, n) of the bits being 1.
-        temperature: near 0 the samples are 0 or 1; their gradients grow.
+        logits: (B, n) logits of the probability that a bit is 1.
+        temperature: near 0 the samples are 0 or 1, and their gradients grow.
     """
 
     logits: Tensor
@@ -119,12 +119,12 @@ class BernoulliPosterior:
 
     @property
     def width(self) -> int:
-        """Columns of u: one per bit."""
+        """Number of columns of u: one per bit."""
         return self.logits.shape[-1]
 
     @property
     def probabilities(self) -> Tensor:
-        """(B, n) of the bits being 1."""
+        """(B, n) probabilities that a bit is 1."""
         return self.logits.sigmoid()
 
     def rsample(self) -> Tensor:
@@ -137,9 +137,9 @@ class BernoulliPosterior:
         return (self.logits > 0).to(self.logits.dtype)
 
     def log_prob_dims(self, u: Tensor) -> Tensor:
-        """The density at u (B, n), one per bit; u (M, 1, n) gives all pairs (M, B, n).
+        """The log-density (B, n) of each bit at u (B, n); u (M, 1, n) gives all pairs (M, B, n).
 
-        log τ + t − 2 softplus(t) with t = logit − τ u: logistic (Maddison et al. 2017, Eq. 24 and 25).
+        log τ + t − 2 softplus(t) with t = logit − τ u, a logistic density (Maddison et al. 2017, Eq. 24, 25).
         """
         t = self.logits - self.temperature * u
         return math.log(self.temperature) + t - 2 * F.softplus(t)
@@ -149,11 +149,11 @@ class BernoulliPosterior:
         return self.log_prob_dims(u[:, None]).permute(2, 0, 1)
 
     def log_code_dims(self, c: Tensor) -> Tensor:
-        """The log-probability of the bits c (B, n), one per bit."""
+        """The log-probability (B, n) of each of the bits c (B, n)."""
         return -F.binary_cross_entropy_with_logits(self.logits, c, reduction="none")
 
     def map(self, f: Callable[[Tensor], Tensor]) -> "BernoulliPosterior":
-        """The posterior of ``f`` of the parameters."""
+        """The posterior with ``f`` applied to its parameters."""
         return BernoulliPosterior(f(self.logits), self.temperature)
 
 
@@ -168,7 +168,7 @@ def to_unit(u: Tensor) -> Tensor:
 
 
 def one_hot(scores: Tensor) -> Tensor:
-    """1 at the largest of the last axis, 0 elsewhere."""
+    """1 at the largest score along the last axis, 0 elsewhere."""
     return F.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)
 
 

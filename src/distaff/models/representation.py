@@ -1,4 +1,4 @@
-"""``Representation``: a trained model for people: images in, codes out, and back."""
+"""``Representation``: a trained model that maps arrays of images to codes and back."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -25,20 +25,20 @@ from distaff.models.vae import VAE
 
 BATCH = 256
 SHOWN = 10
-"""Latents that a notebook shows of a model."""
+"""Number of latents that a notebook shows."""
 Model = VAE | InfoGAN
 
 
 class Representation:
-    """A trained model with plain arrays at its borders.
+    """A trained model that takes and returns plain arrays.
 
     Args:
         model: the VAE, or the GAN whose Q encodes and whose generator decodes.
         shape: (C, H, W) of an image, or (D,) of a vector.
-        arrangement: how the observations of training were made of what was given; others are made alike.
-        titles: names that people gave to latents, by which these can be asked for.
-        unmixing: an ICA of the model's real latents (``distaff.ica``), whose components are then what is
-            encoded and decoded.
+        arrangement: how the training data were prepared; new data are prepared in the same way.
+        titles: users' names for latents, which can be used in place of ``z0``, ``z1``, ….
+        unmixing: an ICA of the model's real latents (``distaff.ica``); if given, its components take their
+            place in codes.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Representation:
         self.unmixing = unmixing
 
     def unmixed(self, unmixing: Unmixing | None) -> "Representation":
-        """The same model seen through an ICA of its codes; None takes it off."""
+        """The same model with an ICA of its codes; None removes it."""
         return Representation(self.model, self.shape, self.arrangement, self.titles, unmixing)
 
     @property
@@ -65,13 +65,13 @@ class Representation:
         return tuple(variable.name for variable in self.model.latents.coded)
 
     def encode(self, images: Any, progress: Callable[[int], None] | None = None) -> Codes:
-        """q(z|x) of whatever the model could have been trained on, brought in as its own data were.
+        """q(z|x) of new data, prepared in the same way as the training data.
 
         Args:
-            images: the path of a folder, an archive, a photograph, a table or a file of arrays; a PIL image,
-                a data frame, a ``Dataset``; an array or tensor of one observation or of many, such as
-                (N, C, H, W); or anything sliced like ``Dataset.images``.
-            progress: called with the number of images done, now and then.
+            images: path of a folder, an archive, a photograph, a table or a file of arrays; a PIL image, a
+                data frame, a ``Dataset``; an array or tensor of one observation or of many, such as
+                (N, C, H, W); or any object that can be sliced like ``Dataset.images``.
+            progress: function that is called now and then with the number of images done.
         """
         images = self._checked(images)
 
@@ -85,15 +85,15 @@ class Representation:
         return codes if self.unmixing is None else self.unmixing(codes)
 
     def to_z(self, codes: Codes) -> NDArray[np.float32]:
-        """z (N, width) of codes: the means, and the likeliest class of each discrete variable, one-hot."""
+        """z (N, width) of codes: the means, and the most likely class of each discrete variable, one-hot."""
         return to_z(codes, self.model.latents)
 
     @torch.inference_mode()
     def decode(self, z: Any) -> NDArray[np.float32]:
         """E[x|z] (N, C, H, W) of latents z (N, width), see ``to_z``.
 
-        A generator makes all images with the same noise, or each with its own where that follows in the
-        columns after its codes: z (N, width + noise).
+        A generator uses the same noise for all images, unless each row has its own after the codes:
+        z (N, width + noise).
         """
         latents = torch.tensor(as_array(z), dtype=self.dtype)
         width, noise = self.model.latents.width, self.model.latents.noise
@@ -111,15 +111,15 @@ class Representation:
         )
 
     def reconstruct(self, images: Any) -> Any:
-        """Decode the means of q(z|x), and the likeliest classes: (N, C, H, W), or the rows of a table.
+        """Decode the means of q(z|x) and the most likely classes: (N, C, H, W), or the rows of a table.
 
-        Rows come back in the user's columns and units, as a data frame if they came with headings. What was
-        missing in them is filled in; whatever was there is the model's guess as well.
+        Rows are returned in the user's columns and units, as a data frame if the input had headings. Missing
+        values are filled in; all other values are the model's reconstructions too.
         """
         return self._given_back(self.decode(self.to_z(self.encode(images))))
 
     def sample(self, count: int = 10, seed: int = 0) -> Any:
-        """E[x|z] of ``count`` latents drawn from the prior, as ``reconstruct`` gives observations.
+        """E[x|z] of ``count`` latents drawn from the prior, in the form that ``reconstruct`` returns.
 
         >>> import distaff
         >>> model = distaff.train("vae", "pinwheel", steps=2, batch_size=8, progress=False)
@@ -127,35 +127,35 @@ class Representation:
         (3, 2)
         """
         if not isinstance(count, int | np.integer) or count < 1:
-            raise DistaffError(f"how many to draw is a whole number from 1, not {count!r}.")
+            raise DistaffError(f"the number to draw must be a whole number of at least 1, not {count!r}.")
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             return self._given_back(self.model.draw(count).cpu().numpy())
 
     def interpolate(self, first: Any, second: Any, steps: int = 9) -> Any:
-        """Decode the straight way in z from one observation to another, both ends included.
+        """Decode points on the straight line in z from one observation to another, both ends included.
 
         Args:
             first: one observation, as ``encode`` takes it.
-            second: another.
-            steps: how many points of the way.
+            second: another observation.
+            steps: number of points.
 
         Returns:
             (steps, C, H, W), or rows of a table.
         """
         if not isinstance(steps, int | np.integer) or steps < 2:
-            raise DistaffError(f"steps are how many points the way has, 2 or more, not {steps!r}.")
+            raise DistaffError(f"steps must be a number of points, 2 or more, not {steps!r}.")
         start, end = (self._one(observation) for observation in (first, second))
         share = np.linspace(0, 1, steps, dtype=np.float32)[:, None]
         return self._given_back(self.decode((1 - share) * start + share * end))
 
     def set_latents(self, images: Any, values: Mapping[int | str, float]) -> Any:
-        """Decode observations with some latents set to other values, the others as they are.
+        """Decode observations with some latents set to other values and the others unchanged.
 
         Args:
             images: observations, as ``encode`` takes them.
-            values: a value for each latent to set, by its number, its name (``"z3"``) or the name that people
-                gave it (``"size"``); of a discrete latent, the number of the class.
+            values: value of each latent to set, by its number, its name (``"z3"``) or a user's name for it
+                (``"size"``); for a discrete latent, the number of the class.
 
         Returns:
             (N, C, H, W), or rows of a table.
@@ -176,7 +176,7 @@ class Representation:
     def _one(self, observation: Any) -> NDArray[np.float32]:
         codes = self.encode(observation)
         if len(codes) != 1:
-            raise DistaffError(f"one observation is wanted, and {len(codes)} were given.")
+            raise DistaffError(f"one observation is needed, but {len(codes)} were given.")
         z: NDArray[np.float32] = self.to_z(codes)[0]
         return z
 
@@ -185,9 +185,9 @@ class Representation:
         return how.back(observations) if isinstance(how, Table | Signals) else observations
 
     def vary_noise(self, images: Any, count: int = 10, seed: int = 0) -> NDArray[np.float32]:
-        """Keep the codes of each image and draw the noise anew, (N, count, C, H, W) (FactorVAE Fig. 26).
+        """Keep the codes of each image and draw new noise, (N, count, C, H, W) (FactorVAE Fig. 26).
 
-        What changes is what the codes leave to chance.
+        The images show what the codes do not determine.
         """
         noise = self.model.latents.noise
         if not noise:
@@ -202,15 +202,15 @@ class Representation:
         latents: int | str | Sequence[int | str] | None = None,
         values: Sequence[float] | None = None,
     ) -> NDArray[np.float32]:
-        """Decode one latent moved at a time, (latents, steps, C, H, W), the others held.
+        """Decode one latent at a time over a range of values, the others fixed: (latents, steps, C, H, W).
 
-        A discrete latent walks its classes. A row with fewer steps than the longest ends in NaN.
+        A discrete latent goes through its classes. A row with fewer steps than the longest ends in NaN.
 
         Args:
-            image: where to start, one observation as ``encode`` takes it; None starts from z = 0 and the
-                first class of discrete latents.
-            latents: which one or ones, by number or name; all by default.
-            values: what a real latent is set to; by default nine from −2 to 2, for U[−1, 1] from −1 to 1.
+            image: starting point, one observation as ``encode`` takes it; by default z = 0 and the first
+                class of discrete latents.
+            latents: one or several latents, by number or name; all by default.
+            values: values of a real latent; by default nine from −2 to 2, or from −1 to 1 for U[−1, 1].
         """
         space = self.model.latents
         values = np.linspace(-space.reach, space.reach, 9).tolist() if values is None else values
@@ -239,7 +239,7 @@ class Representation:
         return f"{type(self.model).__name__} with {len(self.names)} latents, of observations {self.shape}"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a small traversal from z = 0, the latents that change most first."""
+        """A small traversal from z = 0 for notebooks, starting with the latents that change images most."""
         titles = [self.titles.get(name, name) for name in self.names]
         if len(self.shape) == 1 or not titles:
             return snippet(
@@ -258,7 +258,7 @@ class Representation:
         )
 
     def latent(self, which: int | str) -> int:
-        """The number of a latent given by its number, its name or the name that people gave it."""
+        """The number of a latent given by its number, its name or a user's name for it."""
         own = {title: name for name, title in self.titles.items()}
         return self.model.latents.number(own.get(which, which) if isinstance(which, str) else which)
 
@@ -271,21 +271,21 @@ class Representation:
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The model's device."""
         return next(self.model.parameters()).device
 
     @property
     def dtype(self) -> torch.dtype:
-        """The precision that the model works in."""
+        """The model's precision."""
         return next(self.model.parameters()).dtype
 
     def batches(self, images: Any) -> Iterator[Tensor]:
-        """The images, or those of a data set, in blocks on the model's device and in its precision."""
+        """Images, or those of a data set, in blocks with the model's device and precision."""
         images = self._checked(images)
         return (self._block(images, start) for start in range(0, len(images), BATCH))
 
     def _checked(self, images: Any) -> Any:
-        """Images that are sliced like ``Dataset.images`` and have the model's shape."""
+        """Images that can be sliced like ``Dataset.images`` and have the model's shape."""
         if isinstance(images, Dataset):
             images = images.images
         elif not hasattr(images, "shape") or not hasattr(images, "__len__") or is_given(images):

@@ -20,9 +20,9 @@ class Output:
     Args:
         x: (B, *shape) observations.
         posterior: q(z|x).
-        u: (B, width) one sample of it per observation, in the coordinates of densities: those of
-            z, but log z of classes and log z/(1 − z) of bits, which confidence does not round to 0 or 1.
-        z: (B, width) the same as decoders and critics see it.
+        u: (B, width) one posterior sample per observation, in the coordinates used for densities: z itself,
+            except log z for classes and log z/(1 − z) for bits, which do not round to 0 or 1.
+        z: (B, width) the same sample as decoders and critics see it.
         likelihood: p(x|z) at that sample.
         prior: p(z).
     """
@@ -39,12 +39,12 @@ class VAE(nn.Module):
     """Encoder, decoder and prior.
 
     Args:
-        networks: the pair of networks.
-        latents: how encoder outputs are read.
-        prior: p(z); N(0, I), or equal classes, when not given.
-        likelihood: how decoder outputs are read.
+        networks: encoder and decoder.
+        latents: latent space, which turns encoder outputs into q(z|x).
+        prior: p(z); by default N(0, I), or equally likely classes.
+        likelihood: function from decoder outputs to p(x|z).
 
-    ``temperature`` is that of relaxed variables, in q(z|x) and in p(z); training sets it at every step.
+    ``temperature`` is that of relaxed variables in q(z|x) and p(z); training sets it at every step.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class VAE(nn.Module):
 
     @property
     def temperature(self) -> float:
-        """Of relaxed variables; the prior holds it."""
+        """Temperature of relaxed variables, stored in the prior."""
         return self.prior.temperature
 
     @temperature.setter
@@ -84,14 +84,14 @@ class VAE(nn.Module):
         return self.latents.posterior(self.encoder(x), self.temperature, self.prior.codebooks)
 
     def decode(self, z: Tensor) -> Likelihood:
-        """p(x|z) of z (B, width), in single precision at least."""
+        """p(x|z) for z (B, width), in single precision or better."""
         return self.likelihood(single(self.decoder(z)))
 
     def measure(self, x: Tensor) -> tuple[Posterior, dict[str, Tensor]]:
-        """q(z|x), and at one sample of it what the ELBO has of each x.
+        """q(z|x), and the parts of each observation's ELBO at one sample of it.
 
-        ``nll`` (B,) is −log p(x|z), ``kl`` (B,) is KL(q(z|x) ‖ p(z)), ``kl_dims`` (B, dims) is that of each
-        variable, in the order of ``latents.coded``.
+        ``nll`` (B,) is −log p(x|z), ``kl`` (B,) is KL(q(z|x) ‖ p(z)), and ``kl_dims`` (B, dims) is the KL of
+        each variable, in the order of ``latents.coded``.
         """
         output = self(x)
         places = [variable.place for variable in self.latents.coded]
@@ -103,7 +103,7 @@ class VAE(nn.Module):
 
     @torch.no_grad()
     def draw_latents(self, count: int) -> Tensor:
-        """z (count, width) of the prior, discrete variables at a class."""
+        """z (count, width) drawn from the prior, with discrete variables at a class."""
         return self.latents.hard(self.latents.squash(self.prior.sample(count, next(self.parameters()))))
 
     @torch.no_grad()

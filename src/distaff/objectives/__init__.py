@@ -3,22 +3,22 @@
 A *term* is a named function of one training ``Step``; a sum of weighted terms is an ``Objective``; a recipe
 is a function from a paper's letters to an objective (or, for GANs, to a ``Game``).
 
-- terms: ``nll``, ``kl``, ``total_correlation`` and the others that recipes share; ``term`` makes one of a
-  function of a ``Step``;
-- weights: numbers, or schedules of the step (``Linear``, ``Cosine``, ``Exponential``, ``Cyclic``,
+- terms: ``nll``, ``kl``, ``total_correlation`` and the others that recipes share; ``term`` turns a function
+  of a ``Step`` into a term;
+- weights: numbers, or schedules over the steps (``Linear``, ``Cosine``, ``Exponential``, ``Cyclic``,
   ``Pieces``);
-- estimators of q(z): ``stratified``, ``weighted``, ``exact`` and the others, each a ``Density``; and a
-  ``Divergence`` from p(z);
-- ``label_loss``, ``label_distance`` learn from a few ``Labelled`` observations; ``quantization`` and
-  ``commitment`` are of quantised latents; a ``Sharing`` (``averaged``, ``multiplied``) makes an objective one
-  of pairs; ``Usual`` says how an objective is trained by default;
-- terms with networks of their own: ``density_ratio_tc`` and its kin, with ``CriticSettings``;
-- ``recipes``: one function per paper; ``Evidence``, ``log_evidence``, ``iwae_bound``: estimates of log
-  p(x).
+- estimators of q(z), each a ``Density``: ``stratified``, ``weighted``, ``exact`` and others; divergences of
+  q(z) from p(z), each a ``Divergence``;
+- ``label_loss`` and ``label_distance`` learn from a few ``Labelled`` observations; ``quantization`` and
+  ``commitment`` apply to quantised latents; a ``Sharing`` (``averaged``, ``multiplied``) makes an objective
+  learn from pairs; ``Usual`` holds an objective's default training settings;
+- terms with networks of their own: ``density_ratio_tc`` and similar ones, with ``CriticSettings``;
+- ``recipes``: one function per paper; ``Evidence``, ``log_evidence`` and ``iwae_bound``: estimates of
+  log p(x).
 
 To add a recipe, write one function in a file of ``recipes``; to add a term, decorate one in ``terms.py`` with
 ``@term``; to add an estimator of q(z) or a divergence, define it in ``densities.py`` or ``divergences.py``.
-From outside, ``distaff train mine:my_recipe`` names any function.
+A recipe of your own needs no change here: ``distaff train mine:my_recipe`` takes any function.
 
 >>> from distaff.objectives import kl, nll
 >>> print(nll + 4.0 * kl)

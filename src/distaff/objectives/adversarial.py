@@ -1,6 +1,6 @@
-"""The losses of generators, discriminators and critics, as pure functions of scores; all are minimised.
+"""Losses of generators, discriminators and critics, as pure functions of scores; all are minimised.
 
-The signs are those one trains with. FactorVAE's Eq. 15 leaves out the logarithms of the game
+The signs are those used in training. FactorVAE's Eq. 15 leaves out the logarithms of the game
 E log D(x) + E log(1 − D(G(z))), and its Eq. 16 adds the penalty to what the critic maximises.
 """
 
@@ -19,27 +19,27 @@ def discriminator_loss(real: Tensor, fake: Tensor) -> Tensor:
 
 
 def generator_loss(fake: Tensor) -> Tensor:
-    """−E log D(G(z)), the non-saturating form (Goodfellow et al. 2014), of logits (B,)."""
+    """−E log D(G(z)), the non-saturating form (Goodfellow et al. 2014), from logits (B,)."""
     return F.softplus(-fake).mean()
 
 
 def critic_loss(real: Tensor, fake: Tensor) -> Tensor:
-    """−(E D(x) − E D(G(z))), minus the critic's estimate of the Wasserstein distance, of scores (B,)."""
+    """−(E D(x) − E D(G(z))), the negated estimate of the Wasserstein distance, from scores (B,)."""
     return fake.mean() - real.mean()
 
 
 def wasserstein_generator_loss(fake: Tensor) -> Tensor:
-    """−E D(G(z)) of scores (B,)."""
+    """−E D(G(z)) from scores (B,)."""
     return -fake.mean()
 
 
 def gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor, fake: Tensor) -> Tensor:
-    """E (‖∇D(x̂)‖₂ − 1)² at x̂ = π x + (1 − π) G(z), one new π ~ U[0, 1] per image (Gulrajani et al. 2017).
+    """E (‖∇D(x̂)‖₂ − 1)² at x̂ = π x + (1 − π) G(z), a new π ~ U[0, 1] for each image (Gulrajani et al. 2017).
 
     Args:
-        critic: images (B, ...) → scores (B,).
+        critic: function from images (B, ...) to scores (B,).
         real: x (B, ...).
-        fake: G(z) (B, ...), whose gradient is stopped here.
+        fake: G(z) (B, ...); no gradient flows back to the generator.
     """
     pi = torch.rand(len(real), *[1] * (real.ndim - 1), device=real.device, dtype=real.dtype)
     between = torch.lerp(fake.detach().to(real.dtype), real, pi).requires_grad_(True)
@@ -49,5 +49,5 @@ def gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor, fake: Ten
 
 
 def code_log_likelihood(q: Posterior, c: Tensor) -> Tensor:
-    """L = E log Q(c|G(c, ε)) in nats (FactorVAE Eq. 13), of codes c (B, width) and what Q says of them."""
+    """L = E log Q(c|G(c, ε)) in nats (FactorVAE Eq. 13), for codes c (B, width) and Q's posterior of them."""
     return q.log_code(c).mean()

@@ -22,14 +22,15 @@ Critic = Callable[[Tensor], Tensor]
 
 @dataclass(frozen=True)
 class CriticSettings:
-    """The critic and its Adam, as in FactorVAE's appendix A.
+    """Settings of the critic and its Adam optimiser; the defaults are those of FactorVAE's appendix A.
 
-    That of Do & Tran 2020 (Tables 3, 4) is ``CriticSettings(layers=5, betas=(0.5, 0.99), logits=1)``.
+    Do & Tran 2020 (Tables 3, 4) use ``CriticSettings(layers=5, betas=(0.5, 0.99), logits=1)``.
 
     Args:
         hidden: units per hidden layer.
-        layers: hidden layers.
-        learning_rate: 1e-4 for 2D Shapes and 3D Faces, 1e-5 for 3D Shapes, Chairs and CelebA.
+        layers: number of hidden layers.
+        learning_rate: Adam's learning rate; in the paper 1e-4 for 2D Shapes and 3D Faces, 1e-5 for 3D Shapes,
+            Chairs and CelebA.
         betas: Adam's decay rates.
         logits: 2, of q(z) and of the reference, under a softmax; or 1, of their ratio, under a sigmoid.
     """
@@ -46,7 +47,7 @@ class CriticSettings:
 
 
 def permute_dims(z: Tensor, latents: LatentSpace) -> Tensor:
-    """Shuffle each variable of z (B, width) over the batch by itself: samples of ∏ q(z_j) (Algorithm 1)."""
+    """Shuffle each variable of z (B, width) independently in the batch: samples of ∏ q(z_j) (Algorithm 1)."""
     if latents.width == latents.dims:
         order = torch.rand(z.shape, device=z.device).argsort(dim=0)
         return z.gather(0, order)
@@ -54,7 +55,7 @@ def permute_dims(z: Tensor, latents: LatentSpace) -> Tensor:
 
 
 def permute_groups(z: Tensor, latents: LatentSpace) -> Tensor:
-    """Shuffle each group of z (B, width) over the batch as a whole: samples of ∏ q(z_g)."""
+    """Shuffle each group of z (B, width), as a whole, over the batch: samples of ∏ q(z_g)."""
     return _shuffle_each(z, [group.width for group in latents.groups.values()])
 
 
@@ -79,41 +80,41 @@ def permuted_groups(model: VAE, x: Tensor) -> Tensor:
 
 
 def prior_samples(model: VAE, x: Tensor) -> Tensor:
-    """As many samples of p(z) as the batch x has observations."""
+    """Samples of p(z), one per observation of the batch x."""
     return model.latents.squash(model.prior.sample(len(x), x))
 
 
 def log_ratio(logits: Tensor) -> Tensor:
-    """log q(z)/r(z) (B,) as the critic has it: the difference of two logits (FactorVAE Eq. 3), or the one."""
+    """The critic's log q(z)/r(z) (B,): the difference of two logits (FactorVAE Eq. 3), or its only logit."""
     return logits[:, 0] - logits[:, 1] if logits.shape[1] == 2 else logits[:, 0]
 
 
 def non_saturating(logits: Tensor) -> Tensor:
-    """−log D(z) (B,), D the critic's probability that z came from the reference (WAE-GAN, Algorithm 1)."""
+    """−log D(z) (B,), with D the critic's probability that z is from the reference (WAE-GAN, Algorithm 1)."""
     return F.softplus(log_ratio(logits))
 
 
 def towards_samples(s: Step, critic: Critic) -> Tensor:
-    """−log p(z) (B,) at z ~ q(z): what KL(q(z) ‖ p(z)) is to a learned prior, but for a constant."""
+    """−log p(z) (B,) at z ~ q(z): KL(q(z) ‖ p(z)) as a function of a learned prior, up to a constant."""
     return -s.output.prior.log_prob(s.u.detach())
 
 
 def towards_deceit(s: Step, critic: Critic) -> Tensor:
-    """−log (1 − D(z)) (B,) at z ~ p(z): a learned prior's side of the game, that of ``non_saturating``."""
+    """−log (1 − D(z)) (B,) at z ~ p(z): a learned prior's loss in the game of ``non_saturating``."""
     return F.softplus(-log_ratio(single(critic(s.prior_z))))
 
 
 @dataclass(frozen=True)
 class DensityRatio(Term):
-    """What a critic that tells q(z) from a reference r(z) says of z; by default KL(q(z) ‖ r(z)).
+    """A term read from a critic that distinguishes q(z) from a reference r(z); by default KL(q(z) ‖ r(z)).
 
     Args:
-        name: what the divergence is called in logs.
-        reference: gives samples of r(z) from the model and a second, independent batch.
+        name: name of the divergence in logs.
+        reference: function from the model and a second, independent batch to samples of r(z).
         settings: the critic and its optimiser.
-        reading: from the critic's logits (B, 1 or 2) to what is averaged over the batch.
-        learning: where r is the prior, which may be learned: the term's gradient to the prior's own
-            parameters, to which the critic's estimate at z is blind, is that of this (B,) averaged.
+        reading: function from the critic's logits (B, 1 or 2) to values (B,), averaged over the batch.
+        learning: for r = p(z), which may be learned: function to values (B,) whose mean gives the gradient
+            with respect to the prior's own parameters. The critic's estimate at z does not depend on them.
     """
 
     name: str
@@ -123,7 +124,7 @@ class DensityRatio(Term):
     learning: Callable[[Step, Critic], Tensor] | None = None
 
     def __call__(self, s: Step) -> Tensor:
-        """The critic's estimate on the batch, with gradient to z."""
+        """The critic's estimate on the batch, with gradient with respect to z."""
         critic = s.networks[self.name]
         estimate = self.reading(single(critic(s.z))).mean()
         if self.learning is None or not any(p.requires_grad for p in s.output.prior.parameters()):
@@ -137,9 +138,9 @@ class DensityRatio(Term):
         return critic_network(latents.width, settings.hidden, settings.layers, outputs=settings.logits)
 
     def critic_loss(self, network: nn.Module, z: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
-        """Cross-entropy of telling z (B, width) ~ q from r (B, width), and the accuracy.
+        """Cross-entropy of classifying z (B, width) ~ q against r (B, width), and the accuracy.
 
-        Both are detached here: the critic's loss never reaches the encoder.
+        Both inputs are detached: the critic's loss never reaches the encoder.
         """
         logits = single(network(torch.cat([z.detach(), r.detach()])))
         labels = torch.arange(2, device=z.device).repeat_interleave(
@@ -169,8 +170,8 @@ def density_ratio_prior(settings: CriticSettings) -> DensityRatio:
 
 
 def adversarial_prior(settings: CriticSettings) -> DensityRatio:
-    """The encoder's side of the game against a critic that tells q(z) from p(z): −E log D(z).
+    """The encoder's loss, −E log D(z), in the game against a critic that distinguishes q(z) from p(z).
 
-    A learned prior plays on the same side, and deceives the critic about its own samples.
+    A learned prior is on the encoder's side, and deceives the critic about its own samples.
     """
     return DensityRatio("adversarial_loss", prior_samples, settings, non_saturating, towards_deceit)

@@ -1,7 +1,7 @@
 """Estimators of the aggregate posterior q(z) = 1/N Σ_n q(z|x_n) from a batch: q̂(z_i) = Σ_j w_ij q(z_i|x_j).
 
-They differ in the weights w and in whose posteriors they use; the same weights serve the joint q(z), the
-groups q(z_g) and the variables q(z_d), each taken once.
+Estimators differ in the weights w and in whose posteriors they use. The same weights serve the joint q(z),
+the groups q(z_g) and the variables q(z_d).
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from distaff.models.by_name import find, values_of
 
 
 class Source(Enum):
-    """Whose posteriors stand for q(z)."""
+    """The observations whose posteriors estimate q(z)."""
 
     BATCH = "the batch that z was sampled from"
     SECOND_BATCH = "an independent batch"
@@ -26,13 +26,13 @@ class Source(Enum):
 
 
 class Shape(NamedTuple):
-    """What weights depend on.
+    """The numbers that weights depend on.
 
     Args:
-        rows: B, the samples of this process.
-        columns: M, the posteriors, those of all processes.
-        offset: the column that holds the first sample's own posterior.
-        data_size: N.
+        rows: B, number of samples of this process.
+        columns: M, number of posteriors of all processes.
+        offset: column of the first sample's own posterior.
+        data_size: N, number of observations in the data set.
     """
 
     rows: int
@@ -43,16 +43,16 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Density:
-    """A named estimator of q(z); written by its name, as in ``--density stratified``.
+    """A named estimator of q(z), selected by its name, as in ``--density stratified``.
 
-    One from elsewhere is written ``--density mine:my_density``.
+    An estimator of your own is selected by ``--density mine:my_density``.
 
     Args:
-        name: what it is called.
-        weights: w (B, M) for a shape.
-        source: whose posteriors the M are.
-        memory: how many posteriors of the steps before stand beside those of the batch.
-        place: ``module:name`` of one from elsewhere.
+        name: name of the estimator.
+        weights: function from a ``Shape`` to the weights w (B, M).
+        source: observations whose posteriors are used.
+        memory: number of posteriors of earlier steps that are used beside those of the batch.
+        place: ``module:name`` of an estimator defined outside distaff.
     """
 
     name: str
@@ -62,12 +62,12 @@ class Density:
     place: str = ""
 
     def log_weights(self, shape: Shape, like: Tensor) -> Tensor:
-        """log w (B, M), on the device and in the type of ``like``."""
+        """log w (B, M), with the device and dtype of ``like``."""
         return _log_weights(self, shape, like.dtype, like.device)
 
     @classmethod
     def parse(cls, text: "str | Density") -> "Density":
-        """The estimator of that name, or that ``module:name`` defines."""
+        """The estimator with that name, or the one defined at ``module:name``."""
         if isinstance(text, Density):
             return text
         found = find("density", text, DENSITIES)
@@ -103,30 +103,30 @@ def _plain(shape: Shape) -> Tensor:
 
 
 stratified = Density("stratified", _stratified)
-"""HFVAE Eq. 13: the own posterior weighs 1/N, each other (N−1)/(N(B−1)); unbiased for q(z)."""
+"""HFVAE Eq. 13: a sample's own posterior weighs 1/N, every other (N−1)/(N(B−1)); unbiased for q(z)."""
 
 weighted = Density("weighted", _weighted)
 """Chen et al. 2018, minibatch weighted sampling: 1/(NB) each; a lower bound in expectation, not unbiased."""
 
 chen_stratified = Density("chen_stratified", _chen_stratified)
-"""Chen et al. 2018, minibatch stratified sampling, M = B−1: the own posterior weighs 1/N, one other
+"""Chen et al. 2018, minibatch stratified sampling, M = B−1: a sample's own posterior weighs 1/N, one other
 (N−M)/(NM), the rest 1/M; unbiased for q(z)."""
 
 batch = Density("batch", _plain)
-"""FactorVAE App. D's fix: q̂ is the batch's own mixture, 1/B each, and z are samples of q̂ itself."""
+"""The fix of FactorVAE App. D: q̂ is the batch's own mixture, 1/B each, so z are samples of q̂ itself."""
 
 independent_batch = Density("independent_batch", _plain, Source.SECOND_BATCH)
-"""FactorVAE App. D, Eq. 6: the mixture of a batch that z are independent of; its TC turns negative."""
+"""FactorVAE App. D, Eq. 6: the mixture of a batch that is independent of z; its TC turns negative."""
 
 remembered = Density("remembered", _plain, memory=1024)
-"""The mixture of the batch and of the last 1,024 posteriors of the steps before, 1/M each: of use while z
-tells up to about log 1,024 = 7 nats of x, where a batch alone has long ceased to be."""
+"""The mixture of the batch and of the last 1,024 posteriors of earlier steps, 1/M each. It is useful up to
+I(x;z) of about log 1,024 = 7 nats, far beyond the limit of a batch alone."""
 
 exact = Density("exact", _plain, Source.DATA_SET)
-"""q(z) itself: the whole data set is encoded, with gradient, at every step; for small data sets."""
+"""q(z) itself: every step encodes the whole data set, with gradient; for small data sets."""
 
 DENSITIES = values_of(globals(), Density)
-"""All of the above, found by being there."""
+"""All estimators defined above."""
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,7 @@
 """Divergences D(q(z), p(z)) of the aggregate posterior from the prior, by name: ``--divergence mmd``.
 
-MMD² with an inverse multiquadratic kernel is E k(z,z') + E k(p,p') − 2 E k(z,p), estimated without bias
-(pairs of a sample with itself are left out) from the batch of all processes and as many prior samples.
+MMD² with an inverse multiquadratic kernel is E k(z,z') + E k(p,p') − 2 E k(z,p). The estimate is unbiased
+(pairs of a sample with itself are left out) and uses the batch of all processes and as many prior samples.
 """
 
 import math
@@ -22,24 +22,24 @@ from distaff.objectives.terms import marginal_kl
 
 SCALES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 HIGHEST_FREQUENCY = 25.0
-"""Beyond it the kernel of the smallest scale has 1e-5 of its Fourier mass."""
+"""Beyond this frequency, the kernel of the smallest scale has 1e-5 of its Fourier mass."""
 
 
 @dataclass(frozen=True)
 class Divergence(FunctionTerm):
-    """A term that measures how far q(z) is from p(z); written by its name, or as ``module:name``.
+    """A term that measures how far q(z) is from p(z); selected by its name, or as ``module:name``.
 
     Args:
-        name: what it is called, also in logs.
-        compute: its value, a scalar, of a ``Step``.
-        place: ``module:name`` of one from elsewhere.
+        name: name of the divergence, also in logs.
+        compute: function from a ``Step`` to the divergence, a scalar.
+        place: ``module:name`` of a divergence defined outside distaff.
     """
 
     place: str = ""
 
     @classmethod
     def parse(cls, text: str) -> "Divergence":
-        """The divergence of that name, or that ``module:name`` defines."""
+        """The divergence with that name, or the one defined at ``module:name``."""
         found = find("divergence", text, DIVERGENCES)
         return replace(found, place=text) if ":" in text else found
 
@@ -51,8 +51,8 @@ def mmd_by_dimension(x: Tensor, y: Tensor) -> Tensor:
     """MMD² of x (n, D) and y (m, D) with k = Σ_d Σ_s C_s/(C_s + (x_d − y_d)²), C = 2·SCALES.
 
     The kernel of one dimension is ∫ Σ_s √C_s exp(−√C_s ω) cos(ω r) dω, so that sums over all pairs are
-    squares of sums over the samples at a few frequencies: n·D·Q work instead of n²·D. Gauss–Legendre
-    nodes are as many as the widest pair asks for; where that is more than the pairs are, these are taken.
+    squares of sums over the samples at a few frequencies: n·D·Q work instead of n²·D. The number Q of
+    Gauss–Legendre nodes grows with the largest distance; if it exceeds 4n, all pairs are summed directly.
     """
     both = torch.cat([x, y]).detach()
     widest = float((both.amax(0) - both.amin(0)).max())
@@ -69,7 +69,7 @@ def mmd_by_dimension(x: Tensor, y: Tensor) -> Tensor:
 
 
 def mmd_of_norms(x: Tensor, y: Tensor) -> Tensor:
-    """MMD² with k = Σ_s C_s/(C_s + ‖x − y‖), C = 2·SCALES: the kernel as Mathieu et al. print it."""
+    """MMD² with k = Σ_s C_s/(C_s + ‖x − y‖), C = 2·SCALES: the kernel printed in Mathieu et al."""
     return _unbiased(x, y, lambda a, b: _sum_of_scales(_distances(a, b), 2.0, SCALES))
 
 
@@ -95,7 +95,7 @@ def _inclusive(s: Step) -> Tensor:
 
 
 mmd = Divergence("mmd", _to_prior(mmd_by_dimension))
-"""As in the code of Mathieu et al. 2019: squared distances, one dimension at a time: of marginals."""
+"""As in the code of Mathieu et al. 2019: squared distances, one dimension at a time, so of marginals only."""
 
 mmd_printed = Divergence("mmd_printed", _to_prior(mmd_of_norms))
 """As printed in Mathieu et al. 2019, App. B: distances in all dimensions, not squared."""
@@ -106,21 +106,21 @@ mmd_joint = Divergence("mmd_joint", _to_prior(mmd_of_squares))
 inclusive_kl = Divergence("inclusive_kl", _inclusive)
 """KL(p(z) ‖ q(z)): the mean over z_j ~ p(z) of log p(z_j) − log 1/M Σ_i q(z_j|x_i) (Mathieu, App. B).
 
-The M posteriors are those of the objective's density: the batch's, or with ``exact`` the whole data set's.
+The M posteriors come from the objective's density: those of the batch, or of the whole data set (``exact``).
 """
 
 exclusive_kl = Divergence("exclusive_kl", marginal_kl.compute)
-"""KL(q(z) ‖ p(z)) = E [log q(z) − log p(z)] with q(z) by the objective's density.
+"""KL(q(z) ‖ p(z)) = E [log q(z) − log p(z)] with q(z) from the objective's density.
 
-Mathieu, App. C, says how estimates from a batch mislead; ``exact`` does not.
+Estimates from a batch are misleading (Mathieu, App. C); ``exact`` is not.
 """
 
 DIVERGENCES = values_of(globals(), Divergence)
-"""All of the above, found by being there."""
+"""All divergences defined above."""
 
 
 def _unbiased(x: Tensor, y: Tensor, kernel: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """E k(x,x') + E k(y,y') − 2 E k(x,y), where a sample is never paired with itself."""
+    """E k(x,x') + E k(y,y') − 2 E k(x,y), never pairing a sample with itself."""
     return _off_diagonal_mean(kernel(x, x)) + _off_diagonal_mean(kernel(y, y)) - 2 * kernel(x, y).mean()
 
 

@@ -1,4 +1,4 @@
-"""log p(x) = log ∫ p(x|z) p(z) dz: by importance sampling, or in full where z has few values."""
+"""log p(x) = log ∫ p(x|z) p(z) dz, by importance sampling, or by summation if z has few values."""
 
 import math
 from dataclasses import dataclass
@@ -16,25 +16,25 @@ from distaff.objectives.objective import FunctionTerm
 
 GRID_END = 8.0
 MOST_CLASSES = 1024
-"""Combinations of classes that are still few."""
+"""Largest number of combinations of classes that is summed over."""
 MASS_ERROR = 0.01
-"""How far from 1 the prior's mass on the grid may be."""
+"""Largest allowed distance from 1 of the prior's mass on the grid."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """An estimator of log p(x) of a batch, written ``iwae:64`` or ``grid:200``.
+    """An estimator of log p(x) for a batch, written ``iwae:64`` or ``grid:200``.
 
-    It has gradients to the decoder and the prior only: p(x) does not depend on the encoder, and what an
-    importance-weighted bound would pass to it is the estimator's, not p(x)'s.
+    Gradients flow to the decoder and the prior only. p(x) does not depend on the encoder: a gradient of an
+    importance-weighted bound with respect to the encoder is a property of the estimator, not of p(x).
 
     Args:
-        kind: ``iwae`` draws from q(z|x). ``grid`` sums p(x|z) p(z) over every combination of the classes of
-            discrete latents, and of K points between −8 and 8 of one real latent, if there is one. Points
-            must be closer than p(x|z) falls from its peak, about σ of q(z|x). Discrete latents are then at a
-            class, as in draws from the model, where ``iwae`` has their relaxed densities: the two agree as
-            the temperature goes to 0.
-        points: particles or grid points; discrete latents alone have no use for it.
+        kind: ``iwae`` samples from q(z|x). ``grid`` sums p(x|z) p(z) over every combination of the classes of
+            discrete latents and, if there is one real latent, of K points between −8 and 8, which must lie
+            closer together than about σ of q(z|x). ``grid`` puts discrete latents at a class, as in samples
+            from the model, while ``iwae`` uses their relaxed densities: the two agree as the temperature goes
+            to 0.
+        points: K, number of particles or grid points; unused by ``grid`` if all latents are discrete.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class Evidence:
         if abs(float(log_p.detach().logsumexp(0))) > MASS_ERROR:
             raise DistaffError(
                 f"{self.points} points from {-GRID_END:g} to {GRID_END:g} do not hold the prior's mass: use "
-                "more of them, or iwae:K."
+                "more points, or iwae:K."
             )
         log_px_z = model.decode(z.repeat(len(x), 1)).log_prob(x.repeat_interleave(len(z), 0))
         return (log_px_z.view(len(x), -1) + log_p).logsumexp(1)
@@ -67,12 +67,12 @@ class Evidence:
 
 
 def log_evidence(evidence: Evidence) -> FunctionTerm:
-    """E log p(x), by an estimator."""
+    """A term for E log p(x), estimated by ``evidence``."""
     return FunctionTerm("log_evidence", lambda s: evidence(s.model, s.output.x).mean())
 
 
 def log_importance_weights(model: VAE, x: Tensor, particles: int) -> Tensor:
-    """log p(x, u_k) − log q(u_k|x) (B, K) of particles u_k ~ q(u|x)."""
+    """log p(x, u_k) − log q(u_k|x) (B, K) for particles u_k ~ q(u|x)."""
     with torch.no_grad():
         posterior = model.encode(x).map(lambda parameter: parameter.repeat_interleave(particles, 0))
         u = posterior.rsample()
@@ -87,9 +87,9 @@ def iwae_bound(model: VAE, x: Tensor, particles: int = 5000, block: int = 500) -
 
 @torch.no_grad()
 def evidence_bounds(model: VAE, x: Tensor, particles: int = 5000, block: int = 500) -> tuple[Tensor, Tensor]:
-    """Two bounds on log p(x), (B,) each, of the same particles: ``iwae_bound`` and the ELBO.
+    """Two bounds on log p(x), (B,) each, from the same particles: ``iwae_bound`` and the ELBO.
 
-    With log-weights w_k these are log 1/K Σ exp w_k and 1/K Σ w_k: the second is never above the first.
+    With log-weights w_k, these are log 1/K Σ exp w_k and 1/K Σ w_k; the second never exceeds the first.
     """
     largest = torch.full((len(x),), -math.inf, dtype=torch.float64, device=x.device)
     total = torch.zeros_like(largest)
@@ -101,7 +101,7 @@ def evidence_bounds(model: VAE, x: Tensor, particles: int = 5000, block: int = 5
 
 
 def every_value(latents: LatentSpace, points: int, like: Tensor) -> Tensor:
-    """z (K, width): every combination of the classes of discrete variables and of a grid of a real one."""
+    """z (K, width): every combination of the classes of discrete variables and a real one's grid points."""
     real = sum(variable.classes == 0 for variable in latents.variables)
     classes = math.prod(variable.classes or 1 for variable in latents.variables)
     if real > 1 or classes > MOST_CLASSES:
@@ -118,7 +118,7 @@ def every_value(latents: LatentSpace, points: int, like: Tensor) -> Tensor:
 
 
 def _log_mass(latents: LatentSpace, prior: Prior, z: Tensor, points: int) -> Tensor:
-    """log p(z) (K,), with the length of the grid that a value of a real latent stands for."""
+    """log p(z) (K,), plus the logarithm of the grid's spacing if there is a real latent."""
     total = z.new_zeros(len(z))
     for (name, group), part in zip(latents.groups.items(), prior.groups.values(), strict=True):
         columns = z[:, latents.group_columns[name]]
@@ -132,6 +132,6 @@ def _log_mass(latents: LatentSpace, prior: Prior, z: Tensor, points: int) -> Ten
 
 
 def _log_joint(model: VAE, x: Tensor, u: Tensor) -> Tensor:
-    """log p(x_i, u) of u (B·K, width), K for each of the B observations in turn."""
+    """log p(x_i, u) for u (B·K, width), K in a row for each of the B observations."""
     repeated = x.repeat_interleave(len(u) // len(x), 0)
     return model.decode(model.latents.squash(u)).log_prob(repeated) + model.prior.log_prob(u)

@@ -1,4 +1,4 @@
-"""Games: what generator, discriminator and Q play for, min over G, Q max over D of V(D, G) − λ L(G, Q)."""
+"""Games between generator, discriminator and Q: min over G, Q max over D of V(D, G) − λ L(G, Q)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,14 +21,16 @@ from distaff.objectives.usual import Usual
 
 @dataclass(frozen=True)
 class DiscriminatorSettings:
-    """The discriminator's Adam, as in FactorVAE's appendix H; that of G and Q is the run's own.
+    """Settings of the discriminator's Adam, by default as in FactorVAE's appendix H.
+
+    G and Q use the optimiser of the run.
 
     Args:
         learning_rate: Adam's step size.
         betas: Adam's decay rates.
-        steps: of the discriminator for one of the generator, each on new images.
-        reads: weight of the code log-likelihood in D's own loss, by which the trunk that D and Q share learns
-            to read codes too, as in Chen et al.'s code; at 0 it learns to judge alone.
+        steps: discriminator steps per generator step, each on new images.
+        reads: weight of the code log-likelihood in D's own loss. If positive, the trunk shared by D and Q
+            also learns to read codes, as in Chen et al.'s code; at 0 it learns from D's loss alone.
     """
 
     learning_rate: float = 1e-4
@@ -47,12 +49,13 @@ class DiscriminatorSettings:
 
 @dataclass(frozen=True)
 class Rules:
-    """The value function V(D, G), as the two losses it gives.
+    """The value function V(D, G), as two losses.
 
     Args:
-        discriminator: (scores of real images (B,), of generated ones (B,)) → D's loss.
-        generator: scores of generated images (B,) → G's loss.
-        boundary: (scores of real images, of generated ones) → the score above which D says "real".
+        discriminator: function from the scores of real and of generated images, (B,) each, to D's loss.
+        generator: function from the scores of generated images (B,) to G's loss.
+        boundary: function from the scores of real and of generated images to the score above which D judges
+            an image real.
     """
 
     discriminator: Callable[[Tensor, Tensor], Tensor]
@@ -60,7 +63,7 @@ class Rules:
     boundary: Callable[[Tensor, Tensor], Tensor]
 
     def accuracies(self, real: Tensor, fake: Tensor) -> dict[str, Tensor]:
-        """The shares of real and of generated images that are told to be so, one half each by chance."""
+        """The proportions of real and of generated images that D judges correctly; ½ each by chance."""
         boundary = self.boundary(real, fake)
         return {
             "accuracy_real": (real > boundary).float().mean(),
@@ -74,25 +77,25 @@ def _even(real: Tensor, fake: Tensor) -> Tensor:
 
 
 def _halfway(real: Tensor, fake: Tensor) -> Tensor:
-    """Half-way between the mean scores: a critic's own zero means nothing."""
+    """Half-way between the mean scores: the zero of a critic's scores is arbitrary."""
     return (real.mean() + fake.mean()) / 2
 
 
 JENSEN_SHANNON = Rules(discriminator_loss, generator_loss, _even)
-"""Goodfellow et al. 2014: log D(x) + log(1 − D(G(z))), the generator's side non-saturating."""
+"""Goodfellow et al. 2014: log D(x) + log(1 − D(G(z))), with the non-saturating generator loss."""
 
 WASSERSTEIN = Rules(critic_loss, wasserstein_generator_loss, _halfway)
-"""Arjovsky et al. 2017: the critic's scores have no bounds, and their difference is a distance."""
+"""Arjovsky et al. 2017: the critic's scores are unbounded, and their difference is a distance."""
 
 
 @dataclass(frozen=True)
 class Game:
-    """What a GAN with codes trains for.
+    """The objective of a GAN with codes.
 
     Args:
         rules: V(D, G).
         lam: λ, weight of the code log-likelihood L in the loss of G and Q.
-        penalty: η, weight of the gradient penalty in D's loss; 0 is none.
+        penalty: η, weight of the gradient penalty in D's loss; 0 for none.
         discriminator: D's optimiser.
     """
 
@@ -107,16 +110,16 @@ class Game:
 
     @property
     def usual(self) -> Usual:
-        """How G and Q are trained where nothing else is asked for."""
+        """Default training settings of G and Q."""
         return Usual(1e-3, (0.5, 0.999), latents=Uniform)
 
     @property
     def norm(self) -> Literal["batch", "layer"]:
-        """What normalises the discriminator: the penalty is of each image, which a batch must not mix."""
+        """The discriminator's normalisation; no batch norm under the penalty, which is per image."""
         return "layer" if self.penalty else "batch"
 
     def takes_part(self, name: str, index: int) -> bool:
-        """Whether a value logged at step ``index`` is part of a loss: what weighs 0 is only logged."""
+        """Whether a value logged at step ``index`` is part of a loss; values of weight 0 are only logged."""
         weights = weight_at(self.lam, index), self.discriminator.reads
         return name != "code_log_likelihood" or any(weights)
 

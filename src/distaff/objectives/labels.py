@@ -1,7 +1,7 @@
-"""Few labels: latent k is drawn to factor k on the observations whose label is known.
+"""Terms for few labels: latent k is pulled towards factor k on the observations whose label is known.
 
 Locatello et al. 2020b, "Disentangling factors of variation using few labels", and methods/semi_supervised of
-disentanglement_lib, which scales a class by 1/size where here the last class is 1.
+disentanglement_lib. There, classes are scaled by 1/size; here, so that the last class is 1.
 """
 
 from collections.abc import Callable
@@ -18,22 +18,22 @@ from distaff.objectives.step import Step
 
 @term
 def label_loss(s: Step) -> Tensor:
-    """E Σ_k [−y_k log σ(μ_k) − (1 − y_k) log(1 − σ(μ_k))] over the labels y known, factors scaled to 0–1.
+    """E Σ_k [−y_k log σ(μ_k) − (1 − y_k) log(1 − σ(μ_k))] over known labels y, factors scaled to 0–1.
 
-    μ_k is the mean of latent k, the real ones first; E is over the rows of a batch of labelled observations
-    (Locatello et al. 2020b, "xent", whose code sums over the rows of that batch instead).
+    μ_k is the mean of latent k, real latents first; E is over the rows of a batch of labelled observations
+    (Locatello et al. 2020b, "xent"; their code sums over the rows instead).
     """
     return _of_known(s, lambda mu, y: F.binary_cross_entropy_with_logits(mu, y, reduction="none"))
 
 
 @term
 def label_distance(s: Step) -> Tensor:
-    """E Σ_k (σ(μ_k) − y_k)² over the labels y known, likewise (Locatello et al. 2020b, "l2")."""
+    """E Σ_k (σ(μ_k) − y_k)² over known labels y, as in ``label_loss`` (Locatello et al. 2020b, "l2")."""
     return _of_known(s, lambda mu, y: (mu.sigmoid() - y).square())
 
 
 LOSSES = {"bce": label_loss, "l2": label_distance}
-"""The two by the words of ``--label-loss``."""
+"""The values of ``--label-loss`` and their terms."""
 
 
 def _of_known(s: Step, loss: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
@@ -44,7 +44,7 @@ def _of_known(s: Step, loss: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
 
 
 def check_labels(factors: int, latents: int) -> None:
-    """Refuse more factors than there are real latents to take one each."""
+    """Raise an error if there are more factors than real latents."""
     if factors > latents:
         raise DistaffError(
             f"labels of {factors} factors need a real latent each, but there are {latents}: "

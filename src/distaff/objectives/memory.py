@@ -1,4 +1,4 @@
-"""The posteriors of the steps before, which stand for q(z) beside those of the batch."""
+"""Posteriors of earlier steps, used beside those of the batch to estimate q(z)."""
 
 import torch
 from torch import Tensor, nn
@@ -8,15 +8,15 @@ from distaff.models.posteriors import Posterior
 
 
 class PosteriorMemory(nn.Module):
-    """The parameters of the last posteriors, newest first: a mixture far larger than a batch, for nothing.
+    """The parameters of recent posteriors, newest first: a mixture far larger than a batch at almost no cost.
 
-    A batch of B posteriors says little of log q(z) once z tells more than log B nats of x. Those of the last
-    steps are a little old, but encoders move slowly; they are held without gradient. The memory is saved with
-    the run, so that a resumed run remembers the same.
+    A batch of B posteriors says little about log q(z) once I(x;z) exceeds log B nats. Posteriors of recent
+    steps are slightly out of date, but encoders change slowly; they are kept without gradient. The memory is
+    saved with the run, so that a resumed run has the same one.
 
     Args:
-        size: how many posteriors.
-        latents: whose parameters they have.
+        size: number of posteriors kept.
+        latents: latent space of the posteriors.
 
     >>> memory = PosteriorMemory(4, LatentSpace.parse("gaussian:2"))
     >>> posterior = LatentSpace.parse("gaussian:2").posterior(torch.zeros(3, 4))
@@ -33,11 +33,11 @@ class PosteriorMemory(nn.Module):
         self.register_buffer("rows", torch.zeros(size, sum(p.shape[1] for p in example.parameters())))
 
     def beside(self, posterior: Posterior, seen: int) -> Posterior:
-        """The posteriors of a batch, with gradient, and behind them those remembered.
+        """The posteriors of a batch, with gradient, followed by those remembered.
 
         Args:
-            posterior: of the batch of all processes.
-            seen: how many posteriors the steps before had, which may be fewer than there is room for.
+            posterior: posteriors of the batch of all processes.
+            seen: number of posteriors in all earlier steps, which may be fewer than ``size``.
         """
         widths = [parameter.shape[1] for parameter in posterior.parameters()]
         remembered = iter(torch.split(self.rows[:seen], widths, dim=1))
@@ -45,6 +45,6 @@ class PosteriorMemory(nn.Module):
 
     @torch.no_grad()
     def remember(self, posterior: Posterior) -> None:
-        """Put the posteriors of a batch in front; the oldest fall out."""
+        """Add the posteriors of a batch at the front and drop the oldest."""
         new = torch.cat(posterior.parameters(), dim=1).to(self.rows.dtype)
         self.rows.copy_(torch.cat([new, self.rows])[: len(self.rows)])

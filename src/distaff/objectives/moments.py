@@ -14,7 +14,7 @@ Covariance = Callable[[Step], Tensor]
 
 
 def of_means(s: Step) -> Tensor:
-    """Cov[mu(x)] (D, D) of the Gaussian groups over the batch of all processes, unbiased (DIP-VAE-I)."""
+    """Unbiased Cov[mu(x)] (D, D) of the Gaussian groups over the batch of all processes (DIP-VAE-I)."""
     mu, _ = _gaussians(s.output.posterior)
     with torch.autocast(mu.device.type, enabled=False):
         return torch.cov(single(s.processes.gather(mu)).T).reshape(mu.shape[1], -1)
@@ -27,7 +27,7 @@ def of_samples(s: Step) -> Tensor:
 
 
 def squared_covariances(covariance: Covariance) -> FunctionTerm:
-    """Σ_i≠j Cov_ij² of a covariance."""
+    """A term for Σ_i≠j Cov_ij² of a covariance, ``of_means`` or ``of_samples``."""
 
     def off_diagonal(s: Step) -> Tensor:
         c = covariance(s)
@@ -37,13 +37,13 @@ def squared_covariances(covariance: Covariance) -> FunctionTerm:
 
 
 def unit_variances(covariance: Covariance) -> FunctionTerm:
-    """Σ_i (Cov_ii − 1)² of a covariance."""
+    """A term for Σ_i (Cov_ii − 1)² of a covariance, ``of_means`` or ``of_samples``."""
     return FunctionTerm("unit_variances", lambda s: (covariance(s).diagonal() - 1).square().sum())
 
 
 @term
 def posterior_log_det(s: Step) -> Tensor:
-    """E log det S(x) = E Σ_d log sigma_d²(x), twice the posteriors' entropy but for a constant."""
+    """E log det S(x) = E Σ_d log sigma_d²(x), twice the posteriors' entropy up to a constant."""
     return _gaussians(s.output.posterior)[1].sum(-1).mean()
 
 

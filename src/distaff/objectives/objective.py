@@ -19,7 +19,7 @@ from distaff.objectives.usual import USUAL, Usual
 
 
 class Term:
-    """A named, unweighted scalar of one ``Step``; anything with ``name`` and ``__call__`` below it."""
+    """A named, unweighted scalar function of one ``Step``; subclasses define ``__call__``."""
 
     name: str
 
@@ -42,7 +42,7 @@ class FunctionTerm(Term):
     compute: Callable[[Step], Tensor]
 
     def __call__(self, s: Step) -> Tensor:
-        """The function's value; what a user's own raises is told in one sentence."""
+        """The function's value; an error in a user's own function is reported in one sentence."""
         try:
             return self.compute(s)
         except (DistaffError, torch.OutOfMemoryError):
@@ -54,7 +54,7 @@ class FunctionTerm(Term):
 
 
 def term(compute: Callable[[Step], Tensor]) -> FunctionTerm:
-    """Make a function of a ``Step`` a term that carries the function's name."""
+    """Turn a function of a ``Step`` into a term with the function's name."""
     made = FunctionTerm(compute.__name__, compute)
     object.__setattr__(made, "__doc__", compute.__doc__)
     return made
@@ -79,13 +79,13 @@ class Weighted:
 
 @dataclass(frozen=True)
 class Objective:
-    """A weighted sum of terms, minimised; terms have distinct names.
+    """A weighted sum of terms, to be minimised; terms have distinct names.
 
     Args:
-        terms: the sum.
-        density: how its terms estimate q(z); HFVAE's stratified minibatch by default.
-        sharing: how the posteriors of a pair are joined, if it learns from pairs.
-        usual: how it is trained where nothing else is asked for.
+        terms: weighted terms of the sum.
+        density: estimator of q(z) for the terms; HFVAE's stratified minibatch by default.
+        sharing: how the posteriors of a pair are joined, for objectives that learn from pairs.
+        usual: default training settings.
     """
 
     terms: tuple[Weighted, ...]
@@ -112,20 +112,20 @@ class Objective:
         return replace(self, density=density)
 
     def of_pairs(self, sharing: Sharing) -> "Objective":
-        """The same sum over pairs of observations, whose shared latents have one posterior."""
+        """The same sum over pairs of observations; latents that a pair shares have one posterior."""
         return replace(self, sharing=sharing)
 
     def usually(self, **settings: Any) -> "Objective":
-        """The same sum with settings of ``Usual`` that it is trained with by default."""
+        """The same sum with other default training settings, given as fields of ``Usual``."""
         return replace(self, usual=replace(self.usual, **settings))
 
     def output(self, model: VAE, x: Tensor, same: Tensor | None = None) -> Output:
-        """A batch through the model, as the terms are to see it.
+        """Pass a batch through the model, joining the posteriors of pairs if the objective learns from pairs.
 
         Args:
             model: the VAE.
-            x: (B, *shape) observations; of pairs, B/2 first members and then their partners.
-            same: (B/2, K) which factors a pair shares, where that is known.
+            x: (B, *shape) observations; for pairs, B/2 first members followed by their partners.
+            same: (B/2, K) mask of the factors that each pair shares, if known.
         """
         posterior = model.encode(x)
         if self.sharing is not None:
@@ -133,10 +133,10 @@ class Objective:
         return model.output(x, posterior, posterior.rsample())
 
     def __call__(self, s: Step) -> dict[str, Tensor]:
-        """``loss``, then each term's own unweighted value.
+        """``loss``, then each term's unweighted value.
 
-        A term of weight 0 is logged but excluded from the loss: it is computed without gradient, after the
-        others, because what a step has once computed is kept for all terms as it is.
+        A term of weight 0 is logged but excluded from the loss. It is computed without gradient, and after
+        the others: a step caches what it computes, and a cached value without gradient would reach them.
         """
         weights = {w.term.name: weight_at(w.weight, s.index) for w in self.terms}
         values: dict[str, Tensor] = {}
@@ -151,7 +151,7 @@ class Objective:
         return {"loss": loss, **{name: values[name] for name in weights}}
 
     def takes_part(self, name: str, index: int) -> bool:
-        """Whether a value logged at step ``index`` is part of a loss: a term of weight 0 is only logged."""
+        """Whether a value logged at step ``index`` is part of the loss; terms of weight 0 are only logged."""
         weights = {weighted.term.name: weighted.weight for weighted in self.terms}
         return name not in weights or weight_at(weights[name], index) != 0
 
@@ -161,7 +161,7 @@ class Objective:
 
 
 def _scalar(name: str, value: Any) -> Tensor:
-    """A term's value, which has to be one number to be added to others."""
+    """A term's value, checked to be a single number."""
     if not isinstance(value, Tensor):
         raise DistaffError(f"the term {name!r} gives a {type(value).__name__}: return a tensor.")
     if value.numel() != 1:

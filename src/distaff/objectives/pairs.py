@@ -1,11 +1,10 @@
-"""What two observations of a pair share: their posteriors are joined in the latents that both have alike.
+"""Learning from pairs: the posteriors of both members are joined in the latents that they share.
 
-A step over pairs holds 2B observations: the B first members, then their partners in the same order. Before
-anything is sampled, the posteriors of both are replaced, in the latents that they share, by one and the same;
-all terms then read as ever. Which latents are shared is found by a threshold (Locatello et al. 2020a,
-"Weakly-supervised disentanglement without compromises", and methods/weak of disentanglement_lib), or known
-from the factors, of which number k belongs to latent k, the real ones first (Bouchacourt et al. 2018; Hosoya
-2019).
+A step over pairs holds 2B observations: the B first members, then their partners in the same order. In the
+latents that a pair shares, one joint posterior replaces both before anything is sampled; the terms are
+unchanged. The shared latents are either found by a threshold (Locatello et al. 2020a, "Weakly-supervised
+disentanglement without compromises", and methods/weak of disentanglement_lib) or known from the factors:
+factor k belongs to latent k, real latents first (Bouchacourt et al. 2018; Hosoya 2019).
 """
 
 import math
@@ -22,11 +21,11 @@ from distaff.models.posteriors import GaussianPosterior, GroupPosterior, Posteri
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior
 
 Join = Callable[[GroupPosterior, GroupPosterior], GroupPosterior]
-"""One posterior for B pairs, of those of their first and second members."""
+"""(posteriors of B first members, of their partners) → one posterior per pair."""
 
 
 def averaged(first: GroupPosterior, second: GroupPosterior) -> GroupPosterior:
-    """GVAE's: the mean of both means and of both variances; of classes, of both probabilities."""
+    """GVAE's join: the mean of both means and of both variances; for classes, of both probabilities."""
     if isinstance(first, GaussianPosterior) and isinstance(second, GaussianPosterior):
         logvar = torch.logaddexp(first.logvar, second.logvar) - math.log(2)
         return GaussianPosterior((first.mu + second.mu) / 2, logvar)
@@ -41,11 +40,11 @@ def averaged(first: GroupPosterior, second: GroupPosterior) -> GroupPosterior:
 
 
 def multiplied(first: GroupPosterior, second: GroupPosterior) -> GroupPosterior:
-    """ML-VAE's: ∝ √(q(z|x₁) q(z|x₂)), the product with each member counted half.
+    """ML-VAE's join: ∝ √(q(z|x₁) q(z|x₂)), the product with each member counted half.
 
     For Gaussians 1/σ² = ½ (1/σ₁² + 1/σ₂²) and μ/σ² = ½ (μ₁/σ₁² + μ₂/σ₂²); for classes, the mean of the
-    logits. Locatello et al.'s code takes this root; the bare product of Bouchacourt et al. has half of its
-    variance, which two equal observations would not have.
+    logits. Locatello et al.'s code also takes this root. The plain product of Bouchacourt et al. has half its
+    variance, so that joining two equal posteriors would change them.
     """
     if isinstance(first, GaussianPosterior) and isinstance(second, GaussianPosterior):
         logvar = math.log(2) - torch.logaddexp(-first.logvar, -second.logvar)
@@ -65,7 +64,7 @@ class Sharing:
 
     Args:
         join: ``averaged`` or ``multiplied``.
-        known: whether the factors say which latents are shared; otherwise a threshold finds them.
+        known: whether shared latents are known from the factors; otherwise a threshold finds them.
     """
 
     join: Join
@@ -75,9 +74,9 @@ class Sharing:
         """The posteriors of 2B observations, first members and partners, with shared latents joined.
 
         Args:
-            posterior: q(z|x) of each on its own.
-            latents: whose posterior it is.
-            same: (B, K) which factors a pair shares, where they are known.
+            posterior: q(z|x) of each observation on its own.
+            latents: latent space of the posterior.
+            same: (B, K) mask of the factors that each pair shares, if known.
         """
         first, second = _members(posterior, 0), _members(posterior, 1)
         shared = self.shared(first, second, latents, same)
@@ -91,10 +90,10 @@ class Sharing:
     def shared(
         self, first: Posterior, second: Posterior, latents: LatentSpace, same: Tensor | None = None
     ) -> Tensor:
-        """(B, D) which latents the members of each pair share, in the order of z.
+        """(B, D) mask of the latents that the members of each pair share, in the order of z.
 
-        Found: those with δ_d < ½ (min δ + max δ), δ_d = KL(q(z_d|x₁) ‖ q(z_d|x₂)). Known: all but the latents
-        of factors that differ; what no factor belongs to is shared, as in the authors' code.
+        By threshold: latents with δ_d < ½ (min δ + max δ), δ_d = KL(q(z_d|x₁) ‖ q(z_d|x₂)). If known: all but
+        the latents of factors that differ; latents without a factor are shared, as in the authors' code.
         """
         groups = zip(first.parts.values(), second.parts.values(), strict=True)
         distances = torch.cat([kl_between(*group) for group in groups], dim=1)
@@ -108,7 +107,7 @@ class Sharing:
         return shared
 
     def check(self, latents: LatentSpace, factors: int) -> None:
-        """Refuse latents whose posteriors cannot be compared, and factors that have no latent each."""
+        """Raise an error if posteriors cannot be compared, or if there are more factors than latents."""
         if any(isinstance(group, Point | Quantized) for group in latents.groups.values()):
             raise DistaffError(
                 f"recipes of pairs compare posteriors, which the latents {latents} do not have: "
@@ -125,7 +124,7 @@ class Sharing:
 
 
 def kl_between(first: GroupPosterior, second: GroupPosterior) -> Tensor:
-    """KL(q(z_d|x₁) ‖ q(z_d|x₂)) (B, dims) of two posteriors of one kind; of classes, without relaxation."""
+    """KL(q(z_d|x₁) ‖ q(z_d|x₂)) (B, dims) of two posteriors of one kind; unrelaxed for classes."""
     if isinstance(first, GaussianPosterior) and isinstance(second, GaussianPosterior):
         ratio = first.logvar - second.logvar
         shift = (first.mu - second.mu).square() * torch.exp(-second.logvar)
@@ -144,7 +143,7 @@ def _members(posterior: Posterior, which: int) -> Posterior:
 
 
 def _for_both(joined: GroupPosterior, own: GroupPosterior, shared: Tensor) -> GroupPosterior:
-    """The joined parameters for first members and partners where latents are shared, their own elsewhere."""
+    """Joined parameters for both members in the latents that they share, their own in the others."""
     of_pairs = iter(Posterior({"joined": joined}).parameters())
     alike = shared.repeat(2, 1)
     return own.map(lambda parameter: torch.where(alike, next(of_pairs).repeat(2, 1), parameter))

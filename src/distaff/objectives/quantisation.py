@@ -1,4 +1,4 @@
-"""What a quantised auto-encoder adds to its reconstruction error: codebook and encoder meet half-way."""
+"""Terms of quantised auto-encoders, which pull codebook and encoder towards each other."""
 
 from collections.abc import Callable
 
@@ -11,13 +11,13 @@ from distaff.objectives.step import Step
 
 @term
 def quantization(s: Step) -> Tensor:
-    """E Σ_d (sg[c_d] − q_d)²: the values of quantised latents move to what the encoder says."""
+    """E Σ_d (sg[c_d] − q_d)²: the codebook's values q_d move towards the encoder's outputs c_d."""
     return _squares(s, lambda part: part.continuous.detach() - part.quantized)
 
 
 @term
 def commitment(s: Step) -> Tensor:
-    """E Σ_d (c_d − sg[q_d])²: the encoder keeps to the values of quantised latents."""
+    """E Σ_d (c_d − sg[q_d])²: the encoder's outputs c_d stay close to the codebook's values q_d."""
     return _squares(s, lambda part: part.continuous - part.quantized.detach())
 
 

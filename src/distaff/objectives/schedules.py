@@ -1,8 +1,8 @@
-"""Weights: a number, or a schedule over the steps that can be written down.
+"""Weights: numbers, or schedules over the steps with a text form.
 
-One grammar for every weight, for temperatures and learning rates: ``linear:0:35:10000`` goes from 0 at step 0
-to 35 at step 10,000 and stays there; likewise ``cosine:…`` and ``exponential:…``; ``cyclic:0:4:1000`` rises
-anew every 1,000 steps. Several in a row, commas between them, follow each other:
+Weights, temperatures and learning rates share one grammar. ``linear:0:35:10000`` goes from 0 at step 0 to 35
+at step 10,000 and stays there; likewise ``cosine:…`` and ``exponential:…``; ``cyclic:0:4:1000`` starts again
+every 1,000 steps. Schedules separated by commas follow each other:
 ``linear:0:1e-3:500,cosine:1e-3:1e-5:9500`` is a warm-up and a decay. To add a shape, write one subclass of
 ``Ramp`` here.
 """
@@ -16,14 +16,14 @@ from distaff.foundation.text import Item, read_items
 
 
 class Schedule:
-    """A weight that is a function of the step; its text form is what ``parse`` reads."""
+    """A weight that is a function of the step; ``parse`` reads its text form."""
 
     def __call__(self, index: int) -> float:
         """The weight at step ``index``."""
         raise TypeError(f"{type(self).__name__} does not say what it is at a step")
 
     def shortened(self, scale: float) -> "Schedule":
-        """The same with its steps multiplied by ``scale``."""
+        """The same schedule with its steps multiplied by ``scale``."""
         raise TypeError(f"{type(self).__name__} does not say how it is shortened")
 
     @property
@@ -33,7 +33,7 @@ class Schedule:
 
     @classmethod
     def parse(cls, text: str) -> "Schedule | float":
-        """The schedule of a text; a plain number is itself.
+        """Read a schedule from its text form; a plain number is returned as a float.
 
         >>> Schedule.parse("cosine:1:0:100")(50)
         0.5
@@ -51,7 +51,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Ramp(Schedule):
-    """From ``start`` at step 0 to ``end`` at step ``steps``, then constant; a subclass says how."""
+    """From ``start`` at step 0 to ``end`` at step ``steps``, then constant; subclasses define the curve."""
 
     start: float
     end: float
@@ -62,7 +62,7 @@ class Ramp(Schedule):
             raise DistaffError(f"the schedule {self} needs a positive number of steps and finite ends.")
 
     def share(self, time: float) -> float:
-        """How much of the way is done at ``time``, which runs from 0 to 1."""
+        """The fraction of the way covered at ``time``, which runs from 0 to 1."""
         raise TypeError(f"{type(self).__name__} does not say along which curve it goes")
 
     def __call__(self, index: int) -> float:
@@ -70,12 +70,12 @@ class Ramp(Schedule):
         return self.start + (self.end - self.start) * self.share(min(1.0, index / self.steps))
 
     def shortened(self, scale: float) -> "Ramp":
-        """The same over ``scale`` times as many steps."""
+        """The same ramp over ``scale`` times as many steps."""
         return replace(self, steps=in_proportion(self.steps, scale))
 
     @property
     def range(self) -> tuple[float, float]:
-        """Its ends."""
+        """The lower and the upper end."""
         return min(self.start, self.end), max(self.start, self.end)
 
     def __str__(self) -> str:
@@ -83,15 +83,15 @@ class Ramp(Schedule):
 
 
 class Linear(Ramp):
-    """Along a straight line; written ``linear:0:35:10000``."""
+    """A ramp along a straight line; written ``linear:0:35:10000``."""
 
     def share(self, time: float) -> float:
-        """The time itself."""
+        """t."""
         return time
 
 
 class Cosine(Ramp):
-    """Along half a cosine, slow at both ends (Loshchilov & Hutter 2017); written ``cosine:1e-3:0:10000``."""
+    """A ramp along half a cosine (Loshchilov & Hutter 2017); written ``cosine:1e-3:0:10000``."""
 
     def share(self, time: float) -> float:
         """(1 − cos πt) / 2."""
@@ -99,7 +99,7 @@ class Cosine(Ramp):
 
 
 class Exponential(Ramp):
-    """By the same factor at every step, between positive numbers; written ``exponential:10:1:2000``."""
+    """A ramp between positive numbers by a constant factor per step; written ``exponential:10:1:2000``."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -112,7 +112,7 @@ class Exponential(Ramp):
 
 
 class Cyclic(Ramp):
-    """Up within half of every ``steps`` steps, held for the other half, then anew (Fu et al. 2019).
+    """Cycles of ``steps`` steps: a linear ramp in the first half, constant in the second (Fu et al. 2019).
 
     Written ``cyclic:0:4:1000``.
     """
@@ -124,7 +124,7 @@ class Cyclic(Ramp):
 
 @dataclass(frozen=True)
 class Pieces(Schedule):
-    """Ramps one after another, each for its own number of steps; the last one holds its end."""
+    """Ramps one after another, each for its own number of steps; the last value is held."""
 
     ramps: tuple[Ramp, ...]
 
@@ -137,12 +137,12 @@ class Pieces(Schedule):
         return self.ramps[-1](index)
 
     def shortened(self, scale: float) -> "Pieces":
-        """Every piece over ``scale`` times as many steps."""
+        """The same pieces, each over ``scale`` times as many steps."""
         return Pieces(tuple(ramp.shortened(scale) for ramp in self.ramps))
 
     @property
     def range(self) -> tuple[float, float]:
-        """That of all pieces."""
+        """The lowest and the highest weight of all pieces."""
         ends = [end for ramp in self.ramps for end in ramp.range]
         return min(ends), max(ends)
 
@@ -164,7 +164,7 @@ def weight_range(weight: Weight) -> tuple[float, float]:
 
 
 def in_proportion(steps: int, scale: float) -> int:
-    """``scale`` times as many steps, one at least."""
+    """``scale`` times as many steps, at least one."""
     try:
         return max(1, round(steps * scale))
     except OverflowError:
@@ -172,7 +172,7 @@ def in_proportion(steps: int, scale: float) -> int:
 
 
 def shortened(value: Any, scale: float) -> Any:
-    """A schedule whose steps are multiplied by ``scale``; anything else as it is."""
+    """A schedule with its steps multiplied by ``scale``; any other value unchanged."""
     return value.shortened(scale) if isinstance(value, Schedule) else value
 
 
@@ -193,11 +193,11 @@ def _unreadable(text: str) -> DistaffError:
     first, *others = (kind.__name__.lower() for kind in Ramp.__subclasses__())
     return DistaffError(
         f"the weight {text!r} is neither a number nor {first}:START:END:STEPS (or {', '.join(others)} "
-        "alike), nor several of these with commas between them."
+        "likewise), nor several of these separated by commas."
     )
 
 
 def _number(value: float) -> str:
-    """A number in as few digits as give it back."""
+    """The shortest text that reads back as the same number."""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)

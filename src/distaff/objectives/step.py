@@ -1,4 +1,4 @@
-"""``Step``: one training batch and everything a term may ask of it, computed when first asked for."""
+"""``Step``: one training batch and everything that a term may need of it, computed on first use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ from distaff.objectives.memory import PosteriorMemory
 
 
 def alone(x: Tensor) -> Tensor:
-    """What gathering is for one process."""
+    """Gathering for a single process: the identity."""
     return x
 
 
 def no_more_images(source: Source) -> Tensor:
-    """The images of a step that was given none but its batch."""
+    """Default of ``Step.images``: raise an error, because the step has only its batch."""
     raise LookupError(f"this step knows no images of {source.value}")
 
 
@@ -38,7 +38,7 @@ class Labelled:
 
 
 def no_labels() -> Labelled:
-    """The labels of a step that was given none."""
+    """Default of ``Step.labelled``: raise an error, because the step has no labels."""
     raise LookupError("this step knows no labels")
 
 
@@ -47,8 +47,8 @@ class Processes:
     """The processes that share a batch.
 
     Args:
-        rank: the number of this one.
-        gather: (B, ...) of each process → (all B, ...) in order of rank, with gradient.
+        rank: number of this process.
+        gather: function from (B, ...) of each process to (all B, ...) in order of rank, with gradient.
     """
 
     rank: int = 0
@@ -61,15 +61,15 @@ class Step:
 
     Args:
         model: the VAE, with its latent space.
-        output: its distributions for the batch.
-        index: the number of the step, from 0.
-        data_size: N, the number of observations in the data set.
-        networks: the networks of terms that own one, by term name.
-        density: how q(z) is estimated.
-        processes: whoever else has a share of the batch.
-        images: gives observations beyond the batch, for densities that ask for them.
-        memory: the posteriors of the steps before, for densities that remember.
-        labelled: gives a batch of observations with labels, for terms that learn from them.
+        output: distributions of the model for the batch.
+        index: number of the step, from 0.
+        data_size: N, number of observations in the data set.
+        networks: networks of the terms that have one, by term name.
+        density: estimator of q(z).
+        processes: processes that share the batch.
+        images: function that returns observations beyond the batch, for densities that need them.
+        memory: posteriors of earlier steps, for densities with a memory.
+        labelled: function that returns a batch of labelled observations, for terms that learn from labels.
     """
 
     model: VAE
@@ -90,7 +90,7 @@ class Step:
 
     @property
     def u(self) -> Tensor:
-        """(B, width) the same in the coordinates that densities are taken in (``Output``)."""
+        """(B, width) the sampled latents in the coordinates used for densities (see ``Output``)."""
         return self.output.u
 
     @cached_property
@@ -100,17 +100,17 @@ class Step:
 
     @cached_property
     def kl(self) -> Tensor:
-        """KL(q(z|x) ‖ p(z)) (B,), in closed form where one exists."""
+        """KL(q(z|x) ‖ p(z)) (B,), in closed form if there is one."""
         return self.output.prior.kl(self.output.posterior, self.u)
 
     @cached_property
     def kl_groups(self) -> Tensor:
-        """KL(q(z_g|x) ‖ p(z_g)) (B, G), likewise."""
+        """KL(q(z_g|x) ‖ p(z_g)) (B, G) of each group, in closed form if there is one."""
         return self.output.prior.kl_groups(self.output.posterior, self.u)
 
     @cached_property
     def kl_dims(self) -> Tensor:
-        """KL(q(z_d|x) ‖ p(z_d)) (B, D) of the marginals, likewise."""
+        """KL(q(z_d|x) ‖ p(z_d)) (B, D) of the marginals, in closed form if there is one."""
         return self.output.prior.kl_dims(self.output.posterior, self.u)
 
     @cached_property
@@ -140,12 +140,12 @@ class Step:
 
     @cached_property
     def log_qz(self) -> Tensor:
-        """log q(z) (B,) by the step's density."""
+        """log q(z) (B,), estimated by the step's density."""
         return log_joint(self.posteriors.paired_with(self.u), self.log_weights)
 
     @cached_property
     def log_qz_groups(self) -> Tensor:
-        """log q(z_g) (B, G) by the step's density."""
+        """log q(z_g) (B, G), estimated by the step's density."""
         groups = self.posteriors.paired_with(self.u)
         if len(groups) == 1:
             return self.log_qz[:, None]
@@ -153,11 +153,11 @@ class Step:
 
     @cached_property
     def log_qz_dims(self) -> Tensor:
-        """log q(z_d) (B, D) by the step's density."""
+        """log q(z_d) (B, D), estimated by the step's density."""
         return log_each(self.posteriors.paired_with(self.u), self.log_weights)
 
     def log_qz_of(self, variables: Sequence[int]) -> Tensor:
-        """log q(z_a) (B,) of some variables a together, by the step's density."""
+        """log q(z_a) (B,), the joint density of some variables a, estimated by the step's density."""
         log_terms = log_pairs(self.posteriors.paired_with(self.u))[list(variables)].sum(0)
         return log_sum_exp(log_terms, self.log_weights)
 
@@ -170,7 +170,7 @@ class Step:
 
     @cached_property
     def posteriors(self) -> Posterior:
-        """The M posteriors that stand for q(z), those of all processes."""
+        """The M posteriors, of all processes, whose weighted mixture estimates q(z)."""
         if self.density.source is Source.BATCH:
             own = self.output.posterior.map(self.processes.gather)
             return own if self.memory is None else self.memory.beside(own, self.index * len(own.mode()))
@@ -184,15 +184,15 @@ class Step:
 
     @cached_property
     def prior_u(self) -> Tensor:
-        """(B, width) as many samples of the prior, in the coordinates that densities are taken in."""
+        """(B, width) samples of the prior, in the coordinates used for densities."""
         return self.output.prior.sample(len(self.z), self.z)
 
     @cached_property
     def prior_z(self) -> Tensor:
-        """(B, width) the same as decoders and critics see them."""
+        """(B, width) the same samples of the prior, as decoders and critics see them."""
         return self.model.latents.squash(self.prior_u)
 
     @cached_property
     def all_prior_z(self) -> Tensor:
-        """(all B, width) those of all processes."""
+        """(all B, width) the prior samples of all processes."""
         return single(self.processes.gather(self.prior_z))

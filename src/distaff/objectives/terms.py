@@ -1,6 +1,6 @@
 """The terms that objectives share: unweighted, summed over pixels and latents, averaged over the batch.
 
-Terms of q(z), q(z_g) and q(z_d) take these from the objective's density (``Objective.using``).
+The objective's density (``Objective.using``) estimates q(z), q(z_g) and q(z_d).
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def nll(s: Step) -> Tensor:
 
 @term
 def kl(s: Step) -> Tensor:
-    """E KL(q(z|x) ‖ p(z)), in closed form where one exists."""
+    """E KL(q(z|x) ‖ p(z)), in closed form if there is one."""
     return s.kl.mean()
 
 
@@ -49,9 +49,9 @@ def discrete_kl(s: Step) -> Tensor:
 
 @term
 def class_balance(s: Step) -> Tensor:
-    """Σ_c log k_c − H(q(c)) over discrete variables c of k_c classes: 0 where all occur equally often.
+    """Σ_c log k_c − H(q(c)) over discrete variables c of k_c classes: 0 if all occur equally often.
 
-    q(c) are the mean class probabilities of the batch, over all processes.
+    q(c) is the mean of the class probabilities over the batch of all processes.
     """
     coded = code_tensors(s.output.posterior)
     shares = [s.processes.gather(p).mean(0) for name, p in coded.items() if name.startswith(CATEGORY)]
@@ -73,9 +73,9 @@ def marginal_kl(s: Step) -> Tensor:
 
 @term
 def total_correlation(s: Step) -> Tensor:
-    """TC = KL(q(z) ‖ ∏_d q(z_d)) (HFVAE Eq. 8), of a training step by the objective's density.
+    """TC = KL(q(z) ‖ ∏_d q(z_d)) (HFVAE Eq. 8) of a training step, by the objective's density.
 
-    A critic estimates the same as ``density_ratio_tc``; of codes there is ``metrics.total_correlation``.
+    ``density_ratio_tc`` estimates it with a critic; ``metrics.total_correlation`` measures it for codes.
     """
     return (s.log_qz - s.log_qz_dims.sum(-1)).mean()
 
@@ -88,21 +88,21 @@ def dimension_kl(s: Step) -> Tensor:
 
 @term
 def tc_between_groups(s: Step) -> Tensor:
-    """E [log q(z) − Σ_g log q(z_g)] less the prior's own, E [log p(z) − Σ_g log p(z_g)] (HFVAE Fig. 4, Ⓐ)."""
+    """E [log q(z) − Σ_g log q(z_g)], less the prior's E [log p(z) − Σ_g log p(z_g)] (HFVAE Fig. 4, Ⓐ)."""
     ours = s.log_qz - s.log_qz_groups.sum(-1)
     return (ours - s.log_pz + s.log_pz_groups.sum(-1)).mean()
 
 
 @term
 def tc_within_groups(s: Step) -> Tensor:
-    """E Σ_g [log q(z_g) − Σ_d∈g log q(z_d)] less the prior's own, summed over groups (HFVAE Fig. 4, ⓘ)."""
+    """E Σ_g [log q(z_g) − Σ_d∈g log q(z_d)], less the same quantity of the prior (HFVAE Fig. 4, ⓘ)."""
     ours = s.log_qz_groups.sum(-1) - s.log_qz_dims.sum(-1)
     return (ours - s.log_pz_groups.sum(-1) + s.log_pz_dims.sum(-1)).mean()
 
 
 @dataclass(frozen=True)
 class CapacityGap(Term):
-    """|E KL(q(z|x) ‖ p(z)) − C(t)| (Burgess et al. 2018, Eq. 8), the mean over the batch of all processes."""
+    """|E KL(q(z|x) ‖ p(z)) − C(t)| (Burgess et al. 2018, Eq. 8), E being over the batch of all processes."""
 
     capacity: Weight
     name: str = "capacity_gap"
@@ -114,7 +114,7 @@ class CapacityGap(Term):
 
 @dataclass(frozen=True)
 class AnchoredInformation(Term):
-    """I(x; z_a) of some latents a together (HFVAE Table 1, ②ᵃ), by name or number in ``Codes.names``."""
+    """I(x; z_a) of some latents a jointly (HFVAE Table 1, ②ᵃ), given by name or number in ``Codes.names``."""
 
     anchors: Sequence[int | str]
     name: str = "anchored_information"
@@ -129,6 +129,6 @@ class AnchoredInformation(Term):
 
 
 def _real(s: Step) -> Tensor:
-    """(G,) which groups have real variables."""
+    """(G,) mask of the groups of real variables."""
     groups = s.model.latents.groups.values()
     return torch.tensor([isinstance(group, Real) for group in groups], device=s.z.device)

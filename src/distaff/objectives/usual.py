@@ -1,4 +1,4 @@
-"""How a recipe is usually trained: what a run has where nothing else is asked for."""
+"""Default training settings of a recipe."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from distaff.models.latents import Gaussian, Quantized, Uniform
 
 @dataclass(frozen=True)
 class Usual:
-    """The settings that a paper trains its objective with, and the kind of its latents.
+    """Training settings of an objective's paper, and its kind of latents; a run's own settings override them.
 
     Args:
         learning_rate: the optimiser's step size.
-        betas: decay rates of Adam and its kin.
-        optimizer: by its name in ``torch.optim``, in small letters.
-        weight_decay: the optimiser's own.
-        latents: the kind that a plain number of latents means.
+        betas: decay rates of Adam and similar optimisers.
+        optimizer: name in ``torch.optim``, in lower case.
+        weight_decay: the optimiser's weight decay.
+        latents: kind of latents if only their number is given.
     """
 
     learning_rate: float = 1e-4
@@ -25,4 +25,4 @@ class Usual:
 
 
 USUAL = Usual()
-"""What most objectives are trained with."""
+"""Default training settings of most objectives."""

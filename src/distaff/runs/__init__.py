@@ -1,13 +1,13 @@
-"""Runs: what was asked for, the folder it is kept in, and the model that comes back out of it.
+"""Runs: their settings, their folders, and loading their models.
 
-``RunConfig`` is what ``train`` fills, ``run.yaml`` holds, and everything else reads.
+``RunConfig`` describes a run: ``train`` fills it, ``run.yaml`` stores it, and all other commands read it.
 
-- ``RunFolder``: the places in a run's folder; ``RunFolder(path).read()`` is its ``RunConfig``.
-- ``ModelSettings``, ``TrainingSettings``, ``Machine``: the arguments that ``distaff.train`` takes beside a
-  recipe's.
-- ``trusting``: lets folders that are read within it name code of your own or of a friend's.
+- ``RunFolder``: the files in a run's folder; ``RunFolder(path).read()`` returns its ``RunConfig``.
+- ``ModelSettings``, ``TrainingSettings``, ``Machine``: the arguments of ``distaff.train`` beside the recipe's
+  own.
+- ``trusting``: within this context, folders that are read may name your own code or a friend's.
 
-A new training setting is one field of ``TrainingSettings`` with its line in the docstring: Python, flags,
+To add a training setting, add one field to ``TrainingSettings`` and its line to the docstring: Python, flags,
 ``run.yaml`` and studies follow. ``distaff.load`` opens a run.
 """
 

@@ -1,4 +1,4 @@
-"""Checkpoints: safetensors and JSON only, written whole or not at all, the last two kept, checked by hash."""
+"""Checkpoints: safetensors and JSON only, written atomically and checked by hash; the last two are kept."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -20,18 +20,18 @@ from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 KEPT = 2
 MANIFEST = "checkpoint.json"
 PLACES = "places"
-"""Where a group of an optimiser says which parameters, of all it moves, are its own."""
+"""Key of an optimiser's parameter group that holds the positions of its parameters among all parameters."""
 IN_FILES = ("average", "model")
-"""The modules whose weights have files of their own; the first there is is the trained model."""
+"""Modules whose weights have files of their own; the first one present is the trained model."""
 
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a run was when a checkpoint was written.
+    """The progress of a run when a checkpoint was written.
 
     Args:
-        step: steps taken.
-        seconds: of training, over all its parts.
+        step: number of steps taken.
+        seconds: seconds of training, including time before it was resumed.
     """
 
     step: int = 0
@@ -39,19 +39,19 @@ class Reached:
 
 
 class Trained(Protocol):
-    """What a checkpoint holds: modules and the optimisers that move them; ``"model"`` is what users want."""
+    """The content of a checkpoint: modules and their optimisers; ``"model"`` is the module users want."""
 
     @property
     def modules(self) -> Mapping[str, nn.Module]:
-        """What is saved."""
+        """The modules to save, by name."""
 
     @property
     def optimisers(self) -> Mapping[str, Optimizer]:
-        """What moves them."""
+        """Their optimisers, by name."""
 
 
 def save(folder: Path, learner: Trained, reached: Reached, kept: int = KEPT) -> None:
-    """Write ``folder/step-…`` with all weights, optimiser states and the step, then drop older ones."""
+    """Write weights, optimiser states and the step to ``folder/step-…``, then delete older checkpoints."""
     own = {name: learner.modules[name].state_dict() for name in IN_FILES if name in learner.modules}
     others = {name: module for name, module in learner.modules.items() if name not in own}
     training = {f"{name}/{key}": v for name, m in others.items() for key, v in m.state_dict().items()}
@@ -64,12 +64,12 @@ def save(folder: Path, learner: Trained, reached: Reached, kept: int = KEPT) -> 
         write_manifest(new / MANIFEST, list(new.iterdir()), **asdict(reached))
     before = [other for other in _folders(folder) if other.name != f"step-{reached.step:09d}"]
     for old in before[kept - 1 :]:
-        # Under another name first: killed in the midst, half a checkpoint would stay for good.
+        # Rename it first: a process killed during deletion would leave half a checkpoint forever.
         shutil.rmtree(old.rename(old.with_name(f".{old.name}.old")))
 
 
 def keep(folder: Path, learner: Trained, step: int) -> None:
-    """Write the model's weights of a step to ``folder``, where they stay: a snapshot and its manifest."""
+    """Write a permanent snapshot of the model's weights at a step, and its manifest, to ``folder``."""
     file = folder / f"step-{step:09d}.safetensors"
     with atomic_file(file) as temporary:
         name = next(name for name in IN_FILES if name in learner.modules)
@@ -78,14 +78,14 @@ def keep(folder: Path, learner: Trained, step: int) -> None:
 
 
 def kept(folder: Path) -> dict[int, Path]:
-    """The snapshots in a folder, by their step."""
+    """The snapshots in a folder, by step."""
     files = sorted(folder.glob("step-*.safetensors"))
     steps = (file.stem.removeprefix("step-") for file in files)
     return {int(step): file for step, file in zip(steps, files, strict=True) if step.isdecimal()}
 
 
 def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> Reached:
-    """Put the newest undamaged checkpoint into the learner, if there is one; how far it is."""
+    """Load the newest undamaged checkpoint, if there is one, into the learner; returns its progress."""
     newest, reached = find(folder, warn)
     if newest is None:
         return reached
@@ -94,7 +94,7 @@ def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> Reac
         for name in IN_FILES:
             if name in learner.modules:
                 load_weights(learner.modules[name], newest / "model.safetensors")
-        warn("the checkpoint has weights alone: optimisers and critics begin anew")
+        warn("the checkpoint has only weights: optimisers and critics start anew")
         return reached
     with _fitting(newest):
         training = load_file(state)
@@ -118,7 +118,7 @@ def newest_weights(folder: Path, warn: Callable[[str], None]) -> tuple[Path, int
 
 
 def snapshot_weights(folder: Path, step: int) -> tuple[Path, int]:
-    """The model's weights in the snapshot of a step, as they were written, and that step."""
+    """The model's weights in the snapshot of a step, checked for damage, and that step."""
     files = kept(folder)
     if step not in files:
         there = ", ".join(map(str, files)) or "none"
@@ -135,14 +135,14 @@ def snapshot_weights(folder: Path, step: int) -> tuple[Path, int]:
 
 
 def load_weights(model: nn.Module, file: Path) -> None:
-    """Put weights that were saved into a model."""
+    """Load saved weights into a model."""
     with _fitting(file):
         model.load_state_dict(load_file(file))
 
 
 @contextmanager
 def _fitting(place: Path) -> Iterator[None]:
-    """Weights that are no weights, or of another model, come out as one sentence."""
+    """Report weights that are damaged or belong to another model in one sentence."""
     try:
         yield
     except SafetensorError as error:
@@ -156,13 +156,13 @@ def _fitting(place: Path) -> Iterator[None]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Drop what a killed process left of a checkpoint it was writing."""
+    """Delete half-written checkpoints of a killed process."""
     for half_written in folder.glob(".step-*"):
         shutil.rmtree(half_written)
 
 
 def find(folder: Path, warn: Callable[[str], None]) -> tuple[Path | None, Reached]:
-    """The newest checkpoint whose files match their hashes, and how far it is; damaged ones are named."""
+    """The newest checkpoint whose files match their hashes, and its progress; warn about damaged ones."""
     candidates = _folders(folder)
     for candidate in candidates:
         try:
@@ -206,7 +206,7 @@ def _optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
 
 
 def _as_given(optimiser: Optimizer) -> list[Tensor]:
-    """What it moves, in the order that does not depend on how that is grouped."""
+    """An optimiser's parameters, in an order that does not depend on how they are grouped."""
     moved = [p for group in optimiser.param_groups for p in group["params"]]
     places = [place for group in optimiser.param_groups for place in group.get(PLACES, ())]
     return [moved[place] for place in sorted(range(len(places)), key=places.__getitem__)] if places else moved
@@ -218,6 +218,6 @@ def _restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> N
         place, name = key.split("/")
         parameter = parameters[int(place)]
         if value.shape == parameter.shape and value.ndim:
-            # The fused kernel walks weights and moments side by side: they must share one memory layout.
+            # The fused kernel reads weights and moments together: they must have the same memory layout.
             value = torch.empty_like(parameter).copy_(value)
         optimiser.state[parameter][name] = value.to(parameter.device)

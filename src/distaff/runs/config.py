@@ -1,4 +1,4 @@
-"""``RunConfig``: a whole run in typed values, as ``train`` fills it and ``run.yaml`` holds it."""
+"""``RunConfig``: the complete description of a run in typed values, stored in ``run.yaml``."""
 
 import platform
 import subprocess
@@ -33,7 +33,7 @@ from distaff.runs.model_config import GANConfig, ModelConfig, VAEConfig, model_c
 from distaff.runs.settings import ModelSettings, TrainingSettings, held_out_share
 
 Goal = Objective | Game
-"""What a recipe returns: what a VAE minimises, or what a GAN plays for."""
+"""The return type of recipes: an ``Objective`` for VAEs, or a ``Game`` for GANs."""
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
 
 
@@ -42,8 +42,8 @@ class RecipeCall:
     """A recipe and its arguments.
 
     Args:
-        name: of a recipe of the library, or ``module:function``.
-        arguments: all of them, in plain values.
+        name: name of a recipe of the library, or ``module:function``.
+        arguments: all arguments, as plain values.
     """
 
     name: str
@@ -51,13 +51,13 @@ class RecipeCall:
 
     @classmethod
     def of(cls, recipe: str | Callable[..., Goal], arguments: Mapping[str, Any]) -> tuple["RecipeCall", Goal]:
-        """A call with its defaults filled in, and what it returns."""
+        """The call with its defaults filled in, and its result."""
         function = find_recipe(recipe)
         if isinstance(recipe, str):
             name = recipe
         else:
             own = public_functions(recipes).get(recipe.__qualname__) is recipe
-            # The library's recipes have one name, whichever file of theirs they are written in.
+            # The library's recipes have one name, in whichever file they are written.
             name = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}"
         bound = bind(function, arguments)
         with told_if_it_fails("recipe", function):
@@ -69,17 +69,17 @@ class RecipeCall:
         return cls(name, to_plain(bound)), goal
 
     def with_defaults(self) -> "RecipeCall":
-        """The call with the arguments that a recipe of the library has come to take since."""
+        """The call with defaults for arguments that the library's recipe has gained since."""
         function = public_functions(recipes).get(self.name)
         return self if function is None else RecipeCall(self.name, to_plain(bind(function, self.arguments)))
 
     def goal(self) -> Goal:
-        """What to train for."""
+        """The objective or game that the recipe returns."""
         return self.of(self.name, self.arguments)[1]
 
 
 def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
-    """A recipe by its name, or by ``module:function``; a function is one already."""
+    """A recipe by its name, as ``module:function``, or as the function itself."""
     if isinstance(recipe, str):
         return find_function("recipe", recipe, recipes)
     if not hasattr(recipe, "__qualname__"):
@@ -91,7 +91,7 @@ def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
 
 
 def resolved(training: TrainingSettings, goal: Goal, data: Dataset) -> TrainingSettings:
-    """The settings with what was left open filled in for what is trained, and on what."""
+    """The settings with unset values filled in for the goal and the data."""
     usual = goal.usual
     if training.labels is not None:
         Labels.of(data, training.labels, training.seed)
@@ -106,7 +106,7 @@ def resolved(training: TrainingSettings, goal: Goal, data: Dataset) -> TrainingS
 
 
 def _pairs(asked: str | None, goal: Goal, data: Dataset) -> str | None:
-    """The pair source of a run, which fits its data; None for recipes that learn from single observations."""
+    """The pair source of a run, checked against its data; None for recipes of single observations."""
     if not isinstance(goal, Objective) or goal.sharing is None:
         if asked is not None:
             raise DistaffError(
@@ -122,7 +122,7 @@ def _pairs(asked: str | None, goal: Goal, data: Dataset) -> str | None:
 
 
 def labelled_goal(goal: Goal, training: TrainingSettings) -> Goal:
-    """What a recipe trains for, and the label loss beside it if there are labels."""
+    """A recipe's goal, with the label loss added if there are labels."""
     if training.labels is None:
         return goal
     if isinstance(goal, Game):
@@ -132,13 +132,13 @@ def labelled_goal(goal: Goal, training: TrainingSettings) -> Goal:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """All that makes a run, so that it can be made again.
+    """Everything needed to repeat a run.
 
     Args:
-        recipe: what it is trained for.
-        data: what it is trained on.
-        model: what is trained.
-        training: how.
+        recipe: the recipe and its arguments.
+        data: the data set.
+        model: the model.
+        training: training settings.
         made_with: versions of the libraries, threads and commit.
     """
 
@@ -150,7 +150,7 @@ class RunConfig:
 
     @classmethod
     def from_plain(cls, content: Any) -> "RunConfig":
-        """The run that a mapping of plain values describes; a file of this version holds every field."""
+        """Read a run from a mapping of plain values; files of this version have every field."""
         sections = content if isinstance(content, Mapping) else {}
         parts = {name: s if isinstance(s := sections.get(name), Mapping) else {} for name in PARTS}
         kinds = {**PARTS, "model": model_config(parts["model"])}
@@ -170,18 +170,18 @@ class RunConfig:
         return cls(**read, made_with=made_with)
 
     def to_plain(self) -> dict[str, Any]:
-        """As ``run.yaml`` holds it."""
+        """Plain values, as stored in ``run.yaml``."""
         plain: dict[str, Any] = {name: to_plain(getattr(self, name)) for name in PARTS}
         return {**plain, "made_with": dict(self.made_with)}
 
     def goal(self) -> Goal:
-        """What the run is trained for: that of its recipe, and its labels if it has any."""
+        """The recipe's goal, with the label loss if the run has labels."""
         return labelled_goal(self.recipe.goal(), self.training)
 
     def parts(self, data: Dataset) -> tuple[Dataset, Dataset | None]:
-        """What the run trains on of its whole data set, and what it holds out, if anything.
+        """The training part of the run's data set, and the held-out part, if any.
 
-        Another file or folder that is held out is brought in as the data set was.
+        If another file or folder is held out, it is prepared in the same way as the data set.
         """
         hold_out, pairs = self.training.hold_out, self.training.pairs
         share = held_out_share(hold_out)
@@ -195,12 +195,12 @@ class RunConfig:
 
     @property
     def code(self) -> dict[str, str]:
-        """The code outside the library that it names, such as ``mine:net``, and what each is the name of."""
+        """Names of code outside the library, such as ``mine:net``, and the kind of thing that each names."""
         return named_code(self.recipe, self.model, self.data.spec, self.training)
 
     @property
     def title(self) -> str:
-        """What the run is called on pages."""
+        """The run's title on pages."""
         return f"{self.recipe.name} on {self.data.name}"
 
     def to_yaml(self) -> str:
@@ -208,11 +208,11 @@ class RunConfig:
         return yaml_text(self.to_plain())
 
     def differences(self, other: "RunConfig", found: bool = True) -> list[str]:
-        """What another run has otherwise, in words; what either was made with does not count.
+        """The differences from another run, in words; ``made_with`` is ignored.
 
         Args:
-            other: its settings.
-            found: count also what was found in the data that it was given, such as their size.
+            other: the other run.
+            found: whether to include what was found in the data, such as their size.
         """
         both = [replace(config, recipe=config.recipe.with_defaults()).to_plain() for config in (self, other)]
         if not found:
@@ -227,16 +227,15 @@ def named_code(
     data: object,
     training: TrainingSettings,
 ) -> dict[str, str]:
-    """Every name that making the run would import, and what it is the name of.
+    """Every name that the run would import, and the kind of thing that it names.
 
-    A recipe's arguments are read by the recipe, which may look up any text among them: each that could be a
-    name counts as one.
+    A recipe may look up any text among its arguments, so every argument that could be a name counts as one.
 
     Args:
         recipe: the recipe and its arguments.
-        model: the model, as it is asked for or with every choice made.
-        data: what it is trained on, which may be a name.
-        training: how, which may name pairs and data that are held out.
+        model: the model, as requested or with every choice made.
+        data: the data set, which may be a name.
+        training: training settings, which may name a pair source and held-out data.
 
     >>> from distaff.runs.config import RecipeCall
     >>> model = ModelSettings(network="mine:net:depth=2", prior="mine:laplace:0.7")
@@ -247,7 +246,7 @@ def named_code(
     texts += [("argument of the recipe", found) for text in _texts(recipe.arguments) for found in _in(text)]
     texts += [("kind of latent", found) for found in _in(str(model.latents))]
     network = split_call(model.network)[0]
-    if not network.startswith(TIMM):  # which has networks by name, and is no code of the run's maker
+    if not network.startswith(TIMM):  # timm's networks are not code of the run's author
         texts.append(("network", network))
     if not isinstance(model, GANConfig):
         texts += [("prior", name) for name in kinds_named(model.prior)]
@@ -263,7 +262,7 @@ def _in(text: str) -> list[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text within mappings and lists."""
+    """Every string within mappings and lists."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -275,18 +274,18 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 ASKED = ("spec", "file", "options")
-"""What of the data a user says; the rest is found there."""
+"""Fields of ``data`` that the user gives; the others are found in the data."""
 PARTS: dict[str, type] = {
     "recipe": RecipeCall,
     "data": DataConfig,
     "model": VAEConfig,
     "training": TrainingSettings,
 }
-"""The sections of ``run.yaml``; that of a model may be a ``GANConfig`` instead."""
+"""The sections of ``run.yaml``; a model's section may be a ``GANConfig`` instead."""
 
 
 def surroundings() -> dict[str, Any]:
-    """What a run is made with."""
+    """The value of ``made_with`` for a new run."""
     libraries = {library: version(library) for library in LIBRARIES}
     return {
         "distaff": __version__,

@@ -1,4 +1,4 @@
-"""The run folder: ``run.yaml`` and what training and evaluation leave beside it."""
+"""The run folder: ``run.yaml`` and the files that training and evaluation write beside it."""
 
 import errno
 import hashlib
@@ -30,52 +30,52 @@ from distaff.runs.config import RunConfig
 from distaff.runs.manifests import is_as_written, write_sealed
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
-"""The name of a file while it is written: that which it gets once it is whole, and eight random letters."""
+"""Name of a file while it is being written: its final name and eight random letters."""
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""What the system says where nothing may be written."""
+"""System errors on writing to a read-only place."""
 STALE = 600.0
-"""Seconds after which a temporary file of another command, which may be under way, is one left behind."""
+"""Seconds after which a temporary file of another command counts as left behind, not as being written."""
 LONGEST_NAME = 60
-"""Characters of the name that a latent is given."""
+"""Largest number of characters in a user's name for a latent."""
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A folder with ``run.yaml`` and what training and evaluation leave there."""
+    """A folder with ``run.yaml`` and the files that training and evaluation write."""
 
     path: Path
 
     @property
     def config(self) -> Path:
-        """What makes the run."""
+        """The run's ``RunConfig``."""
         return self.path / "run.yaml"
 
     @property
     def checkpoints(self) -> Path:
-        """Where checkpoints are."""
+        """The folder of the checkpoints."""
         return self.path / "checkpoint"
 
     @property
     def best(self) -> Path:
-        """Where the checkpoint that did best on held-out data is, for runs that stop early."""
+        """The folder of the checkpoint that is best on held-out data, for runs with early stopping."""
         return self.path / "best"
 
     @property
     def trained(self) -> Path:
-        """Where the trained model is: among the best, if those are kept, or else the last."""
+        """The folder of the trained model: ``best`` if there is one, else ``checkpoints``."""
         return self.best if any(self.best.glob("step-*")) else self.checkpoints
 
     @property
     def snapshots(self) -> Path:
-        """Where the model's weights at some steps are kept, if that was asked for."""
+        """The folder of snapshots of the model's weights, if there are any."""
         return self.path / "snapshots"
 
     @property
     def log(self) -> Path:
-        """The values of the terms through training: a JSON object per line, the mean since the line before.
+        """The log of training: one JSON object per line, with means of all terms since the previous line.
 
         A value that is logged but excluded from the loss may be infinite or undefined: it is null in the
-        file, and NaN to those who read it with ``read_log``.
+        file, and ``read_log`` reads it as NaN.
         """
         return self.path / "log.jsonl"
 
@@ -91,55 +91,55 @@ class RunFolder:
 
     @property
     def scores(self) -> Path:
-        """What evaluation found."""
+        """The scores of evaluation."""
         return self.path / "scores.json"
 
     @property
     def ica(self) -> Path:
-        """The ICA of its codes, if one was asked for."""
+        """The ICA of the run's codes, if there is one."""
         return self.path / "ica.safetensors"
 
     @property
     def held_out_scores(self) -> Path:
-        """What evaluation found on what was held out of training."""
+        """The scores of evaluation on held-out data."""
         return self.path / "scores-held-out.json"
 
     @property
     def ica_scores(self) -> Path:
-        """What evaluation found of its components."""
+        """The scores of evaluation of the ICA's components."""
         return self.path / "scores-ica.json"
 
     def scores_on(self, data: str) -> Path:
-        """What a study found on other data than the run was trained on, which are named in a line."""
+        """The scores of a study on other data than the run was trained on, described by one line of text."""
         return self.path / f"scores-on-{hashlib.sha256(data.encode()).hexdigest()[:10]}.json"
 
     @property
     def names(self) -> Path:
-        """What people have called the latents."""
+        """Users' names for the latents."""
         return self.path / "names.json"
 
     @property
     def trackers(self) -> Path:
-        """What trackers of experiments call the run, to continue it by."""
+        """Identifiers of the run in experiment trackers, used to continue it."""
         return self.path / "trackers.json"
 
     @property
     def diverged(self) -> Path:
-        """What became non-finite, if training stopped for that."""
+        """A record of what became non-finite, if training stopped because of it."""
         return self.path / "diverged.json"
 
     @property
     def preview(self) -> Path:
-        """A page of first pictures, written while the run trains."""
+        """A page of first images, written while the run trains."""
         return self.path / "preview.html"
 
     @property
     def figures(self) -> Path:
-        """Pictures."""
+        """The folder of figures."""
         return self.path / "figures"
 
     def read(self) -> RunConfig:
-        """The content of ``run.yaml``; code that it names must be trusted, see ``trusting``."""
+        """Read ``run.yaml``; code that it names must be trusted, see ``trusting``."""
         if not self.config.is_file():
             raise DistaffError(f"{self.path} is not a run folder: it has no run.yaml.")
         try:
@@ -169,7 +169,7 @@ class RunFolder:
         write_sealed(self.config, config.to_yaml())
 
     def check(self, config: RunConfig) -> None:
-        """Raise where the folder holds another run, or files that are not a run; nothing is written."""
+        """Raise an error if the folder holds another run, or files that are not a run; write nothing."""
         if self.config.exists():
             with trust.trusting(*config.code):
                 differing = self.read().differences(config)
@@ -184,19 +184,19 @@ class RunFolder:
             raise DistaffError(f"{self.path} holds files that are not a run: choose another folder.")
 
     def refuse_file(self) -> None:
-        """Raise where a file lies in the folder's place, or in that of a folder above it."""
+        """Raise an error if there is a file in the place of the folder or of one above it."""
         for place in (self.path, *self.path.parents):
             if place.is_file():
                 raise DistaffError(f"{place} is a file, and a run is a folder: choose another name.")
 
     def claim(self, config: RunConfig, held: RunConfig | None = None) -> None:
-        """Make the folder this run's own; one of the same run is kept, one of another run is refused.
+        """Make the folder this run's own; keep it if it holds the same run, raise an error for another run.
 
-        Code that ``config`` names is the caller's own word here: she will not be asked for it again.
+        Code that ``config`` names was given by the caller, and is trusted from now on.
 
         Args:
             config: the run.
-            held: what the folder may hold in its place, such as the same run with fewer steps.
+            held: run that the folder may hold instead, such as the same run with fewer steps.
         """
         self.check(config if held is None else held)
         if held is not None or not self.config.exists():
@@ -204,10 +204,10 @@ class RunFolder:
         trust.remember(self.path, config.code)
 
     def remove_leftovers(self) -> None:
-        """Drop what a killed process left half-written; call it with the folder locked.
+        """Delete files that a killed process left half-written; call it with the folder locked.
 
-        What training alone writes nobody else is writing now. Scores, codes and names are written by commands
-        that need no lock: theirs are dropped once they are old.
+        Under the lock, no other process writes files that only training writes. Scores, codes and names are
+        written by commands that need no lock: their temporary files are deleted once they are old.
         """
         checkpoints.remove_leftovers(self.checkpoints)
         own = {self.config.name, self.log.name, self.diverged.name}
@@ -219,7 +219,7 @@ class RunFolder:
 
     @property
     def being_trained(self) -> bool:
-        """Whether another process trains in the folder now."""
+        """Whether another process is training in the folder."""
         if not (self.path / ".lock").exists():
             return False
         try:
@@ -232,7 +232,7 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes from training in the folder; a process that dies lets go of it."""
+        """Keep other processes from training in the folder; the lock ends with the process."""
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self.path / ".lock", timeout=0):
@@ -250,7 +250,7 @@ def _is_stale(file: Path) -> bool:
 def read_log(path: Path) -> list[dict[str, Any]]:
     """The lines of a log; null is read as NaN.
 
-    A line that is none is left out, and said: one that a kill cut short, or that something else damaged.
+    Damaged lines, such as one that a killed process cut short, are left out with a warning.
     """
     try:
         texts = path.read_bytes().splitlines()
@@ -265,7 +265,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 
 
 def _log_line(text: bytes) -> dict[str, Any] | None:
-    """The numbers of a line by name, its step among them; None where it is not that."""
+    """The numbers of a line by name, including its step; None if the line is damaged."""
     try:
         line = parse_json(text)
     except DistaffError:
@@ -277,14 +277,14 @@ def _log_line(text: bytes) -> dict[str, Any] | None:
 
 
 def truncate_log(path: Path, start: int) -> None:
-    """Drop lines past step ``start``: those steps will be taken again."""
+    """Delete lines after step ``start``: those steps will be repeated."""
     if path.exists():
         kept = [line for line in read_log(path) if line["step"] <= start]
         write_text(path, "".join(json_text(line) + "\n" for line in kept))
 
 
 def read_names(folder: RunFolder) -> dict[str, str]:
-    """Latent → the name that people gave it, such as "x position"; latents without one are absent."""
+    """Latent → a user's name for it, such as "x position"; latents without one are absent."""
     try:
         content = read_json(folder.names)
     except FileNotFoundError:
@@ -297,7 +297,7 @@ def read_names(folder: RunFolder) -> dict[str, str]:
 
 
 def save_name(folder: RunFolder, latents: Iterable[str], latent: str, title: str) -> dict[str, str]:
-    """Name one of the run's ``latents``, or take its name away with an empty text; returns all names."""
+    """Name one of the run's ``latents``, or remove its name with an empty text; returns all names."""
     known = tuple(latents)
     if latent not in known:
         raise unknown("latent", latent, known)
@@ -310,21 +310,21 @@ def save_name(folder: RunFolder, latents: Iterable[str], latent: str, title: str
 
 
 def titled(latents: Iterable[str], names: Mapping[str, str]) -> list[str]:
-    """The latents with the names they were given behind them: ``z0``, ``z1 x position``."""
+    """The latents followed by users' names for them: ``z0``, ``z1 x position``."""
     return [f"{latent} {names[latent]}" if latent in names else latent for latent in latents]
 
 
 @contextmanager
 def kept_if_allowed(path: Path) -> Iterator[None]:
-    """Within it, write what is kept beside what was asked for; folders that may only be read keep nothing."""
+    """Write an optional file within this context: in a read-only folder, warn and continue without it."""
     try:
         yield
     except OSError as problem:
         if problem.errno not in READ_ONLY:
             raise
-        warn(f"{path} is not kept: its folder may only be read ({problem.strerror}).")
+        warn(f"{path} is not kept: its folder is read-only ({problem.strerror}).")
 
 
 def warn(message: str) -> None:
-    """Tell the user something that does not stop the work."""
+    """Give the user a warning."""
     warnings.warn(message, stacklevel=3)

@@ -1,4 +1,4 @@
-"""What ``run.yaml`` of former versions means today."""
+"""Translation of ``run.yaml`` files of former versions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,17 +11,17 @@ NETWORKS = {
     # Mathieu's Table 1a has no ReLU after FC128, but the runs of the first version did.
     "mathieu_dsprites": "mathieu_dsprites:relu=true",
 }
-"""The networks that the first version had under other names, or other ones under the same name."""
+"""Networks of the first version that have another name today, or whose name means another network today."""
 DATA_SETS = {"line": "toy_line"}
 """Data sets that have another name today."""
 DEFAULTS = {"pinwheel": {"radial": 0.1, "tangential": 0.3}}
-"""The options of data sets that had other defaults then."""
+"""Options of data sets that had other defaults then."""
 
 
 def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_by: Any) -> dict[str, Any]:
-    """The sections of a config that another version of distaff wrote, in the words of this one.
+    """Translate the sections of a config that another version of distaff wrote.
 
-    A run keeps the network, the data and the anchors that it was trained with, however they are read today.
+    A run keeps the network, data and anchors that it was trained with, even if their names have changed.
     """
     data = sections["data"]
     data = {**data, **{key: renamed_data(data[key]) for key in ("spec", "name") if key in data}}
@@ -39,17 +39,17 @@ def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_by: Any) -> 
 
 
 def renamed_data(spec: Any) -> Any:
-    """What a data set is called today."""
+    """The data set's name today."""
     return DATA_SETS.get(spec, spec) if isinstance(spec, str) else spec
 
 
 def first_data_name(spec: Any) -> Any:
-    """What a data set was called first: the folders of a study's runs keep their names."""
+    """The data set's first name, which the folders of a study's runs keep."""
     return next((former for former, today in DATA_SETS.items() if today == spec), spec)
 
 
 def _by_name(arguments: Mapping[str, Any], latents: Any) -> Mapping[str, Any]:
-    """The arguments of ``anchor_vae``, whose anchors were numbered in the order of z then."""
+    """The arguments of ``anchor_vae`` with anchors by name; their numbers were in the order of z then."""
     anchors = arguments.get("anchors")
     if not isinstance(latents, str) or not isinstance(anchors, list):
         return arguments

@@ -1,4 +1,4 @@
-"""A trained model as a folder to share, as on the Hugging Face hub: config.json and model.safetensors."""
+"""Hub folders: trained models to share, as on the Hugging Face hub, as config.json and model.safetensors."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +18,17 @@ from distaff.runs.config import RunConfig
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
 PLACES: dict[str, Any] = {"spec": None, "file": None, "options": {}}
-"""What of ``run.yaml`` speaks of the machine it was made on, and is not shared."""
+"""Values that replace the parts of ``run.yaml`` that concern one machine and are not shared."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What ``config.json`` says beside the run's own sections.
+    """The contents of ``config.json`` beside the sections of the run.
 
     Args:
-        library_version: of distaff, that wrote it.
-        step: of the weights.
-        sha256: the hash of each file, by its name.
+        library_version: version of distaff that wrote the folder.
+        step: step of the weights.
+        sha256: hash of each file, by its name.
     """
 
     library_version: str
@@ -39,7 +39,7 @@ class Facts:
 def write_model(
     folder: Path, trained: Representation, config: RunConfig, step: int, half: bool = False
 ) -> None:
-    """Write the weights, then the config with their hash: only the two together can be loaded.
+    """Write the weights, then the config with their hash; they can only be loaded together.
 
     With ``half`` the weights are rounded to half precision; they are read back as single precision.
     """

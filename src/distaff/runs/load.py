@@ -1,4 +1,4 @@
-"""A run folder, a hub folder, or a model that came with distaff, back as a trained model."""
+"""Load a trained model from a run folder, a hub folder, or distaff's own models."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,20 +21,20 @@ from distaff.runs.folder import RunFolder, read_names, warn
 from distaff.runs.zoo import in_zoo, zoo_folder
 
 LARGER = 2
-"""Times that a model may be larger than the file of its weights, which hold all of it."""
+"""Largest ratio of a model's size to that of its weights file, which holds all of it."""
 SMALL = 1 << 24
-"""Bytes up to which a model is built without asking."""
+"""Size in bytes up to which a model is built without this check."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """A run as one of its checkpoints has it, read in one go: a run in training soon has another.
+    """A run at one of its checkpoints, read at once: a run that is being trained soon has another.
 
     Args:
-        folder: where it is.
-        config: what makes it.
-        step: how many steps the model was trained for.
-        model: as it was then.
+        folder: the run's folder.
+        config: the run's ``RunConfig``.
+        step: number of steps of training.
+        model: the model at that step.
     """
 
     folder: RunFolder
@@ -44,7 +44,7 @@ class TrainedRun:
 
     @classmethod
     def open(cls, folder: RunFolder, device: str = "cpu", step: int | None = None) -> "TrainedRun":
-        """The run's last checkpoint, or the best if those are kept; or the snapshot of an earlier step."""
+        """Open a run at its last checkpoint (the best one, if kept), or at the snapshot of a given step."""
         config = folder.read()
         if step is None:
             weights, step = checkpoints.newest_weights(folder.trained, warn)
@@ -60,15 +60,15 @@ def load(
     ica: bool = False,
     trust: str | None = None,
 ) -> Representation:
-    """The trained model in a run folder or in a ``distaff export --hub`` folder, or one of ``distaff zoo``.
+    """Load a trained model from a run folder, a ``distaff export --hub`` folder, or ``distaff zoo``.
 
     Args:
-        folder: where it is, or ``zoo:NAME``.
-        device: where it goes.
-        step: an earlier step that a run kept a snapshot of; by default the last checkpoint.
-        ica: encode to, and decode from, the components that ``distaff evaluate RUN --ica`` found.
-        trust: modules of code that the folder may name, such as ``"mine"``, separated by commas; what you
-            trained yourself, here, is trusted anyway.
+        folder: path of the folder, or ``zoo:NAME``.
+        device: device of the model.
+        step: earlier step with a snapshot; by default the last checkpoint is loaded.
+        ica: whether to encode to, and decode from, the components found by ``distaff evaluate RUN --ica``.
+        trust: modules of your own that the folder may name, such as ``"mine"``, separated by commas; runs
+            that you trained yourself on this machine are always trusted.
     """
     with trusting(trust):
         return _load(zoo_folder(folder) if in_zoo(folder) else Path(folder), device, step, ica)
@@ -85,7 +85,7 @@ def _load(folder: Path, device: str, step: int | None, ica: bool) -> Representat
 
 
 def _load_shared(folder: Path, device: str) -> Representation:
-    """The model of a folder that ``hub.write_model`` wrote, wherever it came from."""
+    """The model in a folder written by ``hub.write_model``."""
     config, step, digest = hub.read_config(folder / hub.CONFIG)
     weights = folder / hub.WEIGHTS
     if not weights.is_file() or sha256(weights) != digest:
@@ -101,14 +101,14 @@ def _load_shared(folder: Path, device: str) -> Representation:
 def _trained_model(
     config: RunConfig, step: int, weights: Path, device: str = "cpu", titles: Mapping[str, str] | None = None
 ) -> Representation:
-    """The model that a config describes, with its weights.
+    """Build the model of a config and load its weights.
 
     Args:
-        config: what describes it.
-        step: how many steps it was trained for.
-        weights: the file that holds them.
-        device: where it goes.
-        titles: names that people gave to latents.
+        config: the run's ``RunConfig``.
+        step: number of steps of training.
+        weights: file of the weights.
+        device: device of the model.
+        titles: users' names for latents.
     """
     _refuse_larger(config, weights)
     try:
@@ -116,16 +116,16 @@ def _trained_model(
             model = config.model.build(config.data.shape, step)
     except DistaffError:
         raise
-    except Exception as problem:  # networks of sizes that cannot be raise whatever they happen to meet
+    except Exception as problem:  # networks of impossible sizes raise errors of many kinds
         raise _cannot_be(config, weights, " ".join(str(problem).split())) from problem
     checkpoints.load_weights(model, weights)
     return Representation(model.to(device), config.data.shape, config.data.made_of, titles)
 
 
 def _refuse_larger(config: RunConfig, weights: Path) -> None:
-    """Say before memory is taken that a config asks for more than its weights can be."""
+    """Raise an error, before allocating memory, if the config's model is far larger than its weights."""
     size = 0
-    # A network of a user's own may not build without memory.
+    # A user's own network may not support the meta device.
     with suppress(Exception), torch.device("meta"), weights_follow():
         tensors = config.model.build(config.data.shape).state_dict().values()
         size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
@@ -157,12 +157,12 @@ def _unmixing(run: RunFolder, step: int) -> Unmixing:
 
 
 def open_data(run: RunFolder, data: Data | None = None) -> Dataset:
-    """The data set that a run was trained on; what is found must be the same data."""
+    """The data set that a run was trained on; an error if its content has changed."""
     return run.read().data.reopen(data)
 
 
 def open_left_out(run: RunFolder) -> Dataset:
-    """The combinations of factors that a run's ``leave_out`` kept from its data set."""
+    """The combinations of factors that a run's ``leave_out`` removed from its data set."""
     data = run.read().data
     if "leave_out" not in data.options or data.spec is None:
         raise DistaffError(f"{run.path} was trained on all combinations of factors: nothing was left out.")

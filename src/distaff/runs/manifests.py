@@ -1,9 +1,9 @@
-"""Manifests: what tells files that are as they were written from files that are not.
+"""Manifests: files with hashes, by which damaged files are detected.
 
-A manifest is a JSON file with facts, the SHA-256 of each file that it speaks for, and a seal, the SHA-256 of
-all the rest of itself. There is one in every checkpoint, beside every snapshot and beside the codes;
+A manifest is a JSON file with facts, the SHA-256 of each file that it covers, and a seal, the SHA-256 of the
+rest of the manifest itself. There is one in every checkpoint, beside every snapshot and beside the codes;
 ``run.yaml``, which people read, ends with a line of the same kind. Manifests of former versions have no seal,
-their snapshots, codes and ``run.yaml`` no hash: those are taken as they are.
+and their snapshots, codes and ``run.yaml`` no hash: these are not checked.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ LINE = "# sha256 of the lines above: "
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What a manifest holds.
+    """The content of a manifest.
 
     Args:
-        step: of the weights that the files hold or were made by.
-        sha256: the hash of each file, by its name.
-        seconds: of training so far.
-        seal: the hash of all the rest; None in a former version's.
+        step: step of the weights in the files, or with which they were made.
+        sha256: hash of each file, by its name.
+        seconds: seconds of training so far.
+        seal: hash of the other fields; None in manifests of former versions.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -45,17 +45,17 @@ _MANIFEST = TypeAdapter(Manifest)
 
 
 class Damaged(Exception):
-    """Files are not as they were written; the message says which."""
+    """Files have changed since they were written; the message names them."""
 
 
 def write_manifest(path: Path, files: Iterable[Path], **facts: Any) -> None:
-    """Write a manifest that speaks for files beside it."""
+    """Write a manifest that covers files beside it."""
     content = {**facts, "sha256": {file.name: sha256(file) for file in files}}
     write_json(path, {**content, SEAL: _seal(content)})
 
 
 def check_manifest(path: Path, files: Iterable[Path]) -> Manifest:
-    """The manifest, if it and the files that it should speak for are as they were written; or ``Damaged``."""
+    """Read a manifest; raise ``Damaged`` if it or a file that it should cover has changed."""
     try:
         content = read_json(path)
         manifest = _MANIFEST.validate_python(content)
@@ -77,7 +77,7 @@ def write_sealed(path: Path, text: str) -> None:
 
 
 def is_as_written(text: str) -> bool:
-    """Whether a text that ``write_sealed`` wrote is as it was; one without such a line counts as that."""
+    """Whether a text written by ``write_sealed`` is unchanged; a text without a hash counts as unchanged."""
     lines, mark, digest = text.rpartition(LINE)
     return not mark or digest.strip() == _digest(lines)
 

@@ -1,4 +1,4 @@
-"""Models as ``run.yaml`` describes them: typed values in, networks out."""
+"""Model descriptions in ``run.yaml``, and the models built from them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -37,11 +37,11 @@ from distaff.objectives.schedules import Weight, weight_at
 from distaff.runs.settings import AUTO, ModelSettings
 
 NOISE = 62
-"""Noise variables by default: those of Chen et al. 2016 on MNIST."""
+"""Default number of noise variables, as in Chen et al. 2016 on MNIST."""
 LOOKED_AT = 1024
-"""Observations that are checked to lie in [0, 1]."""
+"""Number of observations that are checked to lie in [0, 1]."""
 SMALL = 32
-"""The side from which images get a residual network where the papers' do not fit, and below a dense one."""
+"""Images that fit no paper's network get a residual network from this side on, and a dense one below."""
 LATE = 10**12
 """A step at which every schedule has ended."""
 
@@ -58,7 +58,7 @@ class VAEConfig:
 
     @classmethod
     def of(cls, asked: ModelSettings, data: Dataset, goal: Objective) -> "VAEConfig":
-        """What is asked for, with what was left open chosen for the data and the objective."""
+        """The requested model, with open choices made for the data and the objective."""
         space = LatentSpace.parse(asked.latents, real=goal.usual.latents)
         if space.noise or any(isinstance(group, Uniform) for group in space.groups.values()):
             raise DistaffError(
@@ -94,10 +94,12 @@ class VAEConfig:
         return cls(space, asked.prior, asked.temperature, network, likelihood)
 
     def build(self, shape: tuple[int, ...], steps: int = 0) -> VAE:
-        """A new model for observations of a shape, at the temperature it has after so many steps."""
+        """A new model for observations of a shape, at its temperature after ``steps`` steps."""
         likelihood = find_likelihood(self.likelihood)
         pair = self._networks(shape, likelihood)
-        read = cast(Callable[[Tensor], Likelihood], likelihood.read)  # Columns are one but for being read
+        read = cast(
+            Callable[[Tensor], Likelihood], likelihood.read
+        )  # Columns are a Likelihood except for ``read``
         model = VAE(pair, self.latents, parse_prior(self.prior, self.latents), read)
         model.temperature = weight_at(self.temperature, max(steps - 1, 0))
         return model
@@ -119,10 +121,10 @@ class GANConfig:
     """An InfoGAN with every choice made.
 
     Args:
-        latents: its codes and its noise.
-        network: a name from ``distaff.models.infogan_networks``, or ``module:function``.
-        norm: what the game asks of its networks.
-        kind: the word for it in ``run.yaml``, where a model without one is a VAE.
+        latents: codes and noise.
+        network: name from ``distaff.models.infogan_networks``, or ``module:function``.
+        norm: normalisation of the discriminator, which the game determines.
+        kind: kind of model in ``run.yaml``; a model without one is a VAE.
     """
 
     latents: LatentSpace
@@ -132,7 +134,7 @@ class GANConfig:
 
     @classmethod
     def of(cls, asked: ModelSettings, data: Dataset, game: Game) -> "GANConfig":
-        """What is asked for, with what was left open chosen for the data."""
+        """The requested model, with open choices made for the data."""
         usual = ModelSettings()
         for name in ("prior", "temperature", "likelihood"):
             if getattr(asked, name) != getattr(usual, name):
@@ -148,7 +150,7 @@ class GANConfig:
         return cls(replace(space, noise=space.noise or NOISE), network, game.norm)
 
     def build(self, shape: tuple[int, ...], steps: int = 0) -> InfoGAN:
-        """New networks for observations of a shape; nothing but their weights depends on the steps."""
+        """New networks for observations of a shape; ``steps`` is not used."""
         make = find_network(self.network, infogan_networks)
         width = self.latents.width + self.latents.noise
         return InfoGAN(make(shape, self.latents.parameters, width, norm=self.norm), self.latents)
@@ -158,14 +160,14 @@ ModelConfig = VAEConfig | GANConfig
 
 
 def initialise(network: nn.Module, inputs: tuple[int, ...]) -> None:
-    """Give lazy layers, such as ``nn.LazyLinear``, the sizes that they take from their first input."""
+    """Initialise lazy layers, such as ``nn.LazyLinear``, which take their sizes from their first input."""
     if any(isinstance(weight, UninitializedParameter) for weight in network.parameters()):
         with torch.no_grad():
             network(torch.zeros(2, *inputs))
 
 
 def describe(asked: ModelSettings, data: Dataset, goal: Objective | Game) -> ModelConfig:
-    """The model that a goal asks for, with every choice made for the data."""
+    """The model for a goal, with every choice made for the data."""
     if isinstance(goal, Game):
         return GANConfig.of(asked, data, goal)
     config = VAEConfig.of(asked, data, goal)
@@ -186,7 +188,7 @@ def model_config(section: Mapping[str, Any]) -> type[ModelConfig]:
 
 
 def _likelihood(asked: str, data: Dataset) -> str:
-    """What is asked for; by default what suits the columns of a table, or the shape."""
+    """The requested likelihood; by default one that suits the columns of a table, or the shape."""
     table = data.arrangement.likelihood if isinstance(data.arrangement, Table) else ""
     if isinstance(data.arrangement, Signals) and asked == AUTO:
         return "unit_gaussian"
@@ -199,13 +201,13 @@ def _likelihood(asked: str, data: Dataset) -> str:
         alone = table == f"{ColumnLikelihood.WORD}counts={data.shape[0]}"
         return asked if alone else f"{table},counted={asked}"
     raise DistaffError(
-        f"{data.name} has columns of classes or counts, or missing values, which --likelihood {asked} knows "
-        "nothing of: leave it out."
+        f"{data.name} has columns of classes or counts, or missing values, which --likelihood {asked} does "
+        "not model: leave it out."
     )
 
 
 def network_for(shape: tuple[int, ...]) -> str:
-    """A sensible network for observations of a shape."""
+    """The default network for observations of a shape."""
     if len(shape) == 1:
         return "pinwheel" if shape[0] == 2 else "mlp"
     if len(shape) == 2:
@@ -218,14 +220,14 @@ def network_for(shape: tuple[int, ...]) -> str:
 
 
 def check_words(asked: ModelSettings, goal: Objective | Game) -> None:
-    """Refuse latents and likelihoods that there are not, before the data are decoded."""
+    """Raise an error for unknown latents and likelihoods, before the data are decoded."""
     LatentSpace.parse(asked.latents, real=goal.usual.latents)
     if asked.likelihood != AUTO:
         find_likelihood(asked.likelihood)
 
 
 def check_fit(asked: ModelSettings, shape: tuple[int, ...], goal: Objective | Game) -> None:
-    """Refuse a network that does not fit the shape, before the data are decoded."""
+    """Raise an error if the network does not fit the shape, before the data are decoded."""
     with torch.random.fork_rng(devices=[]):
         if isinstance(goal, Game):
             network = generator_for(shape) if asked.network == AUTO else asked.network
@@ -235,7 +237,7 @@ def check_fit(asked: ModelSettings, shape: tuple[int, ...], goal: Objective | Ga
 
 
 def generator_for(shape: tuple[int, ...]) -> str:
-    """Sensible networks of a GAN for observations of a shape."""
+    """The default networks of a GAN for observations of a shape."""
     if len(shape) == 3 and not (shape[1] % 16 or shape[2] % 16):
         return "infogan_shapes"
     return "infogan_mnist" if len(shape) == 3 and not (shape[1] % 4 or shape[2] % 4) else "infogan_mlp"

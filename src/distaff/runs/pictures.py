@@ -1,4 +1,4 @@
-"""Pictures of what a model has learnt: its traversals, from an observation that is typical."""
+"""Figures of what a model has learnt: its traversals from a typical observation."""
 
 from collections.abc import Mapping
 
@@ -23,11 +23,10 @@ def traversals(
     top: int | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Figure:
-    """One row per latent, sorted by KL if there is one, with some originals and reconstructions on top.
+    """One row per latent, sorted by KL if given, with some originals and reconstructions on top.
 
-    The rows start from the observation ``index``, by default the one in the middle. ``names`` are those that
-    people gave to latents. A discrete latent's row shows its classes, and
-    what is left of it stays white.
+    The rows start from the observation ``index``, by default the most central one. ``names`` are users' names
+    for latents. A discrete latent's row shows its classes; the rest of the row stays white.
     """
     if len(data.shape) != 3:
         raise DistaffError(f"traversals are drawn of images, and {data.name} holds vectors.")
@@ -52,17 +51,17 @@ def traversals(
 
 
 def random_images(data: Dataset, count: int) -> FloatArray:
-    """(count, *shape) random observations, always the same ones: evenly spaced rows of a grid look alike."""
+    """(count, *shape) random observations, always the same; evenly spaced rows of a grid would look alike."""
     return data.images[np.resize(some_rows(len(data), count), count)].numpy()
 
 
 def drawable(images: FloatArray) -> FloatArray:
-    """Images within [0, 1], where a Gaussian likelihood's means may leave it; white where there is none."""
+    """Images cut to [0, 1], which means of a Gaussian likelihood may leave; NaN becomes white."""
     return np.nan_to_num(images, nan=1.0).clip(0, 1)
 
 
 def typical(codes: Codes) -> int:
-    """The row whose means are nearest to the mean of all rows, each latent in its own standard deviations.
+    """The row whose means are nearest to the mean of all rows, in units of each latent's standard deviation.
 
     >>> typical(Codes(np.array([[-9.0], [0.5], [9.0]])))
     1

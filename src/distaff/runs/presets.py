@@ -1,7 +1,7 @@
-"""Presets: settings that go well together, as data, one YAML file each in the folder ``presets``.
+"""Presets: settings that go well together, one YAML file each in the folder ``presets``.
 
-A file says what the preset is for, and lists settings; those behind ``for`` hold for some recipes and data
-sets only, and later ones win:
+A file says what the preset is for, and lists settings. Settings with ``for`` apply to some recipes and data
+sets only; later ones win:
 
     about: The papers' level in minutes.
     settings:
@@ -9,8 +9,8 @@ sets only, and later ones win:
       - {for: {recipe: factor_vae}, gamma: 10}
       - {for: {recipe: factor_vae, data: shapes3d}, gamma: 6}
 
-To add one, write one file. Whatever the caller says beside a preset wins over it. Asked for with another
-number of steps, a preset keeps its shape: its schedules are stretched by as much.
+To add a preset, write one file. Settings that the caller gives override those of the preset. If the caller
+gives another number of steps, the preset's schedules are stretched in proportion.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ class Preset:
     """Settings that go well together.
 
     Args:
-        name: what it is asked for by.
-        about: what it is for, one sentence or two.
-        rules: its settings in order; ``for`` in one of them says for which recipes and data sets it holds.
+        name: name of the preset.
+        about: purpose of the preset, in one or two sentences.
+        rules: settings in order; ``for`` in one of them says to which recipes and data sets it applies.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Preset:
         return found
 
     def fill(self, given: Mapping[str, Any], recipe: str, data: str | None = None) -> dict[str, Any]:
-        """The settings ``given``, and those of the preset for all others, stretched to the steps given."""
+        """The settings ``given``, completed by those of the preset, stretched to the given ``steps``."""
         own = self.settings(recipe, data)
         asked, usual = given.get("steps"), own.get("steps")
         if isinstance(asked, int) and asked > 0 and usual is not None:
@@ -63,13 +63,13 @@ class Preset:
 
     @property
     def recipes(self) -> list[str]:
-        """The recipes that it has settings of their own for."""
+        """The recipes for which the preset has specific settings."""
         named = [name for rule in self.rules for name in _listed(rule.get(CONDITION, {}).get("recipe", []))]
         return list(dict.fromkeys(named))
 
 
 def find_preset(name: str) -> Preset:
-    """The preset of a name."""
+    """The preset with that name."""
     known = presets()
     if name not in known:
         raise unknown("preset", name, known)
@@ -78,7 +78,7 @@ def find_preset(name: str) -> Preset:
 
 @cache
 def presets() -> dict[str, Preset]:
-    """Every preset by name."""
+    """All presets by name."""
     folder = files("distaff.runs") / "presets"
     texts = {path.name: path.read_text("utf-8") for path in folder.iterdir() if path.name.endswith(".yaml")}
     found = {}
@@ -90,7 +90,7 @@ def presets() -> dict[str, Preset]:
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Both together; ``above`` wins, setting by setting within mappings such as that of a critic."""
+    """Both mappings merged; ``above`` wins, also within nested mappings such as the critic's settings."""
     result = dict(below)
     for name, value in above.items():
         former = result.get(name)
@@ -109,7 +109,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _stretched(value: Any, ratio: float) -> Any:
-    """A schedule over ``ratio`` times as many steps; anything else as it is."""
+    """A schedule over ``ratio`` times as many steps; any other value unchanged."""
     if isinstance(value, Mapping):
         return {name: _stretched(item, ratio) for name, item in value.items()}
     if isinstance(value, str):

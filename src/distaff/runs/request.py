@@ -1,4 +1,4 @@
-"""``RunRequest``: a run as it is asked for, before its data are opened; two equal requests are one run."""
+"""``RunRequest``: a run as requested, before its data are opened; two equal requests are one run."""
 
 import hashlib
 import inspect
@@ -19,23 +19,23 @@ from distaff.runs.presets import find_preset
 from distaff.runs.settings import SETTINGS, Machine, ModelSettings, TrainingSettings, chosen
 
 SHORT = 20
-"""Letters of an argument that still fit into the name of a folder."""
+"""Largest length of an argument in the name of a folder."""
 PREFIX_LENGTH, HASH_LENGTH = 60, 10
 NO_MATTER = ("log_every", "checkpoint_every")
-"""Settings that change how a run is made but not what comes out: no part of its name."""
+"""Settings that do not change the result of a run, and so are not part of its name."""
 USUAL_SETTINGS = {name: to_plain(field.default) for name, field in SETTINGS.items()}
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What to train, on what, and how.
+    """A requested run.
 
     Args:
-        recipe: what it is trained for.
+        recipe: the recipe and its arguments.
         data: the data set.
-        model: the model.
-        training: how it is trained.
-        machine: where.
+        model: model settings.
+        training: training settings.
+        machine: hardware settings.
     """
 
     recipe: RecipeCall
@@ -46,9 +46,9 @@ class RunRequest:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any], scale: float = 1.0) -> "RunRequest":
-        """A request from flat settings: the recipe's arguments and those of ``distaff.train`` side by side.
+        """A request from flat settings: the arguments of the recipe and of ``distaff.train`` in one mapping.
 
-        ``scale`` multiplies the steps, and those of every schedule, so that a trial keeps the run's shape.
+        ``scale`` multiplies the number of steps, and the steps of every schedule, for shorter trials.
         """
         given = dict(settings)
         data, name, preset = DataCall.of(given.pop("data")), given.pop("recipe"), given.pop("preset", None)
@@ -91,8 +91,8 @@ class RunRequest:
     def key(self) -> str:
         """The name of the run's folder.
 
-        Arguments at their defaults are no part of it: one that a later version adds should not make every
-        run a new one.
+        It does not depend on arguments at their defaults, so that an argument added in a later version does
+        not rename every run.
         """
         recipe = self.recipe.name
         usual = _usual_arguments(find_recipe(recipe))
@@ -105,9 +105,9 @@ class RunRequest:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """Every setting by name, as a table's columns hold them: ``recipe``, ``data``, ``gamma``, ``seed``.
+        """Every setting by name, as in the columns of a table: ``recipe``, ``data``, ``gamma``, ``seed``.
 
-        Settings inside others have dots in their names (``critic.hidden``); lists are written as text.
+        Nested settings have dots in their names (``critic.hidden``); lists are written as text.
         """
         options = {"file": self.data.file, **self.data.options}
         about_data = {f"data.{key}": value for key, value in options.items() if value is not None}
@@ -126,7 +126,7 @@ def _usual_arguments(recipe: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _refuse_grid(name: str, value: Any, hint: Any) -> None:
-    """A list in a study is a grid: where a setting is itself a list, a number arrives instead of it."""
+    """Raise an error if a setting that takes a list is a number: a plain list in a study is a grid."""
     hint = SETTINGS[name].type if name in SETTINGS else hint
     if value is not None and takes_list(hint) and not isinstance(value, list | tuple | str):
         raise DistaffError(
@@ -136,7 +136,7 @@ def _refuse_grid(name: str, value: Any, hint: Any) -> None:
 
 
 def _cadence(steps: int) -> dict[str, int]:
-    """Log lines and checkpoints often enough for a short run, at the usual steps of a long one."""
+    """Steps between log lines and checkpoints: often enough for short runs, the defaults for long ones."""
     return {"log_every": min(100, max(1, steps // 100)), "checkpoint_every": min(1000, max(100, steps // 10))}
 
 
@@ -151,15 +151,15 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _weights(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """The arguments that a reader knows a run by: numbers and short texts, such as γ and the density."""
+    """The arguments by which readers recognise a run: numbers and short texts, such as γ and the density."""
     texts = {name: f"{v:g}" if isinstance(v, float) else str(v) for name, v in arguments.items()}
     return {name: text for name, text in texts.items() if len(text) <= SHORT}
 
 
 def folder_name(words: Mapping[str, Any], calls: Mapping[str, Any]) -> str:
-    """``factor_vae-gamma35-seed0-1f0c…``: what a reader looks for first, then a hash that tells runs apart.
+    """A name such as ``factor_vae-gamma35-seed0-1f0c…``: the main settings, then a hash of all settings.
 
-    The order in which settings were written does not matter.
+    The order of the settings does not matter.
 
     >>> folder_name({"": "vae", "seed": 0}, {})
     'vae-seed0-44136fa355'

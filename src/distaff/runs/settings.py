@@ -1,6 +1,6 @@
-"""What ``train`` can be told beside the recipe's own arguments: one field per setting, described once.
+"""Settings of ``train`` beside the recipe's own arguments: one field per setting, described once.
 
-The fields appear by themselves as arguments of ``distaff.train``, as flags, in ``run.yaml`` and in studies.
+The fields automatically become arguments of ``distaff.train``, flags, and keys of ``run.yaml`` and studies.
 """
 
 import dataclasses
@@ -32,21 +32,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 @dataclass(frozen=True, kw_only=True)
 class DataSettings:
-    """How the data are brought in.
+    """How the data are prepared.
 
     Args:
-        file: the official file of a named data set, instead of the built-in one.
-        resize: the side that images are brought to, where the data set can.
-        fit: how images that are not square are brought there: crop keeps their middle, pad keeps all of them
-            with black beside it, squash stretches them, as is done by default.
-        range: which values of images are black and white, for 16-bit and float images: min-max,
-            percentiles:1:99, signed (−1 to 1) or two numbers such as 0:4095.
+        file: official file of a named data set, instead of the built-in one.
+        resize: side to which images are resized, if the data set supports it.
+        fit: how images that are not square are resized: crop keeps the middle, pad adds black borders, squash
+            (the default) stretches them.
+        range: values of black and white in 16-bit and float images: min-max, percentiles:1:99, signed (−1 to
+            1) or two numbers such as 0:4095.
         skip_bad: leave out images that do not decode, instead of stopping at the first.
-        correlate: tie two factors to each other, such as scale,posX:0.4: p(a, b) ∝ exp(−(a − b)²/2·0.4²).
+        correlate: correlate two factors, as in scale,posX:0.4: p(a, b) ∝ exp(−(a − b)²/2·0.4²).
         leave_out: combinations of factors to leave out of training: recombination_to_element,
-            recombination_to_range, composition, interpolation or extrapolation, the last three of any factors
-            as in extrapolation:posX,posY.
-        data_options: what the data set's load takes beside, such as part=test.
+            recombination_to_range, composition, interpolation or extrapolation; for the last three, factors
+            may be named, as in extrapolation:posX,posY.
+        data_options: further options of the data set's load function, such as part=test.
     """
 
     file: str | Path | None = None
@@ -60,26 +60,26 @@ class DataSettings:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the data set's ``load`` is told: all but the file, where it is not the default."""
+        """Options for the data set's ``load``: all except the file, if they are not at their defaults."""
         names = ("resize", "fit", "range", "skip_bad", "correlate", "leave_out")
         return told_options(self.data_options, **{name: getattr(self, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """The model, as it is asked for.
+    """The requested model.
 
     Args:
-        latents: how many real latents, or groups such as style=gaussian:10,digit=concrete:10; for GANs
-            style=uniform:2,digit=concrete:10,noise:62; quantized:12:10 are 12 latents of 10 values.
-        prior: of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes, or
+        latents: number of real latents, or groups such as style=gaussian:10,digit=concrete:10; for GANs
+            style=uniform:2,digit=concrete:10,noise:62; quantized:12:10 means 12 latents of 10 values.
+        prior: prior of the latents, such as student_t:5 or style=student_t:5,digit=learned_classes, or
             module:function; in Python also the function itself.
-        temperature: of discrete latents, a number or a schedule such as linear:1:0.5:10000.
-        network: a name from distaff.models.networks (for GANs infogan_networks), module:function, or
-            timm:NAME for an encoder of timm; in Python also the function, or an encoder, itself.
+        temperature: temperature of discrete latents, a number or a schedule such as linear:1:0.5:10000.
+        network: name from distaff.models.networks (for GANs infogan_networks), module:function, or timm:NAME
+            for a timm encoder; in Python also the function, or an encoder, itself.
         likelihood: bernoulli, gaussian, unit_gaussian, laplace, discretised_logistic, poisson or
-            negative_binomial; auto is bernoulli for images, gaussian for vectors, and for a table what suits
-            each of its columns.
+            negative_binomial; auto means bernoulli for images, gaussian for vectors, and for a table a
+            likelihood that suits each column.
     """
 
     latents: int | str = 10
@@ -94,39 +94,44 @@ class TrainingSettings:
     """How a model is trained.
 
     Args:
-        steps: training steps in all.
+        steps: total number of training steps.
         batch_size: observations per step, over all devices.
-        seed: of weights, noise and the order of data.
+        seed: seed of weights, noise and the order of data.
         learning_rate: the optimiser's step size, a number or a schedule such as
             linear:0:1e-3:500,cosine:1e-3:1e-5:9500; by default 1e-4, and 1e-3 for the generator of a GAN and
             for qlae and ae.
-        optimizer: an optimiser of torch.optim by its name in small letters, such as adam, adamw or sgd; by
-            default adam, and adamw for qlae and ae.
-        betas: decay rates of Adam and its kin, by default 0.9 0.999, and 0.5 0.999 for a GAN's generator.
+        optimizer: name of an optimiser of torch.optim in lower case, such as adam, adamw or sgd; by default
+            adam, and adamw for qlae and ae.
+        betas: decay rates of Adam and similar optimisers; by default 0.9 0.999, and 0.5 0.999 for a GAN's
+            generator.
         amsgrad: use Adam's AMSGrad variant.
-        weight_decay: the optimiser's own: decoupled in adamw, added to the gradient in adam; by default 0,
-            for qlae 0.1 and for ae 0.001. Biases, gains and codebooks of quantized latents do not decay.
-        clip: the largest norm of the model's gradient; longer ones are shortened to it.
-        average: decay of a moving average of the weights, such as 0.999, which is then the trained model;
-            the weights themselves are kept beside it.
-        revive: the step at which latents that closed are drawn anew, to end a tight bottleneck; for VAEs.
-        precision: of the forward pass.
+        weight_decay: the optimiser's weight decay: decoupled in adamw, added to the gradient in adam; by
+            default 0, for qlae 0.1 and for ae 0.001. Biases, gains and codebooks of quantized latents do not
+            decay.
+        clip: largest norm of the model's gradient; larger gradients are scaled down to it.
+        average: decay of a moving average of the weights, such as 0.999; the average is then the trained
+            model, and the weights themselves are kept beside it.
+        revive: step at which closed latents are reinitialised, at the end of a tight bottleneck; for VAEs.
+        precision: precision of the forward pass.
         log_every: steps between log lines.
         checkpoint_every: steps between checkpoints.
-        snapshots: how many times the model is kept for good, at equal distances, to look back at training.
-        pairs: where recipes of pairs take them from: k=1 (so many factors differ), random (1 to K-1 differ),
-            sequence (neighbours), given (the data set's own), a file of rows (P, 2) such as mine.npy, or
-            module:function. By default given if the data set has pairs, else random; batch_size counts pairs.
-        labels: how many observations, chosen at random, have labels to learn from, or all; factor k is then
-            drawn to latent k by a label loss beside the recipe's own terms.
-        label_weight: of the label loss, which is a mean over labelled observations and a sum over factors.
+        snapshots: number of permanent snapshots of the model, equally spaced over training.
+        pairs: source of pairs for recipes that learn from them: k=1 (that many factors differ), random (1 to
+            K-1 differ), sequence (neighbours), given (the data set's own), a file of rows (P, 2) such as
+            mine.npy, or module:function. By default given if the data set has pairs, else random; batch_size
+            counts pairs.
+        labels: number of observations, chosen at random, that have labels to learn from, or all; a label loss
+            beside the recipe's own terms then pulls latent k towards factor k.
+        label_weight: weight of the label loss, which is a mean over labelled observations and a sum over
+            factors.
         label_loss: bce is the cross-entropy of the latent's sigmoid against the factor scaled to 0-1, l2 the
             squared distance.
-        hold_out: the share of the data set that is not trained on, such as 0.1, drawn by the seed; or a file
-            or folder of other data, brought in alike. Its ELBO and terms are logged beside those of training.
-        hold_out_by: a factor, such as a subject, whose groups are held out whole or not at all.
-        validate_every: steps between looks at the held-out data.
-        patience: stop when the ELBO of the held-out data has not risen for so many looks; the best
+        hold_out: fraction of the data set that is held out of training, such as 0.1, drawn by the seed; or a
+            file or folder of other data, prepared in the same way. Its ELBO and terms are logged beside those
+            of training.
+        hold_out_by: factor, such as a subject, whose groups are held out entirely or not at all.
+        validate_every: steps between evaluations of the held-out data.
+        patience: stop when the ELBO of the held-out data has not risen for that many evaluations; the best
             checkpoint is then the trained model.
     """
 
@@ -175,7 +180,7 @@ class TrainingSettings:
 
 
 def held_out_share(hold_out: float | str | None) -> float | None:
-    """The share to hold out, if it is one and not a file or folder.
+    """The fraction to hold out, or None for a file or folder.
 
     >>> held_out_share("0.1"), held_out_share("photos/test")
     (0.1, None)
@@ -187,7 +192,7 @@ def held_out_share(hold_out: float | str | None) -> float | None:
 
 
 def names_of_trackers(track: str | None) -> list[str]:
-    """The names that ``track`` holds.
+    """The names in ``track``.
 
     >>> names_of_trackers("wandb, mine:tracker")
     ['wandb', 'mine:tracker']
@@ -197,15 +202,15 @@ def names_of_trackers(track: str | None) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Where a model is trained: no part of what comes out, nor of ``run.yaml``.
+    """Hardware and display settings, which do not affect the result and are not part of ``run.yaml``.
 
     Args:
-        accelerator: cpu, cuda, or auto for the best there is.
-        devices: how many of them.
+        accelerator: cpu, cuda, or auto for the best one available.
+        devices: number of devices.
         strategy: ddp for several devices.
         progress: show a progress bar.
-        track: where the log goes beside: wandb, mlflow or comet, or several with commas between them, or
-            module:function; a run that is resumed continues with its trackers, or without them by none.
+        track: experiment trackers that also receive the log: wandb, mlflow, comet or module:function, or
+            several separated by commas; a resumed run keeps its trackers unless this is none.
     """
 
     accelerator: Literal["auto", "cpu", "cuda", "gpu", "mps", "tpu"] = AUTO
@@ -222,19 +227,19 @@ Group = TypeVar("Group", DataSettings, ModelSettings, TrainingSettings, Machine)
 GROUPS = (TrainingSettings, ModelSettings, Machine)
 DATA_SETTINGS = tuple(field.name for field in dataclasses.fields(DataSettings))
 SETTINGS = {field.name: field for group in GROUPS for field in dataclasses.fields(group)}
-"""Every setting that any recipe takes, by name."""
+"""All settings that every recipe takes, by name."""
 
 
 def chosen(group: type[Group], given: Mapping[str, Any]) -> Group:
-    """The settings of a group among those given by name, checked."""
+    """The settings of a group from those given by name, checked."""
     names = [field.name for field in dataclasses.fields(group)]
     return group(**bind(group, {name: given[name] for name in names if name in given}))
 
 
 def takes_settings(*groups: type[Settings]) -> Callable[[Function], Function]:
-    """Give a function the fields of ``groups`` as arguments of its own, in place of ``**settings``.
+    """Decorator that replaces ``**settings`` of a function by the fields of ``groups``.
 
-    Its signature, its type hints and its docstring then name each field, so that editors, ``help`` and the
+    The function's signature, type hints and docstring then name each field, so that editors, ``help`` and the
     command line show them.
     """
 

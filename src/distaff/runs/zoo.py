@@ -1,7 +1,7 @@
-"""Models that come with distaff: hub folders, found by being there, and asked for as ``zoo:NAME``.
+"""Models that come with distaff: hub folders, selected as ``zoo:NAME``.
 
-Beside the weights and ``config.json`` such a folder holds ``zoo.json``, an ``Origin``; ``examples.npz``, some
-observations to start from, so that a model can be looked at without its data set; its log and its scores.
+Beside the weights and ``config.json``, such a folder holds ``zoo.json``, an ``Origin``; ``examples.npz``,
+some observations, so that a model can be explored without its data set; and its log and scores.
 """
 
 import hashlib
@@ -27,23 +27,23 @@ from distaff.runs.settings import TrainingSettings
 PREFIX = "zoo:"
 SHELF = Path(__file__).parents[1] / "zoo" / "models"
 FIRST = "factor_vae-dsprites"
-"""What stands first in the list, and is opened where none is named."""
+"""The first model in the list, which is opened by default."""
 ORIGIN, EXAMPLES = "zoo.json", "examples.npz"
 TAKEN_ALONG = ("log.jsonl", "scores.json", "names.json")
-"""What a run folder made of a model has from it, where it is there."""
+"""Files that a run folder made from a model copies, if they are there."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """How a model came into the zoo.
+    """The origin of a model of the zoo.
 
     Args:
-        spec: the name of the data set that it was trained on.
-        options: what the data set's ``load`` was told beside.
-        by: the score that it was chosen by.
+        spec: name of the data set that it was trained on.
+        options: options of the data set's ``load``.
+        by: score by which it was chosen.
         chosen: ``median`` or ``best``.
-        scores: seed → that score, of every seed of its setting.
-        study: the study that it is from; empty if it is from none.
+        scores: seed → that score, for every seed of its setting.
+        study: study that it comes from; empty if none.
         claims: each claim of that study with its verdict.
         half: whether the weights were rounded to half precision.
     """
@@ -59,7 +59,7 @@ class Origin:
 
     @property
     def rule(self) -> str:
-        """By which rule it was chosen."""
+        """The rule by which it was chosen."""
         count = len(self.scores)
         among = f"of {count} seeds" if count > 1 else "of a single seed"
         return f"the {self.chosen} {among} by {self.by}"
@@ -79,13 +79,13 @@ class Origin:
 
 
 def zoo_names() -> tuple[str, ...]:
-    """The models that came with this installation, ``FIRST`` first and the others in the order of names."""
+    """The models of this installation, ``FIRST`` first and the others in alphabetical order."""
     found = [path.name for path in SHELF.glob("*") if (path / hub.CONFIG).is_file()]
     return tuple(sorted(found, key=lambda name: (name != FIRST, name)))
 
 
 def in_zoo(place: str | Path) -> bool:
-    """Whether a place is the name of a model that came with distaff."""
+    """Whether a place names a model that comes with distaff."""
     return str(place).startswith(PREFIX)
 
 
@@ -100,7 +100,7 @@ def zoo_folder(place: str | Path) -> Path:
 
 
 def seeds_of(config: RunConfig) -> Origin | None:
-    """How a model of the zoo was chosen whose run differs from this one in the seed at most; None if none."""
+    """The origin of a zoo model whose run differs from this one at most in the seed, if there is one."""
     for name in zoo_names():
         if _but_seed(config) == _but_seed(model_config(SHELF / name)[0]):
             return Origin.read(SHELF / name)
@@ -108,7 +108,7 @@ def seeds_of(config: RunConfig) -> Origin | None:
 
 
 def _but_seed(config: RunConfig) -> tuple[Any, ...]:
-    """What makes a run, the seed and what is written along the way aside."""
+    """A run's settings, except the seed and those that do not affect the result."""
     unsaid = TrainingSettings()
     aside = {name: getattr(unsaid, name) for name in ("seed", "log_every", "checkpoint_every", "snapshots")}
     told = (config.data.spec, dict(config.data.options))
@@ -116,7 +116,7 @@ def _but_seed(config: RunConfig) -> tuple[Any, ...]:
 
 
 def run_folder(place: str | Path) -> RunFolder:
-    """The folder of a run by its path; for ``zoo:NAME`` a run folder in the cache, made when first needed."""
+    """The folder of a run by its path; for ``zoo:NAME``, a run folder in the cache, made on first use."""
     if not in_zoo(place):
         return RunFolder(Path(place))
     source = zoo_folder(place)
@@ -127,12 +127,12 @@ def run_folder(place: str | Path) -> RunFolder:
 
 
 def copy_model(source: Path, target: Path, examples: bool = False) -> None:
-    """Make a run folder of a model: its checkpoint has the weights and no state of the optimisers.
+    """Make a run folder from a model; its checkpoint has the weights but no optimiser states.
 
     Args:
         source: the model's folder.
         target: the run folder.
-        examples: whether the model's examples go along, and stand for the data set in ``explore``.
+        examples: whether to copy the model's examples, which replace the data set in ``explore``.
     """
     config, step, digest = model_config(source)
     if sha256(source / hub.WEIGHTS) != digest:
@@ -149,13 +149,13 @@ def copy_model(source: Path, target: Path, examples: bool = False) -> None:
 
 
 def begin_from(place: str | Path, out: str | Path | None, steps: int | None) -> RunFolder:
-    """A run folder that begins with a model of the zoo, or that an earlier call made so."""
+    """A run folder that starts from a model of the zoo; if an earlier call made it, that one is returned."""
     source = zoo_folder(place)
     config, step, _ = model_config(source)
     if out is None:
-        raise DistaffError(f"{place} is not trained in place: say where to, as in --out runs/mine.")
+        raise DistaffError(f"{place} is not trained in place: name a run folder, as in --out runs/mine.")
     if steps is None or steps <= step:
-        raise DistaffError(f"{place} has had {step:,} steps: say steps, in all, that are more.")
+        raise DistaffError(f"{place} has had {step:,} steps: give a larger total number of steps.")
     target = RunFolder(Path(out))
     if not target.config.exists():
         if target.path.exists() and any(target.path.iterdir()):
@@ -171,7 +171,7 @@ def begin_from(place: str | Path, out: str | Path | None, steps: int | None) -> 
 
 
 def model_config(source: Path) -> tuple[RunConfig, int, str]:
-    """The run that a model of the zoo is from, with its data set, its step and the hash of its weights."""
+    """The run of a model of the zoo, with its data set; its step; and the hash of its weights."""
     config, step, digest = hub.read_config(source / hub.CONFIG)
     origin = Origin.read(source)
     data = replace(config.data, spec=origin.spec, options=dict(origin.options))
@@ -179,13 +179,13 @@ def model_config(source: Path) -> tuple[RunConfig, int, str]:
 
 
 def examples_of(folder: RunFolder) -> Dataset | None:
-    """The observations that came with a model; None for a run of one's own."""
+    """The observations that come with a model; None for other runs."""
     file = folder.path / EXAMPLES
     return replace(load_arrays(file), name=folder.read().data.name) if file.is_file() else None
 
 
 def _digest(source: Path) -> str:
-    """Of all that is in a model's folder: another version of it is another run."""
+    """The hash of a model's folder: another version of the model is another run."""
     whole = hashlib.sha256()
     for file in sorted(path for path in source.iterdir() if path.is_file()):
         whole.update(f"{file.name} {sha256(file)}\n".encode())

@@ -1,23 +1,22 @@
 """Studies: many runs from one short file, on this machine or on a cluster, as one table.
 
-- ``run``, ``status``, ``table``, ``write_report``: what ``distaff study`` does; ``Study`` is the file,
-  ``Results`` its runs and their table, ``StudyRun`` one of them with its settings, scores, codes, data and
-  model.
-- ``check_claims``: a ``Verdict`` on each claim that the file makes; ``keep`` copies verdicts and table to
-  where results are kept.
+- ``run``, ``status``, ``table``, ``write_report``: the commands of ``distaff study``; ``Study`` is the file,
+  ``Results`` its runs and their table, ``StudyRun`` one run with its settings, scores, codes, data and model.
+- ``check_claims``: a ``Verdict`` on each claim of the file; ``keep`` copies verdicts and table to the folder
+  of kept results.
 - ``group_table``, ``metric_correlations``, ``udr_scores``, ``udr_agreement``: tables over runs.
-- ``choose`` finds a recipe and a weight for data without labels, a ``Choice``, by a short study.
+- ``choose`` finds a recipe and a weight for data without labels by a short study; returns a ``Choice``.
 - ``select`` ranks runs by few labels, by UDR or by ``model_centrality``.
-- ``drawings``: functions that a study file names under ``figures``; ``Results`` in, figures or tables out.
-- for drawings of one's own: runs by their settings (``chosen``, ``grouped``, ``one_each``, ``best_of``,
-  ``varied``, ``varied_along``, ``names_in``, with arguments of the types ``Where`` and ``Settings``), what
-  one run holds (``score_of``, ``number_of``, ``factors_of``, ``vae_of``), its past (``logged``,
+- ``drawings``: functions that a study file names under ``figures``, from ``Results`` to figures or tables.
+- for your own drawings: runs by their settings (``chosen``, ``grouped``, ``one_each``, ``best_of``,
+  ``varied``, ``varied_along``, ``names_in``, with arguments of the types ``Where`` and ``Settings``), the
+  contents of one run (``score_of``, ``number_of``, ``factors_of``, ``vae_of``), its history (``logged``,
   ``measured``, ``snapshot``, ``snapshot_steps``, drawn by ``curves_figure``) and its codes
   (``posteriors_of``, ``draws_of``).
 
-A study is a YAML file anywhere; the papers' are in the folder ``studies`` of the repository. To add a
-drawing for all studies, write one function in ``drawings``; one for a single study lives beside its file and
-is named ``module:function``.
+A study is a YAML file anywhere; those of the papers are in the folder ``studies`` of the repository. To add a
+drawing for all studies, write one function in ``drawings``; a drawing for a single study is in a module
+beside its file and named ``module:function``.
 
 >>> from distaff.studies import Study
 >>> study = Study.parse("{data: pinwheel, steps: 20, seeds: 2, runs: [{recipe: beta_vae, beta: [2, 8]}]}")
@@ -103,7 +102,7 @@ __all__ = [
     "write_report",
 ]
 
-# A worker's first import of distaff is this one: before torch, as in distaff.training.
+# A worker imports this module first: call it before torch is imported, as in distaff.training.
 prepare_process()
 
 __getattr__ = lazy_getattr(

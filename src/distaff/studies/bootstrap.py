@@ -1,4 +1,4 @@
-"""Effects over seeds: resampled by seed, paired where two groups share seeds, with an honest 95% interval."""
+"""Effects over seeds: resampled by seed, paired if two groups share seeds, with a valid 95% interval."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Effect:
     Args:
         value: the estimate.
         draws: (DRAWS,) its bootstrap distribution, widened for few seeds; empty for a single seed.
-        seeds: how many seeds the smaller group has.
+        seeds: number of seeds of the smaller group.
     """
 
     value: float
@@ -28,14 +28,14 @@ class Effect:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The central 95% of the draws; NaN where there are none."""
+        """The central 95% of the draws; NaN if there are none."""
         if not len(self.draws):
             return float("nan"), float("nan")
         low, high = np.quantile(self.draws, [TAIL, 1 - TAIL])
         return float(low), float(high)
 
     def probability(self, low: float, high: float) -> float:
-        """The share of draws in [low, high]; NaN where there are none."""
+        """The fraction of draws in [low, high]; NaN if there are none."""
         if not len(self.draws):
             return float("nan")
         return float(((self.draws >= low) & (self.draws <= high)).mean())
@@ -56,8 +56,8 @@ def mean_of(values: Mapping[int, float]) -> Effect:
 def difference_of(first: Mapping[int, float], second: Mapping[int, float]) -> Effect:
     """The difference of two means over seeds, first − second.
 
-    A seed of both groups is drawn for both at once, so that what it does to both cancels; seeds of one group
-    alone are drawn within that group.
+    A seed that both groups have is drawn for both at once, so that its effect on both cancels; seeds of only
+    one group are drawn within that group.
 
     Args:
         first: seed → value.
@@ -77,10 +77,10 @@ def difference_of(first: Mapping[int, float], second: Mapping[int, float]) -> Ef
 
 
 def rank_correlation_of(points: Mapping[int, Floats]) -> Effect:
-    """Spearman's correlation over all runs; whole seeds are drawn, since runs of a seed are not independent.
+    """Spearman's correlation over all runs; seeds are resampled, since runs of a seed are not independent.
 
     Args:
-        points: seed → (runs, 2) both numbers of each of its runs.
+        points: seed → (runs, 2), both numbers of each of its runs.
     """
     parts = list(points.values())
     generator = _generator()
@@ -91,7 +91,7 @@ def rank_correlation_of(points: Mapping[int, Floats]) -> Effect:
 
 
 def spearman(pairs: Floats) -> float:
-    """Spearman's rank correlation of the columns of (N, 2); 0 where one of them is constant."""
+    """Spearman's rank correlation of the columns of (N, 2); 0 if one of them is constant."""
     ranks = rankdata(pairs, axis=0)
     centred = ranks - ranks.mean(0)
     scale = np.sqrt((centred**2).sum(0).prod())
@@ -99,7 +99,7 @@ def spearman(pairs: Floats) -> float:
 
 
 def slope(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float:
-    """The least-squares slope of y over x, which takes two values or more."""
+    """The least-squares slope of y over x; x must take at least two values."""
     centred = np.asarray(x, np.float64) - np.mean(x)
     return float(centred @ np.asarray(y, np.float64) / (centred @ centred))
 
@@ -109,11 +109,11 @@ def heights_at_equal(first: Floats, second: Floats, grid: int = 201) -> tuple[fl
 
     Args:
         first: (P, 2) points (x, y) of a curve, joined by straight lines in the order of x.
-        second: (Q, 2) those of another.
-        grid: places at which the heights are compared.
+        second: (Q, 2) points of another curve.
+        grid: number of points at which the heights are compared.
 
     Returns:
-        The two means, or None where the curves have no x in common.
+        The two means, or None if the curves have no x in common.
     """
     low = max(first[:, 0].min(), second[:, 0].min())
     high = min(first[:, 0].max(), second[:, 0].max())
@@ -130,11 +130,11 @@ def _height(curve: Floats, x: Floats) -> Floats:
 
 
 def _effect(value: float, draws: Floats, seeds: int) -> Effect:
-    """Widen draws about the estimate: of few seeds the plain bootstrap's intervals are too narrow.
+    """Widen draws about the estimate: for few seeds, the plain bootstrap's intervals are too narrow.
 
-    Resampling n values gives a variance short of the unbiased one by (n − 1)/n, and its tails are the normal
-    ones where Student's are due. Draws are stretched by both, so that the interval of a mean of normal values
-    is close to Student's, while its skew is still that of the data.
+    Resampling n values gives (n − 1)/n times the unbiased variance, and normal tails instead of Student's.
+    Draws are stretched to correct both, so that the interval of a mean of normal values is close to
+    Student's, while its skew is still that of the data.
     """
     if seeds < 2:
         return Effect(value, np.empty(0), seeds)
@@ -144,7 +144,7 @@ def _effect(value: float, draws: Floats, seeds: int) -> Effect:
 
 
 def _sums(values: Floats, generator: np.random.Generator) -> Floats:
-    """(DRAWS, columns) sums over as many rows as there are, drawn with replacement."""
+    """(DRAWS, columns) sums over all rows of a resample, drawn with replacement."""
     if not len(values):
         return np.zeros((DRAWS, values.shape[1]))
     rows = generator.integers(len(values), size=(DRAWS, len(values)))

@@ -1,4 +1,4 @@
-"""ModelCentrality: the model that the others agree with most, found without labels (Lin et al. 2020)."""
+"""ModelCentrality: find the model that the others agree with most, without labels (Lin et al. 2020)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
 
 IDLE = 0.05
-"""A latent whose codes spread less than this share of the widest takes no part."""
+"""A latent whose codes spread less than this fraction of the widest is left out."""
 
 
 def model_centrality(
@@ -23,23 +23,23 @@ def model_centrality(
     batch: int = 16,
     seed: int = 0,
 ) -> dict[str, float]:
-    """How well models understand each other's latents: s_i = mean over j ≠ i of ½ (A_ij + A_ji).
+    """How well models read each other's latents: s_i = mean over j ≠ i of ½ (A_ij + A_ji).
 
-    A_ij is the FactorVAE score of model j's codes where model i makes the images and its latents are the
-    factors: in each vote one latent of i is held and the others are drawn from its prior; the latent of j
-    that varies least, for its spread, votes for it. Disentangled models agree with each other, others do not
-    (Lin et al. 2020, "InfoGAN-CR and ModelCentrality"; for VAEs the decoder makes the images).
+    A_ij is the FactorVAE score of model j's codes when model i generates the images and its latents are the
+    factors: in each vote, one latent of i is fixed and the others are drawn from its prior; the latent of j
+    that varies least, relative to its spread, votes for it. Disentangled models agree with each other, others
+    do not (Lin et al. 2020, "InfoGAN-CR and ModelCentrality"; for VAEs the decoder generates the images).
 
     Args:
         models: two or more models of one data set, with real latents, by name.
-        codes: of the data, for models that keep to no prior, such as encoders without noise: their latents
-            are drawn from these, each by itself.
-        votes: of each model; a latent that says nothing takes no part.
+        codes: codes of the data, for models whose codes do not follow a prior, such as encoders without
+            noise: their latents are drawn from these, each independently.
+        votes: number of votes of each model; inactive latents are left out.
         batch: images per vote.
-        seed: of all draws.
+        seed: seed of all draws.
 
     Returns:
-        s of each model, between 0 and 1; the highest is the one to choose.
+        s of each model, between 0 and 1; choose the highest.
     """
     if len(models) < 2:
         raise DistaffError("ModelCentrality compares models: give two or more.")
@@ -56,11 +56,11 @@ def model_centrality(
 
 
 def majority(codes: NDArray[np.floating[Any]], held: NDArray[np.int64]) -> float:
-    """The FactorVAE score of votes: the share that the majority of each latent's votes has.
+    """The FactorVAE score of votes: the fraction of votes that agree with the majority of their latent.
 
     Args:
         codes: (votes, batch, D) means.
-        held: (votes,) which factor was held.
+        held: (votes,) the factor that was fixed.
     """
     spread = codes.reshape(-1, codes.shape[-1]).var(0)
     active = spread > IDLE**2 * spread.max()
@@ -75,9 +75,9 @@ def majority(codes: NDArray[np.floating[Any]], held: NDArray[np.int64]) -> float
 def _made(
     maker: Representation, votes: int, batch: int, seed: tuple[int, int], codes: Codes | None = None
 ) -> tuple[FloatImages, NDArray[np.int64]]:
-    """Images (votes · batch, …) of a model, and which of its active latents each vote holds.
+    """Images (votes · batch, …) of a model, and which of its active latents is fixed in each vote.
 
-    They are observations as models see them, and not to be brought in once more as a user's own would be.
+    The images are already in the form that models take, and must not be prepared again like a user's data.
     """
     import torch
 

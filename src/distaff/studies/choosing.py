@@ -1,4 +1,4 @@
-"""Choosing among finished runs: by few labels, or without any by UDR or ModelCentrality."""
+"""Choose among finished runs: by few labels, or without labels by UDR or ModelCentrality."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +21,7 @@ from distaff.studies.selection import udr_scores
 from distaff.studies.study_run import StudyRun
 
 BEHIND = "behind"
-"""The column that says how far a run is behind the best."""
+"""The column with a run's distance from the best."""
 
 
 def select(
@@ -31,20 +31,20 @@ def select(
     labels: Annotated[int, Ge(2)] = 100,
     seed: Seed = 0,
 ) -> pd.DataFrame:
-    """Rank the finished runs of a study, the best first, and say how far behind it the others are.
+    """Rank the finished runs of a study, the best first, with the distance of the others from the best.
 
     Args:
-        results: the study's, its folder or its file.
-        metric: a metric of labels such as dci or mig:chen18, of which the first score counts, taken on
-            ``labels`` observations (Locatello et al. 2020, "Disentangling factors of variation using few
-            labels"); or without labels ``udr`` (Duan et al. 2020), among the seeds of each setting, or
-            ``centrality`` (Lin et al. 2020), among all runs.
-        labels: how many labelled observations, drawn at random and the same for all runs of a data set.
-        seed: of that draw.
+        results: results of the study, its folder or its file.
+        metric: metric with labels such as dci or mig:chen18, whose first score on ``labels`` observations
+            counts (Locatello et al. 2020, "Disentangling factors of variation using few labels"); or, without
+            labels, ``udr`` (Duan et al. 2020), among the seeds of each setting, or ``centrality`` (Lin et al.
+            2020), among all runs.
+        labels: number of labelled observations, drawn at random and the same for all runs of a data set.
+        seed: seed of that draw.
 
     Returns:
         One row per run: ``run``, the settings that the study varies, ``seed``, the score by its name, and
-        ``behind``, how far it is from the best.
+        ``behind``, the distance from the best.
     """
     study = results if isinstance(results, Results) else find(results)
     lower = False
@@ -60,7 +60,7 @@ def select(
 
 
 def _scored(study: Results, metric: str, labels: int, seed: int) -> tuple[pd.DataFrame, bool]:
-    """One row per finished run, its score in the last column; and whether lower scores are better."""
+    """One row per finished run, with its score in the last column; and whether lower scores are better."""
     runs = {run.key: run for run in study.all_runs}
     finished = [runs[key] for key in study.finished["run"]]
     lower = False
@@ -81,7 +81,7 @@ def _scored(study: Results, metric: str, labels: int, seed: int) -> tuple[pd.Dat
 
 
 def _keeps_to_no_prior(model: Representation) -> bool:
-    """Whether nothing in training drew its codes to what its prior draws."""
+    """Whether training did not match the model's codes with its prior."""
     return any(isinstance(group, Point | Quantized) for group in model.model.latents.groups.values())
 
 

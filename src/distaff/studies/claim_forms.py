@@ -1,23 +1,23 @@
-"""``Claim``: what a paper says, in one of the forms that runs decide."""
+"""``Claim``: a paper's statement, in one of the forms that runs can decide."""
 
 import math
 from dataclasses import dataclass
 from typing import Any
 
 Where = dict[str, Any]
-"""Settings that runs have, each a value or a list of which any will do."""
+"""Settings of runs, each a value or a list of accepted values."""
 ABOVE, BELOW = (math.nextafter(0, 1), math.inf), (-math.inf, math.nextafter(0, -1))
-"""The effects that are higher, and lower, than none."""
+"""Ranges of positive and of negative effects."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number of each of some runs.
+    """A number for each of some runs.
 
     Args:
-        metric: a column of the study's table: a score; ``METRIC.FACTOR``, a factor's part of one; or
-            ``log.TERM``, the last logged value of a term (TERM alone if no score is called so).
-        where: settings that the runs have.
+        metric: column of the study's table: a score; ``METRIC.FACTOR``, a factor's part of a score; or
+            ``log.TERM``, the last logged value of a term (just TERM if no score has that name).
+        where: settings of the runs.
     """
 
     metric: str
@@ -26,7 +26,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The difference of two means lies in a range; ``at_equal`` takes both at equal values of a third."""
+    """The difference of two means lies in a range; with ``at_equal``, at equal values of a third column."""
 
     of: Quantity
     than: Quantity
@@ -86,13 +86,13 @@ Form = Comparison | Trend | Range | Correlation
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper in a form that runs decide.
+    """A statement of a paper, in a form that runs can decide.
 
     Args:
-        says: the sentence, with its figure or table.
+        says: the statement, with its figure or table.
         form: what the runs would show if it held.
-        published: the paper's numbers: of both sides, or of the one.
-        needs: data sets that it needs and that cannot be had here.
+        published: the paper's numbers: two for a comparison, else one.
+        needs: data sets that it needs and that are not available here.
     """
 
     says: str

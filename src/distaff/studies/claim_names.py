@@ -16,25 +16,25 @@ from distaff.studies.grid import has_settings
 from distaff.studies.own_metrics import column_of
 
 LOG = "log."
-"""Before the name of a logged term, where a score has the same name."""
+"""Prefix of the name of a logged term, if a score has the same name."""
 ALIASES = {"reconstruction_error": "reconstruction", "critic_tc": f"{LOG}total_correlation"}
 GAME = (
     *("discriminator_loss", "generator_loss", "code_log_likelihood", "gradient_penalty"),
     *("accuracy_real", "accuracy_fake"),
 )
-"""What a run of a game logs."""
+"""Values that a run of a game logs."""
 
 
 def with_known_names(
     claim: Claim, runs: Sequence[RunRequest], metrics: Sequence[str], scored_on: DataCall | None = None
 ) -> Claim:
-    """The claim with its metrics by their full names; names that the study does not have are an error.
+    """The claim with the full names of its metrics; an error for names that the study does not have.
 
     Args:
-        claim: as the file has it.
-        runs: of the study.
-        metrics: of the study.
-        scored_on: the data that the runs are scored on; None is what each was trained on.
+        claim: the claim as in the file.
+        runs: runs of the study.
+        metrics: metrics of the study.
+        scored_on: data on which the runs are scored; None for the data on which each was trained.
     """
 
     def known(quantity: Quantity) -> Quantity:
@@ -96,7 +96,7 @@ def _metric(name: str, runs: Sequence[RunRequest], metrics: Sequence[str], score
 
 
 def factor_part(name: str, columns: Iterable[str]) -> tuple[str, str]:
-    """The column and the factor of a factor's part of a score; of any other name, the name and nothing.
+    """The column and the factor of a factor's part of a score; for any other name, the name and ``""``.
 
     >>> factor_part("rmig.scale", ["mig", "rmig"])
     ('rmig', 'scale')
@@ -108,14 +108,14 @@ def factor_part(name: str, columns: Iterable[str]) -> tuple[str, str]:
 
 
 def _columns_of(metric: str) -> list[str]:
-    """The table's columns of a metric, of which some have several scores."""
+    """The table's columns of a metric; some metrics have several scores."""
     card = metric_of(metric).card
     several = hasattr(card.returns, "_fields")
     return [column_of(metric, name) for name in card.score_names] if several else [metric]
 
 
 def _factors(data: Iterable[DataCall]) -> list[str]:
-    """The factors of data sets that are known by name; none where a catalogue only counts them."""
+    """The factors of named data sets; none if the catalogue only has their number."""
     known = names()
     specs = {str(one.spec) for one in data}
     found = dict.fromkeys(factor for spec in specs if spec in known for factor in about(spec).factors)
@@ -123,7 +123,7 @@ def _factors(data: Iterable[DataCall]) -> list[str]:
 
 
 def _logged(runs: Sequence[RunRequest]) -> set[str]:
-    """What the logs of these runs will hold."""
+    """The names of values that these runs will log."""
     found: set[str] = set()
     for recipe in {repr(run.recipe): run.recipe for run in runs}.values():
         goal = recipe.goal()

@@ -1,11 +1,11 @@
-"""What a study's paper claims, as the study file says it: parsed and checked before anything is trained.
+"""The claims in a study file: parsed and checked before training.
 
     claims:
       - says: FactorVAE scores higher than β-VAE (Fig. 5)
         higher: {metric: factor_vae_score, of: {recipe: factor_vae}, than: {recipe: beta_vae}}
         published: [0.82, 0.73]
 
-``distaff.studies.verdicts`` decides them by the runs.
+``distaff.studies.verdicts`` decides them from the runs.
 """
 
 import inspect
@@ -41,13 +41,13 @@ def read_claims(
     metrics: Sequence[str],
     scored_on: DataCall | None = None,
 ) -> list[Claim]:
-    """The claims of a study file; what is wrong with one is said in a sentence that names it.
+    """The claims of a study file; an error in one names the claim.
 
     Args:
-        entries: what the file holds under ``claims``.
-        runs: the study's, which the claims are about.
-        metrics: those that the study measures.
-        scored_on: the data that the runs are scored on; None is what each was trained on.
+        entries: entries of the file under ``claims``.
+        runs: runs of the study.
+        metrics: metrics of the study.
+        scored_on: data on which the runs are scored; None for the data on which each was trained.
     """
     claims = []
     for number, entry in enumerate(entries, 1):
@@ -144,9 +144,9 @@ FORMS: dict[str, dict[str, Callable[..., Form]]] = {
     "trend": {"metric": _trend},
     "correlation": {"metrics": _correlation},
 }
-"""Each form's readers, by the key that tells them apart."""
+"""The readers of each form, by the key that distinguishes them."""
 RANGES = {"higher": {"range": ABOVE}, "lower": {"range": BELOW}}
-"""Where the difference lies, for the forms that say it by their names."""
+"""Range of the difference, for the forms whose names imply it."""
 
 
 def _listed(value: Any) -> Any:

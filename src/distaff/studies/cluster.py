@@ -22,18 +22,20 @@ from distaff.studies.worker_task import Outcome, attempt, from_message, to_messa
 
 LOCAL = "local"
 PATIENCE = 10.0
-"""Seconds that a cluster has to answer."""
+"""Seconds to wait for a cluster's answer."""
 RETRIES = 3
-"""How often Ray starts a task again whose process or machine was lost; it resumes from its checkpoint."""
+"""Number of times that Ray restarts a task after losing its process or machine; it resumes from its
+checkpoint."""
 
 
 class RayTasks:
     """An engine for ``work_through``.
 
     Args:
-        address: ``"local"`` starts Ray here; otherwise that of a cluster, such as ``"auto"`` or ``"ray://head:10001"``.
-        folder: the study's; workers that do not see it send their run folders back when they are done.
-        workers: how many runs at once on a Ray that is started here; one per core by default.
+        address: ``"local"`` starts Ray here; otherwise the address of a cluster, such as ``"auto"`` or
+            ``"ray://head:10001"``.
+        folder: folder of the study; workers without access to it send their run folders back when done.
+        workers: number of runs at once on a Ray that is started here; one per core by default.
     """
 
     def __init__(self, address: str, folder: Path, workers: int | None = None) -> None:
@@ -52,7 +54,7 @@ class RayTasks:
 
     @property
     def room(self) -> int:
-        """Ray keeps a queue of its own."""
+        """Unlimited: Ray has its own queue."""
         return sys.maxsize
 
     def start(self, run: StudyRun) -> None:
@@ -61,19 +63,19 @@ class RayTasks:
         self._runs[task.remote(to_message(run), str(self._marker), os.getcwd())] = run
 
     def finished(self, seconds: float) -> list[Outcome]:
-        """What ended within some seconds; waits no longer than for the first."""
+        """The runs that ended within ``seconds``; returns as soon as one has."""
         done, _ = self.ray.wait(list(self._runs), num_returns=1, timeout=seconds)
         return [self._outcome(task) for task in done]
 
     def check(self, runs: Sequence[StudyRun]) -> None:
-        """Raise if runs cannot work where they will be trained, which is where the data are."""
+        """Raise an error if runs cannot work where they will be trained, which is where the data are."""
         task = self._remote(check_there).remote([to_message(run) for run in runs], os.getcwd())
         error = self.ray.get(task)
         if error:
             raise DistaffError(error)
 
     def close(self) -> None:
-        """Ask what is under way to stop after a checkpoint, and leave Ray if it was started for this."""
+        """Ask current runs to stop after a checkpoint, and shut Ray down if it was started for this study."""
         for task in self._runs:
             self.ray.cancel(task, force=False)
         if self._runs:
@@ -110,7 +112,7 @@ class RayTasks:
 
 
 def work(message: str, marker: str, folder: str) -> Outcome:
-    """Do a run in a Ray worker: in the study's folder where the worker sees it, else in one of its own."""
+    """Do a run in a Ray worker: in the study's folder if the worker has access to it, else in its own."""
     sys.path.insert(0, folder)
     run = from_message(message)
     if Path(marker).exists():
@@ -122,7 +124,7 @@ def work(message: str, marker: str, folder: str) -> Outcome:
 
 
 def check_there(messages: Sequence[str], folder: str) -> str | None:
-    """Check runs in a Ray worker; the first error, if any."""
+    """Check runs in a Ray worker; returns the first error, if any."""
     sys.path.insert(0, folder)
     try:
         check([from_message(message) for message in messages])
@@ -140,19 +142,19 @@ def pack(folder: Path) -> bytes:
 
 
 def unpack(content: bytes, folder: Path) -> None:
-    """Put an archive in the place of a run folder, whole or not at all."""
+    """Replace a run folder by an archive's content, atomically."""
     with atomic_folder(folder) as new, tarfile.open(fileobj=io.BytesIO(content)) as archive:
         archive.extractall(new, filter="data")
 
 
 def _knock(address: str) -> None:
-    """Raise at once where nothing listens: Ray itself would wait for minutes."""
+    """Raise an error at once if nothing listens at the address: Ray itself would wait for minutes."""
     host, _, port = address.rpartition("/")[2].rpartition(":")
     socket.create_connection((host, int(port)), PATIENCE).close()
 
 
 def import_ray() -> Any:
-    """Ray, or how to get it."""
+    """The package Ray, or an error that says how to install it."""
     try:
         import ray
     except ImportError:

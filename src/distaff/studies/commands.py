@@ -1,4 +1,4 @@
-"""What the command line and Python call: run a study, look at it, tabulate it, write its page."""
+"""The commands for studies: run a study, show its status, tabulate it, write its page."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -36,21 +36,21 @@ def run(
 ) -> pd.DataFrame:
     """Do all runs of a study that are not done yet, and write its table.
 
-    Stopped or killed at any moment, the same call resumes the study: finished runs are kept, others resume
+    If stopped or killed at any moment, the same call resumes the study: finished runs are kept, others resume
     from their last checkpoint. A run that fails is tried once more; its error is then kept in its folder
     while the others go on, and the next call tries it again. Where the file has changed since the folder was
     begun, a line says which runs are new and which are no longer part of the study; those stay.
 
     Args:
         file: the study file, or the folder of a study begun before.
-        scale: what to multiply every run's steps by, for a trial; schedules are shortened alike.
-        workers: how many runs at once; by default one per core, with a thread each.
+        scale: factor for the steps of every run, for a trial; schedules are shortened in proportion.
+        workers: number of runs at once; by default one per core, with one thread each.
         ray: "local", or the address of a Ray cluster, to do the runs as Ray tasks.
-        out: the study's folder; by default runs/NAME, and runs/NAME-SCALE for a trial.
-        progress: show what is going on.
+        out: folder of the study; by default runs/NAME, and runs/NAME-SCALE for a trial.
+        progress: show progress.
 
     Returns:
-        The table: one row per run.
+        The table, one row per run.
     """
     results = find(file, scale=scale, out=out)
     with ExitStack() as stack:
@@ -60,7 +60,7 @@ def run(
         remember(results.folder, results.study.code)
         pending = [one for one in results.all_runs if one.state != "finished" or one.may_be_mended]
         if pending:
-            from distaff.studies.queue import work_through  # tables need nothing of what trains
+            from distaff.studies.queue import work_through  # tables need no code for training
 
             engine = _engine(results.folder, len(pending), workers, ray)
             stack.callback(engine.close)
@@ -74,12 +74,12 @@ def run(
 
 
 def status(study: str | Path, *, scale: float | None = None, out: str | Path | None = None) -> pd.DataFrame:
-    """How far each run of a study is.
+    """The progress of each run of a study.
 
     Args:
         study: the study's folder, or its file.
-        scale: of a trial, where the file is given.
-        out: the study's folder, where the file is given and it is not the usual one.
+        scale: scale of a trial, if the file is given.
+        out: the study's folder, if the file is given and the folder is not the default.
 
     Returns:
         One row per run: run, state, step, steps, seconds, error.
@@ -100,11 +100,11 @@ def table(
 
     Args:
         study: the study's folder, or its file.
-        group_by: settings such as recipe,gamma; by default those that the study varies, seeds aside.
+        group_by: settings such as recipe,gamma; by default those that the study varies, except seeds.
         metric: scores such as factor_vae_score,mig; by default all.
-        interval: t, Student's over seeds, or bootstrap.
-        scale: of a trial, where the file is given.
-        out: the study's folder, where the file is given and it is not the usual one.
+        interval: t for Student's interval over seeds, or bootstrap.
+        scale: scale of a trial, if the file is given.
+        out: the study's folder, if the file is given and the folder is not the default.
     """
     results = find(study, scale=scale, out=out)
     groups = None if group_by is None else group_by.split(",")
@@ -114,12 +114,12 @@ def table(
 def check_claims(
     study: str | Path, *, scale: float | None = None, out: str | Path | None = None
 ) -> list[Verdict]:
-    """Whether what a study's paper claims holds by its runs; written to claims.json in the study's folder.
+    """Check whether the runs of a study support its paper's claims; writes claims.json in the study's folder.
 
     Args:
         study: the study's folder, or its file.
-        scale: of a trial, where the file is given.
-        out: the study's folder, where the file is given and it is not the usual one.
+        scale: scale of a trial, if the file is given.
+        out: the study's folder, if the file is given and the folder is not the default.
     """
     results = find(study, scale=scale, out=out)
     return write_claims(results.study, results.table, results.folder)
@@ -133,15 +133,15 @@ def keep(
     scale: float | None = None,
     out: str | Path | None = None,
 ) -> Path:
-    """Copy a study's table and verdicts to where they are kept: INTO/NAME/study.parquet and claims.json.
+    """Copy a study's table and verdicts to the kept results: INTO/NAME/study.parquet and claims.json.
 
     Args:
         study: the study's folder, or its file.
-        into: the folder of all results that are kept.
-        join: keep the rows of finished runs that are kept there and are not finished here, such as other
-            seeds that another machine trained; claims are judged by all of them.
-        scale: of a trial, where the file is given.
-        out: the study's folder, where the file is given and it is not the usual one.
+        into: folder of all kept results.
+        join: retain the rows of finished runs that are kept there and are not finished here, such as other
+            seeds that another machine trained; claims are decided from all of them.
+        scale: scale of a trial, if the file is given.
+        out: the study's folder, if the file is given and the folder is not the default.
     """
     return keep_results(find(study, scale=scale, out=out), Path(into), join)
 
@@ -157,9 +157,9 @@ def write_page(
 
     Args:
         study: the study's folder, or its file.
-        page: where; by default report.html in the study's folder.
-        scale: of a trial, where the file is given.
-        out: the study's folder, where the file is given and it is not the usual one.
+        page: file of the page; by default report.html in the study's folder.
+        scale: scale of a trial, if the file is given.
+        out: the study's folder, if the file is given and the folder is not the default.
     """
     results = find(study, scale=scale, out=out)
     tell_change(results)
@@ -168,7 +168,7 @@ def write_page(
 
 
 def find(place: str | Path, *, scale: float | None = None, out: str | Path | None = None) -> Results:
-    """The results of a study by its folder, or by its file and where its runs go."""
+    """The results of a study, given its folder, or its file and the folder of its runs."""
     place = Path(place)
     if not place.is_dir():
         study = Study.read(place, scale)
@@ -185,7 +185,7 @@ def find(place: str | Path, *, scale: float | None = None, out: str | Path | Non
 
 
 def _engine(folder: Path, runs: int, workers: int | None, ray: str | None) -> "Engine":
-    """Where the runs are done."""
+    """The engine that does the runs."""
     if ray is None:
         from distaff.studies.local import local_workers
 
@@ -197,7 +197,7 @@ def _engine(folder: Path, runs: int, workers: int | None, ray: str | None) -> "E
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the study's lock: two processes would train the same runs."""
+    """Hold the study's lock, so that two processes do not train the same runs."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(folder / ".lock", timeout=0):

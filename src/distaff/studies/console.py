@@ -1,4 +1,4 @@
-"""``distaff study …``: the commands, and what they print."""
+"""The commands ``distaff study …`` and their output."""
 
 import sys
 from collections import Counter
@@ -21,21 +21,21 @@ HELP = """usage: distaff study COMMAND [flags]; distaff study COMMAND --help say
 
   run FILE      do all runs of a study file that are not done yet: --scale 0.05 for a trial,
                 --workers 2 for two at once, --ray for Ray here, --ray ADDRESS for a cluster
-  status STUDY  how far each run is
+  status STUDY  show the progress of each run
   table STUDY   scores by setting, with intervals: --group-by recipe,gamma --metric mig
   select STUDY  rank its runs, the best first: --metric dci --labels 100, or without labels
                 --metric udr or --metric centrality
-  claims STUDY  whether what the paper claims holds by the runs; writes claims.json;
-                claims docs/results counts the verdicts of all results that are kept there
+  claims STUDY  check whether the runs support the paper's claims; writes claims.json;
+                claims docs/results counts the verdicts of all results kept there
   keep STUDY    copy the table and the verdicts to docs/results, or --into DIR; --join adds the runs
-                to those that are kept there, such as other seeds of another machine
+                to those kept there, such as other seeds from another machine
   report STUDY  write one HTML page
 
 STUDY is the study's folder (runs/NAME) or its file."""
 
 
 def main(arguments: Sequence[str], say: Callable[[str], None]) -> None:
-    """Run one of the commands; ``say`` takes what is not the result itself."""
+    """Run one of the commands; ``say`` receives messages that are not part of the result."""
     name, *rest = arguments or ["--help"]
     if name in ("-h", "--help"):
         return print(HELP)
@@ -92,7 +92,7 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
 
 
 def _with_address(arguments: Sequence[str]) -> list[str]:
-    """``--ray`` alone is ``--ray local``."""
+    """Replace ``--ray`` without an address by ``--ray local``."""
     given = list(arguments)
     if "--ray" in given:
         after = given.index("--ray") + 1
@@ -109,7 +109,7 @@ def _say_what_lacks(results: "Results", say: Callable[[str], None]) -> None:
 
 
 def _end(table: "pd.DataFrame", folder: Path, say: Callable[[str], None]) -> None:
-    """What came of a study; runs that are not finished, failed or not, are a failure of the command."""
+    """Report the result of a study; the command fails if any run is not finished."""
     failed = table[table["state"] == "failed"]
     for error, runs in failed.groupby("error", sort=False):
         say(f"failed: {', '.join(runs['run'])}: {error}")

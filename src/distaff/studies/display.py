@@ -1,4 +1,4 @@
-"""A study while it runs: a live table on a terminal, a line for each event elsewhere."""
+"""The progress of a running study: a live table on a terminal, one line per event elsewhere."""
 
 import sys
 import time
@@ -20,11 +20,11 @@ SHOWN = 12
 
 
 class Display:
-    """Queue, progress, best so far, time left; each error is said once.
+    """Shows the queue, progress, best run so far and time left; each error is shown once.
 
     Args:
-        results: the study; what is finished in it counts as done.
-        visible: False shows nothing.
+        results: results of the study; finished runs count as done.
+        visible: whether to show anything.
     """
 
     def __init__(self, results: Results, visible: bool = True) -> None:
@@ -51,12 +51,12 @@ class Display:
             self._live.stop()
 
     def started(self, run: StudyRun) -> None:
-        """Say that a run begins, or where it resumes."""
+        """Show that a run starts, or at which step it resumes."""
         at = f" at step {run.saved_step:,}" if run.saved_step else ""
         self._say(f"{'resumes' if at else 'starts'}{at}: {run.key}")
 
     def ended(self, run: StudyRun, error: str | None, again: bool) -> None:
-        """Say how a run ended."""
+        """Show how a run ended."""
         key = run.key
         if error is None:
             self.finished[key] = run.scores
@@ -70,7 +70,7 @@ class Display:
         self._said.add(error)
 
     def look(self, under_way: Sequence[StudyRun], waiting: Sequence[StudyRun]) -> None:
-        """Draw the table again, or write a line now and then."""
+        """Redraw the table, or write a line now and then."""
         now = time.monotonic()
         self._steps |= {run.key: run.step for run in under_way}
         if self._live is not None:
@@ -106,7 +106,7 @@ class Display:
         return ", ".join(parts)
 
     def _time_left(self) -> float | None:
-        """Seconds, if all steps take as long as those since the start of this session."""
+        """Seconds left, if all steps take as long as those since the start of this session."""
         left = {run.key: run.steps - self._steps[run.key] for run in self.runs}
         done = sum(self._steps.values()) - self._before
         elapsed = time.monotonic() - self._began
@@ -114,7 +114,7 @@ class Display:
         return remaining * elapsed / done if done > 0 else None
 
     def _leader(self, scores: dict[str, Score]) -> tuple[str, Score] | None:
-        """The score that a run is known by: of the study's first metric, or the reconstruction error."""
+        """A run's main score: that of the study's first metric, or the reconstruction error."""
         first = next(iter(self.study.metrics), "reconstruction").partition(":")[0]
         names = [name for name in scores if name.startswith(first)] or list(scores)[:1]
         return (names[0], scores[names[0]]) if names else None
@@ -140,7 +140,7 @@ def _leading(leader: tuple[str, Score] | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the unit that a person would use."""
+    """A duration in seconds as text, in a suitable unit."""
     minutes = round(seconds / 60)
     if seconds < 90:
         return f"{max(1, round(seconds))} s"

@@ -1,4 +1,4 @@
-"""Grids: a mapping with lists in it stands for one mapping for each combination of their entries."""
+"""Grids: a mapping with lists represents one mapping for each combination of their entries."""
 
 import itertools
 import math
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def combinations(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every combination of the lists in ``settings``, at any depth, the last one changing fastest.
+    """Every combination of the entries of lists in ``settings``, at any depth; the last list changes fastest.
 
     ``{value: [400, 200]}`` is the list itself, not a grid of two.
 
@@ -19,7 +19,7 @@ def combinations(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def how_many(settings: Mapping[str, Any]) -> int:
-    """How many combinations there are, without making them.
+    """The number of combinations, without making them.
 
     >>> how_many({"beta": [1, 4], "critic": {"hidden": [10, 20], "layers": [1, 2, 3]}})
     12
@@ -52,10 +52,10 @@ def _choices(value: Any) -> list[Any]:
 
 
 def varied_settings(runs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The settings of which runs have several values, seeds and recipes aside.
+    """The settings that have several values among the runs, except seeds and recipes.
 
-    One that some runs of a recipe have and others lack, such as an option of the data, has two; what only
-    other recipes take has not.
+    A setting that some runs of a recipe have and others lack, such as an option of the data, counts as
+    having two values; a setting that only other recipes take does not.
 
     >>> varied_settings([{"recipe": "vae"}, {"recipe": "vae", "data.part": "kept"}])
     ['data.part']
@@ -73,7 +73,7 @@ def varied_settings(runs: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def has_settings(settings: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
-    """Whether settings are as asked, by a value or by several of which any will do.
+    """Whether settings match ``where``, in which each is a value or a list of accepted values.
 
     >>> has_settings({"recipe": "vae", "seed": 1}, {"recipe": "vae", "seed": [0, 1]})
     True

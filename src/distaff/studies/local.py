@@ -1,4 +1,4 @@
-"""Runs on this machine: a few worker processes, each with its share of the cores."""
+"""Do runs on this machine: a few worker processes, each with its share of the cores."""
 
 import json
 import os
@@ -23,7 +23,7 @@ PATIENCE = 120.0
 
 @dataclass
 class Worker:
-    """A process, its log, and the run it works on."""
+    """A process, its log, and its current run."""
 
     process: "subprocess.Popen[str]"
     log: Path
@@ -34,9 +34,9 @@ class LocalWorkers:
     """Processes that outlive runs, so that small runs do not wait for imports; one that dies is replaced.
 
     Args:
-        count: how many.
-        threads: of each.
-        logs: the folder for what they print.
+        count: number of processes.
+        threads: threads of each.
+        logs: folder for their output.
     """
 
     def __init__(self, count: int, threads: int, logs: Path) -> None:
@@ -46,15 +46,15 @@ class LocalWorkers:
 
     @property
     def room(self) -> int:
-        """How many more runs can start now."""
+        """Number of runs that can start now."""
         return sum(worker is None or worker.run is None for worker in self._workers)
 
     def check(self, runs: Sequence[StudyRun]) -> None:
-        """Raise if runs cannot work here."""
+        """Raise an error if runs cannot work here."""
         check(runs)
 
     def start(self, run: StudyRun) -> None:
-        """Give a run to a worker that has none."""
+        """Give a run to an idle worker."""
         place = next(i for i, worker in enumerate(self._workers) if worker is None or worker.run is None)
         worker = self._workers[place] or self._begin(place)
         worker.run = run
@@ -63,10 +63,10 @@ class LocalWorkers:
             worker.process.stdin.write(to_message(run) + "\n")
             worker.process.stdin.flush()
         except BrokenPipeError:
-            return  # it died while idle: its standard output has ended, which is found next
+            return  # it died while idle: ``finished`` will find that its standard output has ended
 
     def finished(self, seconds: float) -> list[Outcome]:
-        """What ended within some seconds; waits no longer than for the first."""
+        """The runs that ended within ``seconds``; returns as soon as one has."""
         outcomes = []
         for key, _ in self._ready.select(seconds):
             place: int = key.data
@@ -92,7 +92,7 @@ class LocalWorkers:
                 worker.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 worker.process.kill()
-            except KeyboardInterrupt:  # asked a second time
+            except KeyboardInterrupt:  # a second Ctrl-C
                 worker.process.kill()
         self._ready.close()
 
@@ -107,8 +107,9 @@ class LocalWorkers:
                 stderr=errors,
                 text=True,
                 env={**os.environ, **_share(place, self.threads)},
-                # Ctrl-C is for the study, which then asks its workers to stop. So it would be in a session of
-                # their own, but Linux weighs sessions as wholes: the study's nice would not reach them.
+                # Ctrl-C should reach only the study, which then asks its workers to stop. A session of their
+                # own would do the same, but Linux schedules each session as a whole: the study's nice value
+                # would not apply to them.
                 process_group=0,
             )
         worker = Worker(process, log)
@@ -118,7 +119,7 @@ class LocalWorkers:
         return worker
 
     def _lost(self, place: int, worker: Worker) -> list[Outcome]:
-        """A worker that ended by itself: killed, out of memory, or crashed below Python."""
+        """Handle a worker that ended by itself: killed, out of memory, or crashed below Python."""
         assert worker.process.stdout is not None
         self._ready.unregister(worker.process.stdout)
         self._workers[place] = None
@@ -134,24 +135,24 @@ def cores() -> int:
 
 
 def local_workers(runs: int, workers: int | None, logs: Path) -> LocalWorkers:
-    """Workers for so many runs: one per core (or GPU, where there are any), no more than runs.
+    """Workers for ``runs`` runs: one per core, or per GPU if there are any, and no more than runs.
 
-    Two runs of one thread get more steps done than one run of two: threads of one run wait for each other at
-    every operation. Cores that are left over are shared out as threads.
+    Two runs with one thread each do more steps than one run with two threads, which wait for each other at
+    every operation. Remaining cores are distributed as threads.
     """
     count = runs_at_once(runs, workers)
     return LocalWorkers(count, max(1, cores() // count), logs)
 
 
 def runs_at_once(runs: int, workers: int | None) -> int:
-    """How many of so many runs are trained side by side here."""
+    """The number of ``runs`` runs that are trained at once on this machine."""
     if workers is not None and workers < 1:
         raise DistaffError(f"workers must be at least 1, not {workers}.")
     return max(1, min(runs, workers or torch.cuda.device_count() or cores()))
 
 
 def _share(place: int, threads: int) -> Mapping[str, str]:
-    """A worker's part of the machine, as its environment says it."""
+    """The environment variables that give a worker its share of the machine."""
     share = dict.fromkeys(THREADS, str(threads))
     gpus = torch.cuda.device_count()
     return {**share, "CUDA_VISIBLE_DEVICES": str(place % gpus)} if gpus else share

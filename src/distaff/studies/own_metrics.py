@@ -1,4 +1,4 @@
-"""Metrics in a study by their names: those of the library, with protocols, and functions of one's own."""
+"""Names of metrics in a study: metrics of the library, with protocols, and users' own functions."""
 
 from distaff.metrics.catalogue import all_metrics
 
@@ -14,7 +14,7 @@ def is_own(metric: str) -> bool:
 
 
 def heading(column: str) -> str:
-    """What readers are shown of a score's column: of a function of one's own, its name without its module.
+    """The heading of a score's column: for a user's own function, its name without its module.
 
     >>> heading("studies.kim18.steadiness:higgins_range"), heading("mig:chen18")
     ('higgins_range', 'mig:chen18')
@@ -23,11 +23,11 @@ def heading(column: str) -> str:
 
 
 def column_of(metric: str, name: str) -> str:
-    """A score's column in the table: its name, with the protocol where that is not the metric's first.
+    """A score's column in the table: its name, with the protocol if that is not the metric's first.
 
     Args:
-        metric: as the study has it.
-        name: of the score, of which a metric may have several.
+        metric: metric, as written in the study.
+        name: name of the score; a metric may have several.
 
     >>> column_of("mig:chen18", "mig"), column_of("mine:score", "score")
     ('mig:chen18', 'mine:score')

@@ -1,4 +1,4 @@
-"""The queue of a study: whichever engine does the work, each run once, a failed one once more."""
+"""The queue of a study: does each run once, and a failed run once more, on any engine."""
 
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -13,29 +13,29 @@ SECONDS_BETWEEN_LOOKS = 1.0
 
 
 class Engine(Protocol):
-    """Where runs are worked on."""
+    """A place where runs are done."""
 
     @property
     def room(self) -> int:
-        """How many more runs can start now."""
+        """Number of runs that can start now."""
 
     def check(self, runs: Sequence[StudyRun]) -> None:
-        """Raise if runs cannot work where they will be trained, which is where the data are."""
+        """Raise an error if runs cannot work where they will be trained, which is where the data are."""
 
     def start(self, run: StudyRun) -> None:
-        """Begin with a run."""
+        """Start a run."""
 
     def finished(self, seconds: float) -> list[Outcome]:
-        """What ended within some seconds; waits no longer than for the first."""
+        """The runs that ended within ``seconds``; returns as soon as one has."""
 
     def close(self) -> None:
-        """Let go of all that is under way; it can be resumed later."""
+        """Stop all current runs; they can be resumed later."""
 
 
 def work_through(runs: Sequence[StudyRun], engine: Engine, display: Display) -> None:
-    """Do all runs; one that fails goes to the end of the queue once, then its error is kept.
+    """Do all runs; a run that fails goes to the end of the queue once, then its error is kept.
 
-    They are done seed by seed: a study stopped early has some seeds of every setting, not all of a few.
+    Runs are done seed by seed: a study stopped early has some seeds of every setting, not all seeds of a few.
     """
     waiting = deque(sorted(runs, key=lambda run: run.request.training.seed))
     under_way: dict[str, StudyRun] = {}

@@ -1,4 +1,4 @@
-"""The small files in a study's run folders, of which there may be thousands; damaged ones say nothing."""
+"""The small files in a study's run folders, of which there may be thousands; damaged ones count as empty."""
 
 import itertools
 import os
@@ -18,15 +18,15 @@ from distaff.metrics.scores_file import Scores, Setup
 
 Phase = Literal["training", "scoring"]
 TAIL = 16_384
-"""Bytes at the end of a log that hold at least one whole line."""
+"""Number of bytes at the end of a log that hold at least one whole line."""
 STILL_ALIVE = 900.0
-"""Seconds for which a worker on another machine is believed to be at work since it last wrote."""
+"""Seconds after its last write for which a worker on another machine counts as alive."""
 WORK = ".work.json"
 
 
 @dataclass(frozen=True)
 class Work:
-    """A note that a worker leaves in the folder it works on."""
+    """A note that a worker writes to the folder of its run."""
 
     phase: Phase
     process: Annotated[StrictInt, Gt(0)]
@@ -35,7 +35,7 @@ class Work:
 
     @classmethod
     def note(cls, folder: Path, phase: Phase) -> None:
-        """Write the note of this process."""
+        """Write a note about this process."""
         note = cls(phase, os.getpid(), socket.gethostname(), time.time())
         write_json(folder / WORK, vars(note))
 
@@ -48,7 +48,7 @@ class Work:
             return None
 
     def is_alive(self, log: Path) -> bool:
-        """Whether the worker exists: known on this machine, believed on others while the log grows."""
+        """Whether the worker exists: checked on this machine, assumed on others while the log grows."""
         if self.machine != socket.gethostname():
             written = max(self.since, log.stat().st_mtime if log.exists() else 0)
             return time.time() - written < STILL_ALIVE
@@ -65,7 +65,7 @@ _WORK = TypeAdapter(Work)
 
 
 class Measurement(NamedTuple):
-    """What tables say of one score, or why a metric has none."""
+    """The data of one score for tables, or why a metric has none."""
 
     metric: str
     setup: Setup
@@ -75,7 +75,7 @@ class Measurement(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What tables say of a file of scores: all that is remembered of each run of a large study."""
+    """The data of a file of scores for tables, cached for each run of a large study."""
 
     step: int | None = None
     seconds: float = 0.0
@@ -83,17 +83,17 @@ class Measured(NamedTuple):
 
 
 def measured(path: Path) -> Measured:
-    """The file's content for tables, read once while it stays as it is; nothing where there is none."""
+    """The file's content for tables, cached until the file changes; empty if there is no file."""
     return _measured(path, *_stamp(path))
 
 
 def scores(path: Path) -> Scores:
-    """All of the file's content; the last few files are remembered while they stay as they are."""
+    """The file's whole content; the last few files are cached until they change."""
     return _scores(path, *_stamp(path))
 
 
 def last_line(path: Path) -> dict[str, Any]:
-    """The last whole line of a file of JSON objects; nothing where there is none."""
+    """The last whole line of a file of JSON objects; empty if there is none."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
@@ -111,7 +111,7 @@ def last_line(path: Path) -> dict[str, Any]:
 
 
 def section(path: Path, name: str) -> dict[str, Any]:
-    """One section of ``run.yaml`` without the others, which take the longest to read; nothing if absent."""
+    """One section of ``run.yaml``, without reading the others, which takes longest; empty if absent."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -122,7 +122,7 @@ def section(path: Path, name: str) -> dict[str, Any]:
 
 
 def failure(path: Path) -> str | None:
-    """The error that a file of a failed try holds."""
+    """The error in the file of a failed try."""
     try:
         content = read_json(path)
     except FileNotFoundError:
@@ -134,7 +134,7 @@ def failure(path: Path) -> str | None:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What changes with a file: its times, size and place on the disk."""
+    """A file's times, size and place on disk, which change when the file changes."""
     try:
         now = os.stat(path)
     except OSError:
@@ -158,7 +158,7 @@ def _scores(path: Path, *stamp: int) -> Scores:
 
 @lru_cache(maxsize=64)
 def _mapping(text: str) -> dict[str, Any]:
-    """What a YAML text holds, if it is a mapping: the runs of a study have most sections in common."""
+    """The mapping in a YAML text, cached because the runs of a study have most sections in common."""
     try:
         content = parse_yaml(text)
     except DistaffError:

@@ -1,4 +1,4 @@
-"""Choosing a model: by UDR without labels, and how far scores agree with it and with each other."""
+"""UDR of runs, which needs no labels, and correlations of scores with it and with each other."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -21,33 +21,33 @@ METHODS: dict[Method, Callable[..., Any]] = {
     "spearman": spearmanr,
 }
 ROWS = 5_000
-"""Observations that UDR compares models on."""
+"""Number of observations on which UDR compares models."""
 FEWEST = 3
-"""Runs below which a correlation says nothing."""
+"""Smallest number of runs for a meaningful correlation."""
 COMPARED = 10
-"""Seeds that are compared with each other, at most: a setting of more is split into groups of so many.
+"""Largest number of seeds that are compared with each other; a setting with more is split into groups.
 
-UDR is a median over pairs, and all pairs of 50 seeds are more than five times those of groups of ten.
+UDR is a median over pairs, and 50 seeds have more than five times as many pairs as five groups of ten.
 """
 
 
 def udr_scores(
     results: Results, *, protocol: str = "duan20", rows: int = ROWS, seed: int = 0
 ) -> pd.DataFrame:
-    """UDR of every finished run among the seeds of its setting: no labels are read (Duan et al. 2020).
+    """UDR of every finished run among the seeds of its setting, without labels (Duan et al. 2020).
 
     The seeds of a setting are compared in groups of at most ten, so that the work grows with the number of
     runs and not with its square.
 
     Args:
-        results: the study's.
-        protocol: of ``distaff.metrics.udr``.
-        rows: observations, drawn once for all runs.
-        seed: of that draw.
+        results: results of the study.
+        protocol: protocol of ``distaff.metrics.udr``.
+        rows: number of observations, drawn once for all runs.
+        seed: seed of that draw.
 
     Returns:
-        One row per run that has another seed of its setting to be compared with: ``run``, the settings that
-        the study varies, ``seed`` and ``udr``; the best first.
+        One row per run whose setting has another seed to compare with: ``run``, the settings that the study
+        varies, ``seed`` and ``udr``; the best first.
     """
     groups = results.study.varied
     runs = {run.key: run for run in results.all_runs}
@@ -69,9 +69,9 @@ def udr_agreement(
     """The correlation of UDR with each score over runs: ``score``, ``correlation``, ``n``.
 
     Args:
-        results: the study's.
-        scores: what ``udr_scores`` returned, if it is at hand.
-        method: Spearman's by default, since runs are to be ranked.
+        results: results of the study.
+        scores: result of ``udr_scores``, if available.
+        method: kind of correlation; by default Spearman's, since runs are ranked.
     """
     scores = udr_scores(results) if scores is None else scores
     joined = results.finished.merge(scores[["run", "udr"]], on="run")
@@ -84,12 +84,13 @@ def metric_correlations(
 ) -> pd.DataFrame:
     """Correlations of scores with each other over the rows of a table, as a square table.
 
-    The FactorVAE paper gives its score's with Higgins': Pearson 0.404, Kendall 0.310, Spearman 0.444.
+    The FactorVAE paper gives those of its score with Higgins': Pearson 0.404, Kendall 0.310, Spearman 0.444.
 
     Args:
-        table: ``Results.table`` or ``Results.finished``; rows that lack either score are left out.
+        table: ``Results.table`` or ``Results.finished``; for each pair, rows that lack either score are left
+            out.
         method: ``"pearson"``, ``"kendall"`` or ``"spearman"``.
-        metrics: the columns; by default all of numbers.
+        metrics: columns; by default all columns of numbers.
     """
     if method not in METHODS:
         raise unknown("method", method, METHODS)
@@ -102,7 +103,7 @@ def metric_correlations(
 
 
 def _correlation(x: pd.Series, y: pd.Series, method: Method) -> tuple[float, int]:
-    """The coefficient and the number of pairs; NaN where it is not defined."""
+    """The coefficient, NaN if undefined, and the number of pairs."""
     both = np.isfinite(x.to_numpy(np.float64)) & np.isfinite(y.to_numpy(np.float64))
     a, b = x.to_numpy(np.float64)[both], y.to_numpy(np.float64)[both]
     if len(a) < FEWEST or np.ptp(a) == 0 or np.ptp(b) == 0:

@@ -1,4 +1,4 @@
-"""A study as one HTML page: what came out, tables that sort, figures, settings, how to make it again."""
+"""The page of a study: one HTML file with results, sortable tables, figures, settings and commands."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -23,15 +23,15 @@ from distaff.studies.verdicts import FEWEST as FEWEST_SEEDS
 from distaff.studies.verdicts import counts, judge
 
 TOO_FEW = f"; too few seeds for one below {FEWEST_SEEDS}"
-"""What captions say where intervals are left out: of two seeds they reach 12.7 standard errors each way."""
+"""Note in captions if intervals are left out: with two seeds they reach 12.7 standard errors each way."""
 
 
 def write_report(results: Results, path: str | Path | None = None) -> Path:
-    """Write the page about a study; a drawing that cannot be found is an error, and the page stays as it was.
+    """Write the page about a study; if a drawing cannot be found, raise an error and keep the former page.
 
     Args:
-        results: the study's.
-        path: the page; by default report.html in the study's folder.
+        results: results of the study.
+        path: file of the page; by default report.html in the study's folder.
     """
     for drawing in results.study.figures:
         drawing.check()
@@ -52,7 +52,7 @@ def write_report(results: Results, path: str | Path | None = None) -> Path:
 
 
 def _claims(results: Results) -> list[Block]:
-    """What the paper says, what our runs say, and the numbers of both."""
+    """The paper's claims, the verdicts of our runs, and the numbers of both."""
     verdicts = judge(results.study, results.table)
     if not verdicts:
         return []
@@ -121,7 +121,7 @@ def _best(results: Results) -> dict[str, Cell]:
 
 
 def _groups(results: Results) -> list[Block]:
-    """One row per setting, its scores with their intervals."""
+    """One row per setting: its scores with their intervals."""
     scores = score_columns(results)
     if not scores:
         return []
@@ -138,13 +138,13 @@ def _groups(results: Results) -> list[Block]:
 
 
 def _drawing(drawing: Drawing, results: Results) -> list[Block]:
-    """A drawing's blocks; one that cannot be drawn says why and lets the others be."""
+    """A drawing's blocks; if it cannot be drawn, the reason, so that the others still are."""
     title = drawing.name.rpartition(":")[2].replace("_", " ").capitalize()
     try:
         drawn: Drawn = drawing.function(results, **drawing.arguments)
     except DistaffError as reason:
         return [Text(f"Not drawn: {reason}", title=title)]
-    except Exception as problem:  # a drawing may be anybody's code
+    except Exception as problem:  # a drawing may be a user's code
         return [Text(f"Not drawn: {type(problem).__name__}: {problem}", title=title)]
     parts: Mapping[str, Figure | pd.DataFrame] = drawn if isinstance(drawn, Mapping) else {title: drawn}
     return [_shown(name, part, drawing.caption or None) for name, part in parts.items()]
@@ -157,7 +157,7 @@ def _shown(title: str, part: Figure | pd.DataFrame, caption: str | None) -> Bloc
 
 
 def frame(table: pd.DataFrame, title: str, caption: str | None = None) -> Table:
-    """A pandas table as one that sorts; its index is shown where it has names of its own."""
+    """A sortable table from a pandas table; its index is shown if it has names of its own."""
     plain = table if isinstance(table.index, pd.RangeIndex) else table.reset_index(names="")
     rows = [[_cell(value) for value in row] for row in plain.itertuples(index=False)]
     return Table([_title(str(name)) for name in plain.columns], rows, title=title, caption=caption)
@@ -189,7 +189,7 @@ def _correlations(results: Results) -> list[Block]:
 
 
 def _selection(results: Results) -> list[Block]:
-    """UDR, which needs no labels, and how it ranks runs beside the scores that do."""
+    """UDR, which needs no labels, and its rank correlation with scores that do."""
     try:
         scores = udr_scores(results)
     except DistaffError as reason:
@@ -212,7 +212,7 @@ def _troubles(results: Results) -> list[Block]:
     if failed:
         blocks.append(Table(("run", "error"), failed, title="Runs that failed"))
     if skipped:
-        blocks.append(Table(("run", "metric", "reason"), skipped, title="Scores that could not be had"))
+        blocks.append(Table(("run", "metric", "reason"), skipped, title="Scores that could not be computed"))
     return blocks
 
 
@@ -240,7 +240,7 @@ def _texts(column: "pd.Series[Any]") -> Iterable[str]:
 
 
 def _interval(row: Mapping[Any, Any]) -> Cell:
-    """A mean with its interval; without one where there are too few seeds for it to say anything."""
+    """A mean with its interval, or without one if there are too few seeds."""
     mean = float(row["mean"])
     known = row["n"] >= FEWEST_SEEDS and not pd.isna(row["low"])
     return (mean, float(row["low"]), float(row["high"])) if known else mean

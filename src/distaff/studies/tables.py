@@ -26,8 +26,8 @@ def group_table(
     Only finished runs count. ``table.attrs["interval"]`` says which interval it is; a single run has none.
 
     Args:
-        results: the study's.
-        group_by: settings to tell apart; by default those that the study varies, seeds aside.
+        results: results of the study.
+        group_by: settings to group by; by default those that the study varies, except seeds.
         metrics: columns of the results' table; by default all scores.
         interval: ``"t"`` or ``"bootstrap"``.
     """
@@ -49,7 +49,7 @@ def group_table(
 
 
 def grouped(table: pd.DataFrame, groups: Sequence[str]) -> list[tuple[tuple[object, ...], pd.DataFrame]]:
-    """The rows of each setting, in the order in which the study has them; a missing setting is one too."""
+    """The rows of each setting, in the order of the study; a missing value counts as a value."""
     if table.empty:
         return []
     if not groups:

@@ -1,4 +1,4 @@
-"""Verdicts on a screen: a table on a terminal, a line per claim elsewhere."""
+"""Display verdicts: as a table on a terminal, as one line per claim elsewhere."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ STYLES: dict[Outcome, str] = {
 
 
 def show_verdicts(verdicts: Sequence[Verdict], stderr: bool = False) -> None:
-    """Print verdicts, and how many there are of each kind; nothing where nothing was claimed on stderr."""
+    """Print verdicts and their counts; without claims, print a note, or nothing if to stderr."""
     console = Console(stderr=stderr)
     if not verdicts:
         if not stderr:

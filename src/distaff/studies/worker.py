@@ -1,7 +1,7 @@
-"""A worker process: runs come in on standard input, a line each, and outcomes go out on standard output.
+"""A worker process: reads runs from standard input, one per line, and writes outcomes to standard output.
 
-When standard input ends, the study has no more work or is gone, however it went: a run under way is then
-asked to stop, writes a checkpoint, and the process leaves.
+When standard input ends, the study has no more work or its process has ended: a current run is then asked to
+stop and writes a checkpoint, and the worker exits.
 """
 
 import json
@@ -17,9 +17,9 @@ from distaff.studies.worker_task import attempt, from_message
 
 
 def main() -> None:
-    """Work until there is no more."""
+    """Do runs until there are no more."""
     with os.fdopen(os.dup(sys.stdout.fileno()), "w") as replies:
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print goes to the worker's log
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # output of libraries goes to the worker's log
         sys.path.insert(0, "")  # so that module:function is found as on the command line
         try:
             _serve(sys.stdin, replies)

@@ -1,4 +1,4 @@
-"""Batches by number: each is a function of the seed, its stream and its index, so nothing has to be saved."""
+"""Batches as functions of seed, stream and index, so that no state has to be saved."""
 
 from dataclasses import dataclass
 
@@ -17,21 +17,21 @@ from distaff.objectives.step import Labelled
 
 LARGEST_WHOLE = 20_000
 PAIR_STREAM, LABEL_STREAM = 10, 11
-"""Pairs and labelled observations are drawn beside the streams of batches."""
+"""Streams of pairs and of labelled observations, beside those of batches."""
 
 
 def seed_weights(seed: int) -> None:
-    """Seed torch for the making of networks."""
+    """Seed torch before networks are made."""
     _seed(seed, 1)
 
 
 def seed_step(seed: int, index: int, rank: int) -> None:
-    """Seed torch for one step on one process: resuming there draws the same noise."""
+    """Seed torch for one step on one process, so that resuming there draws the same noise."""
     _seed(seed, 2, index, rank)
 
 
 def _seed(*path: int) -> None:
-    # Where there is no accelerator, torch.manual_seed takes 0.4 ms to note what to seed should one appear.
+    # Without an accelerator, torch.manual_seed takes 0.4 ms to prepare for one that might appear later.
     alone = not torch.accelerator.is_available()
     manual_seed = torch.default_generator.manual_seed if alone else torch.manual_seed
     manual_seed(int(np.random.SeedSequence(path).generate_state(1, np.uint64)[0]))
@@ -39,11 +39,11 @@ def _seed(*path: int) -> None:
 
 @dataclass(frozen=True)
 class Supervision:
-    """What some objectives learn from beside single observations.
+    """Pairs and labels, for objectives that learn from them.
 
     Args:
-        pairs: draws pairs of observations.
-        labels: of some observations.
+        pairs: source of pairs of observations.
+        labels: labels of some observations.
     """
 
     pairs: PairSource | None = None
@@ -57,12 +57,12 @@ class Batches:
     """Batches without replacement within an epoch; streams are independent of each other.
 
     Args:
-        data: where the images come from.
+        data: the data set.
         size: images per batch, over all processes.
-        seed: of the order.
-        device: where batches go.
-        share: the rank of this process and the number of processes that share each batch.
-        supervision: what else is drawn, for objectives that learn from it.
+        seed: seed of the order.
+        device: device of the batches.
+        share: rank of this process and number of processes that share each batch.
+        supervision: pairs and labels, for objectives that learn from them.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Batches:
         self._orders: dict[int, tuple[int, NDArray[np.int64]]] = {}
 
     def indices(self, index: int, stream: int = 0) -> NDArray[np.int64]:
-        """The rows of batch ``index``, those of all processes."""
+        """The rows of batch ``index``, for all processes."""
         epoch, place = divmod(index, len(self.data) // self.size)
         if self._orders.get(stream, (None,))[0] != epoch:
             order = np.random.default_rng((self.seed, stream, epoch)).permutation(len(self.data))
@@ -95,7 +95,7 @@ class Batches:
         return self._orders[stream][1][place * self.size : (place + 1) * self.size]
 
     def __call__(self, index: int, stream: int = 0) -> Tensor:
-        """The process's share of batch ``index``, (B, *shape) float32; the disk is asked for the next one."""
+        """The process's share of batch ``index``, (B, *shape) float32; starts to read the next one."""
         batch = self._images(self.indices(index, stream)[self.share])
         if (index + 1) % (len(self.data) // self.size):  # the next epoch has an order of its own
             read_ahead(self.data.images, self.indices(index + 1, stream)[self.share])
@@ -105,8 +105,8 @@ class Batches:
         """The process's share of the pairs of a step: first members (B, *shape), then as many partners.
 
         Args:
-            index: the number of the step.
-            known: also say which factors each pair shares, (B, K).
+            index: number of the step.
+            known: whether to also return a mask (B, K) of the factors that each pair shares.
         """
         assert self.supervision.pairs is not None
         rng = np.random.default_rng((self.seed, PAIR_STREAM, index))
@@ -115,7 +115,7 @@ class Batches:
         return self._images(rows.T.ravel()), same
 
     def labelled(self, index: int) -> Labelled:
-        """The process's share of a batch of labelled observations, drawn with replacement: few may do."""
+        """The process's share of a batch of labelled observations; with replacement, as there may be few."""
         labels = self.supervision.labels
         assert labels is not None
         rng = np.random.default_rng((self.seed, LABEL_STREAM, index))
@@ -132,7 +132,7 @@ class Batches:
         return images_channels_last(self.data.images[:].to(self.device, non_blocking=True))
 
     def check_size_of_everything(self) -> None:
-        """Raise where the whole data set is too large to be a batch."""
+        """Raise an error if the whole data set is too large to be a batch."""
         if len(self.data) > LARGEST_WHOLE:
             raise DistaffError(
                 f"the exact q(z) encodes the whole data set at every step: {len(self.data):,} "

@@ -1,4 +1,4 @@
-"""Collapse: a GAN that goes bad and stays so is noticed, said once, and kept as it was before."""
+"""Detect the lasting collapse of a GAN, warn about it once, and keep the run as it was before."""
 
 import shutil
 from collections.abc import Iterable, Mapping
@@ -9,31 +9,32 @@ from distaff.runs import checkpoints
 from distaff.runs.folder import RunFolder, truncate_log, warn
 
 PATIENCE = 300
-"""Steps that a collapse must last to be spoken of."""
+"""Number of steps that a collapse must last before a warning."""
 
 FOOLED = 0.05
-"""A discriminator that tells no more generated images than this, and no fewer real ones than 1 minus it."""
+"""A collapsed discriminator recognises at most this fraction of generated images, and at least 1 minus this
+fraction of real ones."""
 REASON = "the discriminator takes every image for real, generated ones too: try infowgan_gp"
 
 BEFORE = "before-collapse"
-"""Where a run gone bad is kept as it was: a run folder of its own, in the run's."""
+"""Name of a run folder, inside the run's own, that keeps the run as it was before the collapse."""
 
 Line = Mapping[str, Any]
 
 
 def has_collapsed(line: Line) -> bool:
-    """Whether the discriminator takes everything for real, as in every plain run of FactorVAE's Fig. 24."""
+    """Whether the discriminator takes every image for real, as in every plain run of FactorVAE's Fig. 24."""
     return bool(line["accuracy_fake"] <= FOOLED and line["accuracy_real"] >= 1 - FOOLED)
 
 
 class CollapseWatch:
-    """Watches the log lines of a GAN for a collapse that lasts.
+    """Watches the log lines of a GAN for a lasting collapse.
 
-    When it begins, the newest checkpoint, which is from before, is kept aside; if it passes before long, that
-    is dropped again.
+    When a collapse begins, the newest checkpoint, which is from before, is copied; if the collapse soon
+    passes, the copy is deleted.
 
     Args:
-        folder: the run folder; None keeps nothing.
+        folder: the run folder, or None to write nothing.
     """
 
     def __init__(self, folder: RunFolder | None) -> None:
@@ -45,12 +46,12 @@ class CollapseWatch:
                 shutil.rmtree(half_written)
 
     def catch_up(self, lines: Iterable[Line]) -> None:
-        """Take in the lines that were written before a run was resumed."""
+        """Process the lines that were written before a run was resumed."""
         for line in lines:
             self.see(line, anew=False)
 
     def see(self, line: Line, anew: bool = True) -> None:
-        """Take in a line; ``anew`` if it was not seen before."""
+        """Process a line; ``anew`` if it was not seen before."""
         if self.said:
             return
         before = self._since

@@ -1,4 +1,4 @@
-"""The learner of InfoGANs: the discriminator's step, then that of generator and Q."""
+"""The learner of InfoGANs: steps of the discriminator, then one of generator and Q."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -22,16 +22,16 @@ from distaff.training.optimisers import Course, make_adam
 class InfoGANLearner:
     """A generator, a discriminator with the trunk that Q reads, and Q's head, under any game.
 
-    Two optimisers move them: D's owns the trunk and the verdict; that of G owns Q's head too. Each loss
-    reaches its own parameters alone: the trunk learns to judge, and Q reads what it finds there, unless the
-    game has D's loss reward reading too.
+    There are two optimisers: D's trains the trunk and the verdict; G's also trains Q's head. Each loss
+    reaches only its optimiser's parameters: the trunk learns to judge, and Q reads its features. Under some
+    games, D's loss also rewards the trunk for readable codes (``DiscriminatorSettings.reads``).
 
     Args:
         model: the networks.
-        game: what they play for.
-        optimiser: over ``generator_parameters(model)``.
+        game: the objective of the networks.
+        optimiser: optimiser of ``generator_parameters(model)``.
         fabric: devices, precision and processes.
-        course: how the steps of G and Q are taken.
+        course: learning rate, clipping and average for the steps of G and Q.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class InfoGANLearner:
         model.discriminator.requires_grad_(False)
 
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
-        """The discriminator's steps, each on new images, then one of G and Q with the last generated ones."""
+        """The discriminator's steps, each on new images, then one of G and Q on the last generated images."""
         turns = self.game.discriminator.steps
         values: dict[str, Tensor] = {}
         for turn in range(turns):
@@ -61,7 +61,7 @@ class InfoGANLearner:
         return {name: value.detach() for name, value in values.items()}
 
     def measure(self, batches: Batches, number: int, index: int) -> dict[str, Tensor]:
-        """Nothing: a GAN has no likelihood, and its scores mean something only between its two players."""
+        """Raise an error: a GAN has no likelihood, and its scores have meaning only within the game."""
         raise DistaffError("a GAN has no ELBO to look at: leave --hold-out out.")
 
     def _teach(self, real: Tensor, fake: Tensor, c: Tensor) -> dict[str, Tensor]:
@@ -84,7 +84,7 @@ class InfoGANLearner:
             return values | self.game.rules.accuracies(*scores)
 
     def _features(self, real: Tensor, fake: Tensor) -> tuple[Tensor, ...]:
-        if self.game.norm == "batch":  # Each kind of image is normalised among its own.
+        if self.game.norm == "batch":  # Real and generated images are normalised separately.
             return self.model.features(real), self.model.features(fake)
         return self.model.features(torch.cat([real, fake])).chunk(2)
 
@@ -101,6 +101,6 @@ class InfoGANLearner:
 
 
 def generator_parameters(model: InfoGAN) -> Iterator[nn.Parameter]:
-    """What G's optimiser moves: the generator, and Q's head."""
+    """The parameters of G's optimiser: the generator and Q's head."""
     yield from model.generator.parameters()
     yield from model.reader.parameters()

@@ -1,4 +1,4 @@
-"""A run as its processes do it: what learns is made, the folder is locked and written, the loop runs."""
+"""The work of a run's processes: make the learner, lock and write the folder, run the loop."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -37,7 +37,7 @@ from distaff.training.validation import HeldOut
 
 
 class Interrupted(KeyboardInterrupt):
-    """Training was asked to stop by a signal, and did after a checkpoint."""
+    """Training was stopped by a signal, after a checkpoint."""
 
     def __init__(self, message: str, signal_number: int) -> None:
         super().__init__(message)
@@ -46,15 +46,15 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Job:
-    """All that the processes of a run need to know.
+    """Everything that the processes of a run need.
 
     Args:
         config: the run.
-        goal: what its recipe asks to train for.
-        data: what it is trained on.
-        folder: where the run is kept; None keeps nothing.
-        machine: where it is trained.
-        held: what the folder holds of it, where that is to be changed.
+        goal: objective or game of the recipe.
+        data: the data set.
+        folder: the run folder, or None to write nothing.
+        machine: hardware settings.
+        held: the run that the folder holds now, if it is to be replaced by ``config``.
     """
 
     config: RunConfig
@@ -66,11 +66,11 @@ class Job:
 
 
 def launch(job: Job) -> Representation:
-    """Do a job on one or several devices; the caller's random numbers stay as they were."""
+    """Do a job on one or several devices; the caller's random state is not changed."""
     where = {name: getattr(job.machine, name) for name in ("accelerator", "devices", "strategy")}
     try:
         fabric = Fabric(precision=job.config.training.precision, **where)
-    except Exception as problem:  # which kinds there are is not documented
+    except Exception as problem:  # the possible kinds are not documented
         asked = ", ".join(f"{name} {value}" for name, value in where.items())
         raise DistaffError(f"this machine cannot train with {asked}: {_one_line(problem)}") from problem
     work: Callable[..., Model] = _work_in_folder
@@ -82,8 +82,8 @@ def launch(job: Job) -> Representation:
 def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     """Make the folder this run's own while it trains.
 
-    All that can be refused is refused before the folder is touched: the model, its optimiser and its batches
-    are made first, then the folder is locked, then it is written to.
+    All checks come before any change to the folder: the model, its optimiser and its batches are made first,
+    then the folder is locked, then it is written to.
     """
     training = job.config.training
     kept, held_out = job.config.parts(job.data)
@@ -98,7 +98,7 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
         batches.check_size_of_everything()
     owned = job.folder if fabric.is_global_zero else None
     if owned:
-        job.config.to_yaml()  # which refuses numbers that no file can hold
+        job.config.to_yaml()  # an error for numbers that no file can hold
         owned.check(job.held or job.config)
     with owned.lock() if owned else nullcontext():
         if owned:
@@ -111,7 +111,7 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
 
 
 def _made(fabric: Fabric, job: Job) -> Learner:
-    """What learns; networks, priors and recipes may be anybody's code, which may fail in any way."""
+    """The learner; networks, priors and recipes may be a user's code, which may fail in any way."""
     try:
         return _learner(fabric, job)
     except (DistaffError, MemoryError):
@@ -123,7 +123,7 @@ def _made(fabric: Fabric, job: Job) -> Learner:
 
 
 def _one_line(problem: Exception) -> str:
-    """An exception of someone else's as the end of a sentence."""
+    """A foreign exception as the end of a sentence."""
     words = " ".join(str(problem).split())
     return f"{type(problem).__name__}: {words.removesuffix('.')}."
 
@@ -165,12 +165,12 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
 
 
 def _compare_threads(folder: RunFolder) -> None:
-    """Sums over several threads are added up in another order than over one."""
+    """Warn if the number of threads has changed, since it determines the order of sums."""
     then, now = folder.read().made_with.get("threads"), torch.get_num_threads()
     if then not in (None, now):
         warn(
             f"{folder.path} was begun with {then} threads and resumes with {now}: its weights will not be "
-            f"bit for bit those of a run never interrupted; with OMP_NUM_THREADS={then} they would be"
+            f"bit for bit those of an uninterrupted run; with OMP_NUM_THREADS={then} they would be"
         )
 
 
@@ -180,7 +180,7 @@ def _say_stopped(looks: HeldOut, step: int, training: TrainingSettings) -> None:
 
 
 def _best(folder: RunFolder, model: Model, fabric: Fabric) -> Model:
-    """The model of the best checkpoint, as ``load`` gives it."""
+    """The model of the best checkpoint, as ``load`` returns it."""
     fabric.barrier()
     weights, _ = checkpoints.newest_weights(folder.trained, warn)
     checkpoints.load_weights(model, weights)

@@ -1,4 +1,4 @@
-"""A learner owns what is trained and knows one update; the loop knows neither models nor objectives."""
+"""Learners: each owns a model and knows one update; the loop depends on neither models nor objectives."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,29 +28,29 @@ from distaff.training.revival import Revival
 
 
 class Learner(Trained, Protocol):
-    """What the loop trains and a checkpoint holds."""
+    """The object that the loop trains and a checkpoint holds."""
 
     @property
     def model(self) -> Model:
-        """What a user wants back."""
+        """The model that users get."""
 
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
         """Take step ``index`` and return its values, detached scalars on the device."""
 
     def measure(self, batches: Batches, number: int, index: int) -> dict[str, Tensor]:
-        """The values of a batch that nothing is learnt from, by the trained model after step ``index``."""
+        """The values of a batch that is not trained on, by the trained model after step ``index``."""
 
 
 class VAELearner:
-    """A VAE under any objective, with the critics of the terms that own one.
+    """A VAE under any objective, with the critics of the terms that have one.
 
     Args:
         model: the VAE.
-        objective: what is minimised.
-        optimiser: the VAE's, over ``model.parameters()``.
-        data_size: N.
+        objective: the objective to minimise.
+        optimiser: optimiser of ``model.parameters()``.
+        data_size: N, number of observations in the data set.
         fabric: devices, precision and processes.
-        course: how its steps are taken.
+        course: learning rate, temperature, clipping, average and revival.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class VAELearner:
             critic.requires_grad_(False)
 
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
-        """FactorVAE's Algorithm 2, and with no critics the plain VAE step."""
+        """FactorVAE's Algorithm 2; without critics, the plain VAE step."""
         self.model.temperature = weight_at(self.course.temperature, index)
         if self.revival is not None and index == self.course.revive:
             self.revival(batches(index), self.processes.gather, (batches.seed, index))
@@ -107,7 +107,7 @@ class VAELearner:
 
     @torch.no_grad()
     def measure(self, batches: Batches, number: int, index: int) -> dict[str, Tensor]:
-        """The loss, its terms and the ELBO of batch ``number``, by the model whose weights are kept."""
+        """The loss, its terms and the ELBO of batch ``number``, by the trained model (average or weights)."""
         model = self.course.average.module if self.course.average else self.model
         assert isinstance(model, VAE)
         model.temperature = self.model.temperature
@@ -125,7 +125,7 @@ class VAELearner:
     def _step(
         self, batches: Batches, number: int, index: int | None = None, model: VAE | None = None
     ) -> Step:
-        """Batch ``number`` through the model, or through another one, as the objective sees it at a step."""
+        """Pass batch ``number`` through the model, or another one, for the objective at step ``index``."""
         model, index = model or self.model, number if index is None else index
         sharing = self.objective.sharing
         x, same = (batches(number), None) if sharing is None else batches.pairs(number, sharing.known)
@@ -155,7 +155,7 @@ class VAELearner:
 
 
 def trained_model(learner: Learner) -> Model:
-    """What a user gets back: the average of the weights, if one is kept."""
+    """The model that users get: the average of the weights, if there is one."""
     average = learner.modules.get("average")
     if isinstance(average, VAE) and isinstance(learner.model, VAE):
         average.temperature = learner.model.temperature
@@ -165,16 +165,16 @@ def trained_model(learner: Learner) -> Model:
 def descend(
     fabric: Fabric, module: nn.Module, optimiser: Optimizer, loss: Tensor, clip: float | None = None
 ) -> None:
-    """One step of an optimiser down the gradients of ``loss`` in ``module``, averaged over processes.
+    """One optimiser step along the gradient of ``loss`` in ``module``, averaged over processes.
 
-    All gradients in the module are cleared, those of weights that another optimiser moves too.
+    All gradients in the module are then cleared, including those of weights of other optimisers.
 
     Args:
         fabric: devices and processes.
-        module: what the loss depends on.
-        optimiser: moves it.
+        module: module that the loss depends on.
+        optimiser: optimiser of the module.
         loss: a scalar.
-        clip: the largest norm of the gradient of what the optimiser moves.
+        clip: largest norm of the gradient of the optimiser's parameters.
     """
     fabric.backward(loss)
     average_gradients(fabric, module)
@@ -186,7 +186,7 @@ def descend(
 
 @contextmanager
 def trainable(module: nn.Module) -> Iterator[None]:
-    """Let a critic's weights take gradients only here: elsewhere they are constants of another's loss."""
+    """A context in which a critic's weights have gradients; elsewhere they are constants in other losses."""
     module.requires_grad_(True)
     try:
         yield
@@ -195,24 +195,24 @@ def trainable(module: nn.Module) -> Iterator[None]:
 
 
 def gather(fabric: Fabric, x: Tensor) -> Tensor:
-    """(B, ...) of each process → (all B, ...) in order of rank; gradients find their way back."""
+    """(B, ...) of each process → (all B, ...) in order of rank, with gradient."""
     if fabric.world_size == 1:
         return x
     shares = fabric.all_gather(x, sync_grads=x.requires_grad)
     assert isinstance(shares, Tensor)
     if shares.requires_grad:
-        # Over gloo the way back exchanges memory as it lies: strided gradients would arrive scrambled.
+        # In the backward pass, gloo exchanges raw memory: strided gradients would arrive scrambled.
         cast(Any, shares).register_hook(torch.Tensor.contiguous)
     return shares.flatten(0, 1)
 
 
 def more_images(batches: Batches, index: int, source: Source) -> Tensor:
-    """Observations beyond a step's batch: an independent batch, or the whole of a small data set."""
+    """Observations beyond a step's batch: an independent batch, or all of a small data set."""
     return batches.everything() if source is Source.DATA_SET else batches(index, stream=2)
 
 
 def average_gradients(fabric: Fabric, module: nn.Module) -> None:
-    """Average gradients over processes, as one message; modules need no wrapper for it."""
+    """Average gradients over processes in one message, without wrapping modules."""
     if fabric.world_size == 1:
         return
     gradients = [p.grad for p in module.parameters() if p.grad is not None]

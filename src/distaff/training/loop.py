@@ -1,4 +1,4 @@
-"""The loop: it knows neither models nor objectives, and fits one screen."""
+"""The training loop, which is independent of models and objectives."""
 
 from distaff.training.batches import Batches, seed_step
 from distaff.training.learner import Learner
@@ -8,8 +8,8 @@ from distaff.training.recorder import Recorder
 def fit(learner: Learner, batches: Batches, start: int, steps: int, recorder: Recorder) -> None:
     """Train from step ``start`` up to ``steps``; whatever happens, the last checkpoint is good.
 
-    The noise of a step is a function of the seed, the step and the process, so that a run killed
-    anywhere and resumed from its checkpoint ends with the very weights of a run never interrupted.
+    The noise of a step is a function of the seed, the step and the process, so that a run killed at any point
+    and resumed from its checkpoint ends with exactly the weights of an uninterrupted run.
     """
     for index in range(start, steps):
         if recorder.patience_is_over():

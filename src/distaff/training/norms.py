@@ -1,4 +1,4 @@
-"""BatchNorm over the batch of all processes: torch has it for accelerators alone."""
+"""BatchNorm over the batch of all processes, which torch has for accelerators only."""
 
 from collections.abc import Callable
 
@@ -8,11 +8,11 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 
 class SharedBatchNorm(_BatchNorm):
-    """A BatchNorm whose mean and variance are those of all processes' shares together, with gradient.
+    """BatchNorm with mean and variance over the shares of all processes, with gradient.
 
     Args:
-        norm: what it stands in for, and shares its weights and running statistics with.
-        gather: (1, ...) of each process → (processes, ...), with gradient.
+        norm: BatchNorm to replace; weights and running statistics are shared with it.
+        gather: function from (1, ...) of each process to (processes, ...), with gradient.
     """
 
     def __init__(self, norm: _BatchNorm, gather: Callable[[Tensor], Tensor]) -> None:
@@ -24,7 +24,7 @@ class SharedBatchNorm(_BatchNorm):
         self.train(norm.training)
 
     def forward(self, x: Tensor) -> Tensor:
-        """x (B, C, ...) of mean 0 and variance 1 for each channel, over all processes, then scaled."""
+        """x (B, C, ...) normalised to mean 0 and variance 1 per channel over all processes, then scaled."""
         if not self.training:
             return super().forward(x)
         axes, shape = [0, *range(2, x.ndim)], (-1, *[1] * (x.ndim - 2))
@@ -48,11 +48,11 @@ class SharedBatchNorm(_BatchNorm):
         self.running_var.lerp_((variance * count / (count - 1)).to(self.running_var.dtype), share)
 
     def _check_input_dim(self, x: Tensor) -> None:
-        """Any number of dimensions goes."""
+        """Accept any number of dimensions."""
 
 
 def share_batch_norms(module: nn.Module, gather: Callable[[Tensor], Tensor]) -> None:
-    """Put a ``SharedBatchNorm`` in the place of every BatchNorm of a module that several processes train."""
+    """Replace every BatchNorm of a module that several processes train by a ``SharedBatchNorm``."""
     for parent in list(module.modules()):
         for name, child in parent.named_children():
             if isinstance(child, _BatchNorm):

@@ -19,14 +19,14 @@ from distaff.runs.settings import TrainingSettings
 
 @dataclass(frozen=True)
 class Course:
-    """How the steps of a model's optimiser are taken.
+    """Settings that apply to every step of a model's optimiser.
 
     Args:
-        learning_rate: scheduled ones are put in at every step; None leaves the optimiser's own.
-        temperature: of relaxed latents.
-        clip: the largest norm of a gradient.
-        average: of the weights, if one is kept.
-        revive: the step before which closed latents are drawn anew.
+        learning_rate: learning rate; a schedule is evaluated at every step, None keeps the optimiser's own.
+        temperature: temperature of relaxed latents.
+        clip: largest norm of a gradient.
+        average: average of the weights, if one is kept.
+        revive: step before which closed latents are reinitialised.
     """
 
     learning_rate: Weight | None = None
@@ -36,7 +36,7 @@ class Course:
     revive: int | None = None
 
     def begin(self, optimiser: Optimizer, index: int) -> dict[str, Tensor]:
-        """Put in the learning rate of a step; it is logged if it changes."""
+        """Set the learning rate of a step; a scheduled one is returned for the log."""
         if not isinstance(self.learning_rate, Schedule):
             return {}
         rate = self.learning_rate(index)
@@ -45,29 +45,29 @@ class Course:
         return {"learning_rate": torch.tensor(rate)}
 
     def end(self, module: nn.Module, index: int) -> None:
-        """Take the weights after a step into their average."""
+        """Update the average with the weights after a step."""
         if self.average is not None:
             self.average.update(module, index)
 
 
 def optimisers() -> dict[str, type[Optimizer]]:
-    """torch's optimisers that move any weights by their gradients, by their names in small letters."""
+    """torch's optimisers that train any weights by their gradients, by their names in lower case."""
     found = (getattr(torch.optim, name, None) for name in torch.optim.__all__)
     classes = [c for c in found if inspect.isclass(c) and issubclass(c, Optimizer)]
     suited = [c for c in classes if "weight_decay" in inspect.signature(c).parameters]
-    return {c.__name__.lower(): c for c in suited if c.__name__ != "Muon"}  # which moves matrices alone
+    return {c.__name__.lower(): c for c in suited if c.__name__ != "Muon"}  # Muon trains matrices only
 
 
 def make_optimiser(
     parameters: Iterable[nn.Parameter], settings: TrainingSettings, undecayed: Sequence[nn.Parameter] = ()
 ) -> Optimizer:
-    """The optimiser that a run asks for, in one fused kernel where there is one.
+    """The optimiser of a run, with a fused kernel if there is one.
 
     Args:
-        parameters: what it moves.
-        settings: how.
-        undecayed: those of the parameters that the weight decay leaves alone, beside biases and gains, which
-            it leaves alone as in Hsu et al.'s code: whatever has one axis.
+        parameters: parameters to train.
+        settings: training settings.
+        undecayed: parameters without weight decay, in addition to biases and gains (all parameters with one
+            axis), which do not decay either, as in Hsu et al.'s code.
     """
     known, name = optimisers(), settings.optimizer or "adam"
     if name not in known:
@@ -94,19 +94,19 @@ def make_optimiser(
 
 
 def make_adam(parameters: Iterable[nn.Parameter], learning_rate: float, betas: tuple[float, float]) -> Adam:
-    """Adam in one fused kernel: for a critic of five million weights 2 ms instead of 11."""
+    """Adam with a fused kernel, which takes 2 ms instead of 11 for a critic of five million weights."""
     return Adam(parameters, learning_rate, betas, fused=True)
 
 
 class Average:
     """An exponential moving average of a module's weights: w̄ ← d w̄ + (1 − d) w at every step.
 
-    The decay d starts small, min(decay, (1 + t) / (10 + t)), so that the first, random weights are soon
-    forgotten. What is no weight (running statistics) is copied.
+    The decay starts small, d = min(decay, (1 + t) / (10 + t)), so that the initial random weights are soon
+    forgotten. Running statistics are copied.
 
     Args:
-        module: whose weights are averaged.
-        decay: d, such as 0.999.
+        module: module whose weights are averaged.
+        decay: final value of d, such as 0.999.
     """
 
     def __init__(self, module: nn.Module, decay: float) -> None:
@@ -115,7 +115,7 @@ class Average:
 
     @torch.no_grad()
     def update(self, module: nn.Module, index: int) -> None:
-        """Take in the weights after step ``index``."""
+        """Update the average with the weights after step ``index``."""
         decay = min(self.decay, (1 + index) / (10 + index))
         weights, averages = dict(module.named_parameters()), dict(self.module.named_parameters())
         torch._foreach_lerp_(list(averages.values()), [weights[name] for name in averages], 1 - decay)

@@ -1,4 +1,4 @@
-"""What a run has learnt so far, on a page that is written anew while it trains."""
+"""A page that shows what a run has learnt so far, updated while it trains."""
 
 import copy
 import time
@@ -18,27 +18,27 @@ from distaff.runs.folder import RunFolder, read_log, read_names, warn
 from distaff.runs.pictures import traversals, typical
 
 FIRST = 20.0
-"""Seconds of training after which there is something to look at; then after twice as many each time."""
+"""Seconds of training before the first look; the time doubles for each further look."""
 LATE = 20.0
-"""Seconds that a look may wait for a line of the log to be due, so that lines keep their distances."""
+"""Seconds that a look may wait for the next line of the log, so that lines stay evenly spaced."""
 LOOKED_AT = 256
-"""Observations that say which latents are used, and which observation is typical."""
+"""Number of observations from which used latents and a typical observation are found."""
 RELOAD = 20
-"""Seconds after which a browser reads the page again."""
+"""Seconds after which a browser reloads the page."""
 
 
 class Looks:
     """When to look at a run: 20 seconds after it begins, then after 40, 80, 160 and so on.
 
     Args:
-        clock: what tells the seconds.
+        clock: function that returns the time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._began, self._next = clock, clock(), FIRST
 
     def due(self, logged: bool) -> bool:
-        """Whether it is time, at a step after which the log gets a line or not; says so once."""
+        """Whether a look is due, at a step with (``logged``) or without a log line; true once per look."""
         waited = self._clock() - self._began
         if waited < self._next + (0 if logged else LATE):
             return False
@@ -48,14 +48,14 @@ class Looks:
 
 
 class Preview:
-    """A page with the traversals and curves of a run of images, as they are now.
+    """A page with the current traversals and curves of a run on images.
 
     Args:
-        folder: the run's.
-        data: what it is trained on.
-        title: of the page.
-        steps: of the run in all.
-        tell: says to a person that the page is there.
+        folder: the run folder.
+        data: the data set.
+        title: title of the page.
+        steps: total number of steps of the run.
+        tell: function that tells the user about the page.
     """
 
     def __init__(
@@ -66,22 +66,22 @@ class Preview:
         self.shown = False
 
     def draw(self, model: Model, step: int) -> None:
-        """Write the page; what goes wrong with it is said, and no reason to stop a run."""
+        """Write the page; an error becomes a warning and does not stop the run."""
         try:
             blocks = self._blocks(model, step)
             write_text(self.folder.preview, page(self.title, blocks, None if step >= self.steps else RELOAD))
-        except Exception as problem:  # networks may be anybody's code, and disks may be full
+        except Exception as problem:  # networks may be a user's code, and disks may be full
             return warn(f"{self.folder.preview} could not be written ({problem}).")
         if not self.shown:
             self._tell(
-                f"first traversals: {self.folder.preview}, renewed while it trains; "
+                f"first traversals: {self.folder.preview}, updated while it trains; "
                 f"distaff explore {self.folder.path} moves them"
             )
         self.shown = True
         return None
 
     def _blocks(self, model: Model, step: int) -> list[Block]:
-        # A copy, since a model is put into another state to be looked at.
+        # A copy, because evaluation changes the model's mode.
         seen = Representation(copy.deepcopy(model), self.some.shape, self.some.arrangement)
         log = read_log(self.folder.log)
         names = [name for name in (log[0] if log else {}) if name not in ("step", "seconds")]
@@ -100,12 +100,12 @@ class Preview:
 
     @torch.inference_mode()
     def _start(self, seen: Representation) -> tuple[int, FloatArray | None]:
-        """The typical one of the observations, and each latent's KL, if it has one."""
+        """A typical observation, and each latent's KL if there is one."""
         with torch.random.fork_rng():
             torch.manual_seed(0)
             posterior, measured = seen.model.measure(next(iter(seen.batches(self.some))))
         codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(posterior).items()})
         kl = measured.get("kl_dims")
-        if kl is None or not torch.isfinite(kl).all():  # a deterministic latent's is infinite
+        if kl is None or not torch.isfinite(kl).all():  # infinite for a deterministic latent
             return typical(codes), None
         return typical(codes), kl.mean(0).cpu().numpy()

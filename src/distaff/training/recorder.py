@@ -1,4 +1,4 @@
-"""What a run leaves behind while it trains: log lines, TensorBoard, checkpoints, progress."""
+"""The output of a run while it trains: log lines, TensorBoard, checkpoints, progress."""
 
 import copy
 import math
@@ -32,25 +32,25 @@ from distaff.training.validation import HeldOut
 
 HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has no SIGHUP
 STOPPING = (signal.SIGINT, signal.SIGTERM, HANGUP)
-"""Signals that ask a run to stop: Ctrl-C, a scheduler's, and that of a terminal that is closed."""
+"""Signals that stop a run: from Ctrl-C, from a scheduler, and from a closed terminal."""
 LONG = 3600.0
-"""Seconds from which on a person is told at once how long a run will take, and what takes less."""
+"""Runs that take longer than this many seconds say so at the start, and suggest what takes less."""
 
 
 class StopSignal:
-    """Remembers the signal that asked the run to stop; a second one acts as usual."""
+    """Remembers the signal that asked the run to stop; a second signal has its usual effect."""
 
     def __init__(self) -> None:
         self.heard: signal.Signals | None = None
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Catch the first signal; only a main thread can, elsewhere nothing changes."""
+        """Catch the first signal; does nothing outside the main thread, which alone can catch signals."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         former = {number: signal.getsignal(number) for number in STOPPING}
-        if former.get(HANGUP) is signal.SIG_IGN:  # nohup: the run is to survive its terminal
+        if former.get(HANGUP) is signal.SIG_IGN:  # nohup: the run should survive its terminal
             del former[HANGUP]
 
         def restore() -> None:
@@ -70,23 +70,23 @@ class StopSignal:
 
 
 class Recorder:
-    """Collects the values of steps, writes them every ``log_every``, checkpoints, and watches for trouble.
+    """Logs values every ``log_every`` steps, writes checkpoints, and detects divergence and collapse.
 
-    Values stay on the device between logs: a step costs no synchronisation.
+    Values stay on the device between log lines, so that steps need no synchronisation.
 
     Args:
-        folder: the run folder; None keeps nothing on disk.
-        fabric: only its first process writes.
-        training: how often to log (a line holds the mean over the steps since the last one), to checkpoint
-            and to keep snapshots.
-        progress: what the user sees.
-        resumed: how far the run was before.
-        goal: what the run is trained for: values that take part in its loss stop the run if they are not
-            finite, and a GAN is watched for collapse; without a goal, every value takes part.
-        held_out: data to look at now and then, if any are held out.
-        trackers: where the lines of the log go beside.
-        preview: a page to write at the first checkpoints, which one process alone also makes by the clock, so
-            that there is soon something to look at.
+        folder: the run folder, or None to write nothing.
+        fabric: devices and processes; only the first process writes.
+        training: steps between log lines (means over the steps since the previous line) and between
+            checkpoints, and number of snapshots.
+        progress: the user's progress bar.
+        resumed: progress of the run before it was resumed.
+        goal: objective or game of the run: values that are part of its loss stop the run if they are not
+            finite, and a GAN is watched for collapse. Without a goal, every value counts as part of the loss.
+        held_out: held-out data to evaluate now and then, if any.
+        trackers: experiment trackers that also receive the log.
+        preview: page to write at the first checkpoints; with a single process there are also checkpoints by
+            the clock, so that there is soon something to see.
     """
 
     def __init__(
@@ -126,14 +126,14 @@ class Recorder:
                 self._watch.catch_up(read_log(self.folder.log))
 
     def add(self, index: int, values: Mapping[str, Tensor]) -> None:
-        """Take in the values of a step."""
+        """Record the values of a step."""
         self._names = tuple(values)
         self._pending.append((index, torch.stack([value.float() for value in values.values()])))
         if self._looked or (index + 1) % self.training.log_every == 0:
             self.flush()
 
     def asked_to_stop(self, steps: int) -> bool:
-        """Whether a signal asked the run to end here; the processes of a run agree on it at log steps."""
+        """Whether a signal asked the run to stop; several processes agree on it at log steps."""
         if self.fabric.world_size == 1:
             return self.stop.heard is not None
         if steps % self.training.log_every:
@@ -141,8 +141,8 @@ class Recorder:
         return bool(self.fabric.all_reduce(torch.tensor(float(self.stop.heard is not None)), reduce_op="sum"))
 
     def checkpoint_due(self, steps: int) -> bool:
-        """Whether a checkpoint belongs after so many steps."""
-        # Several processes would not agree on it by their clocks.
+        """Whether a checkpoint is due after this number of steps."""
+        # The clocks of several processes would not agree.
         if self.folder is not None and self.fabric.world_size == 1:
             self._look = self._looks.due(steps % self.training.log_every == 0)
         return self._look or steps % self.training.checkpoint_every == 0
@@ -165,12 +165,12 @@ class Recorder:
         self.fabric.barrier()
 
     def snapshot(self, learner: Learner, step: int) -> None:
-        """Keep the model as it is after so many steps, if that was asked for."""
+        """Write a snapshot of the model if one is due after this number of steps."""
         if self.folder is not None and step in self.snapshots:
             checkpoints.keep(self.folder.snapshots, learner, step)
 
     def validate(self, learner: Learner, step: int) -> None:
-        """Look at the held-out data, if that is due; the step's log line will say what was found."""
+        """Evaluate the held-out data if that is due; the results go to the step's log line."""
         if self.held_out is None or not self.held_out.due(step):
             return
         self._looked = self.held_out.look(learner, step)
@@ -183,11 +183,11 @@ class Recorder:
             checkpoints.save(self.folder.best, learner, reached, kept=1)
 
     def patience_is_over(self) -> bool:
-        """Whether the held-out data have got worse for as long as the run was to wait."""
+        """Whether the ELBO of the held-out data has not risen for ``patience`` evaluations."""
         return self.held_out is not None and self.held_out.exhausted
 
     def flush(self) -> None:
-        """Write the mean of the pending steps; stop the run if a part of their losses is not finite."""
+        """Write the means of the pending steps; stop the run if a part of their losses is not finite."""
         if not self._pending:
             return
         indices = [index for index, _ in self._pending]
@@ -197,7 +197,7 @@ class Recorder:
         bad = [(indices[row], self._names[column]) for row, column in places]
         bad = [(index, name) for index, name in bad if not self.goal or self.goal.takes_part(name, index)]
         if bad:
-            # The loss is bad whenever a term is: name the term.
+            # The loss is non-finite whenever a term is: name the term.
             first = [name for index, name in bad if index == bad[0][0]]
             raise self._diverged(f"the term {first[-1] if first[0] == 'loss' else first[0]!r}", bad[0][0])
         line: dict[str, Any] = {"step": indices[-1] + 1}
@@ -217,7 +217,7 @@ class Recorder:
             self._watch.see(line)
 
     def _say_if_long(self, step: int) -> None:
-        """Say once, at the first line of the log, if hours lie ahead."""
+        """Tell the user once, at the first line of the log, if the run will take hours."""
         if self._first is None:
             return
         (before, began), self._first = self._first, None
@@ -228,7 +228,7 @@ class Recorder:
             self.progress.tell(said(f"{hours}. Ctrl-C keeps what is learnt by then; {less}."))
 
     def close(self) -> None:
-        """Finish the TensorBoard file and the trackers' runs, which stay open if a signal stopped it."""
+        """Close the TensorBoard file and the trackers' runs; after a signal, trackers can resume theirs."""
         self.trackers.close(finished=self.stop.heard is None or self.saved >= self.training.steps)
         if self._board is not None:
             self._board.close()
@@ -244,6 +244,6 @@ class Recorder:
 
 
 def snapshot_steps(steps: int, count: int) -> list[int]:
-    """The steps after which a run of ``steps`` keeps the model, ``count`` times at equal distances."""
+    """The steps after which a run of ``steps`` steps writes its ``count`` equally spaced snapshots."""
     count = min(count, steps)
     return [-(-steps * (i + 1) // count) for i in range(count)]

@@ -1,4 +1,4 @@
-"""Closed latents and dead units drawn anew: what a tight bottleneck shut does not open again by itself."""
+"""Reinitialise closed latents and dead units, which do not recover from a tight bottleneck by themselves."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -13,30 +13,30 @@ from distaff.models.latents import LatentSpace
 from distaff.models.vae import VAE
 
 CLOSED = 0.1
-"""Nats below which a latent tells nothing of x."""
+"""KL in nats below which a latent counts as closed."""
 LOGVAR = -3.0
-"""Of a latent that was just drawn: little noise, so that the decoder listens to it."""
+"""Initial log-variance of a revived latent: little noise, so that the decoder uses it."""
 LOUDNESS = 0.5
-"""The deviation of the decoder's weights for such a latent, in that of its weights for open latents."""
+"""Standard deviation of the decoder's weights for a revived latent, relative to those for open latents."""
 Layer = nn.Linear | nn.Conv2d
 
 
 class Revival:
-    """Gives a VAE's closed latents, and the dead units of its encoder, random weights again.
+    """Reinitialises a VAE's closed latents and the dead units of its encoder.
 
     A latent whose posterior is the prior is a saddle of the ELBO: the encoder learns nothing through a
-    decoder that ignores it, and the decoder nothing from noise. Left alone it stays closed for thousands of
-    steps, whatever the weight of the KL. A ReLU that is 0 for all x learns nothing either, and a tight
-    bottleneck leaves many of them. So both are drawn anew, as dead units are in "The dormant neuron
+    decoder that ignores it, and the decoder learns nothing from noise. Left alone it stays closed for
+    thousands of steps, whatever the weight of the KL. A ReLU that is 0 for all x learns nothing either, and a
+    tight bottleneck leaves many of them. Both are reinitialised, as dead units are in "The dormant neuron
     phenomenon in deep reinforcement learning" (Sokar et al. 2023):
 
-    * a dead unit gets new weights, and the next layer weights of 0 for it: nothing changes but its gradient;
-    * a closed latent gets as its mean a random projection of the encoder's last features, of mean 0 and
-      variance 1 over the batch, as its log-variance −3 for all x, and random weights in the decoder, half as
-      large as those of open latents, whose own weights stay as they are.
+    * a dead unit gets new weights, and the next layer gets weights of 0 for it: only its gradient changes;
+    * a closed latent gets as its mean a random projection of the encoder's last features, with mean 0 and
+      variance 1 over the batch; a log-variance of −3 for all x; and random weights in the decoder, half as
+      large as those of open latents, whose weights are not changed.
 
     Args:
-        model: whose encoder ends, and whose decoder begins, with a dense layer.
+        model: VAE whose encoder ends, and whose decoder begins, with a dense layer.
     """
 
     def __init__(self, model: VAE) -> None:
@@ -54,12 +54,12 @@ class Revival:
 
     @torch.no_grad()
     def __call__(self, x: Tensor, gather: Callable[[Tensor], Tensor], seed: tuple[int, ...]) -> list[int]:
-        """Draw anew the units that are dead, and the latents that are closed, on a batch.
+        """Reinitialise the units that are dead, and the latents that are closed, on a batch.
 
         Args:
             x: (B, *shape) the process's share of a batch.
-            gather: (B, ...) of each process → (all B, ...).
-            seed: of the new weights, the same on every process.
+            gather: function from (B, ...) of each process to (all B, ...).
+            seed: seed of the new weights, the same on every process.
 
         Returns:
             The columns of z that were closed.
@@ -91,13 +91,13 @@ class Revival:
 
 
 class Place(NamedTuple):
-    """Where a latent with a mean and a variance is found.
+    """The position of a latent with a mean and a variance.
 
     Args:
-        variable: its number.
-        column: its column of z.
-        mean: the encoder output that is its mean.
-        logvar: the encoder output that is its log-variance.
+        variable: number of the variable.
+        column: column of z.
+        mean: number of the encoder output that is the mean.
+        logvar: number of the encoder output that is the log-variance.
     """
 
     variable: int
@@ -121,7 +121,7 @@ def _drawn(rng: np.random.Generator, like: Tensor) -> Tensor:
 
 
 def _stacked(encoder: nn.Module) -> Iterator[tuple[Layer, Layer]]:
-    """The layers of a plain stack with a ReLU behind them, each with the layer that reads it."""
+    """The layers of a plain stack that are followed by a ReLU, each with the next layer."""
     if not isinstance(encoder, nn.Sequential):
         return
     modules = [module for module in encoder if not isinstance(module, nn.Flatten)]
@@ -131,7 +131,7 @@ def _stacked(encoder: nn.Module) -> Iterator[tuple[Layer, Layer]]:
 
 
 def _through(encoder: nn.Module, layer: nn.Module, x: Tensor) -> tuple[Tensor, Tensor]:
-    """What goes into a layer, and a copy of what comes out of it: ReLUs may work in place."""
+    """The input of a layer, and a copy of its output, since ReLUs may work in place."""
     seen: list[tuple[Tensor, Tensor]] = []
     with layer.register_forward_hook(lambda layer, given, made: seen.append((given[0], made.clone()))):
         encoder(x)
@@ -139,7 +139,7 @@ def _through(encoder: nn.Module, layer: nn.Module, x: Tensor) -> tuple[Tensor, T
 
 
 def _draw_units(layer: Layer, following: Layer, dead: Tensor, rng: np.random.Generator) -> None:
-    """New weights for the dead units of a layer, of He's variance 2 / inputs; none lead on from them."""
+    """New weights, of He's variance 2 / inputs, for the dead units of a layer; 0 in the following layer."""
     if not dead.any():
         return
     new = _drawn(rng, layer.weight)[dead]

@@ -1,8 +1,8 @@
-"""Trackers of experiments, such as Weights & Biases and MLflow: a run's log goes there line by line.
+"""Experiment trackers, such as Weights & Biases and MLflow, which receive a run's log line by line.
 
-Each is one function of a ``TrackedRun`` that begins a tracker's run, or takes an earlier one up again, and
-returns a ``Tracker``. ``--track NAME`` finds it by its name, one of your own by ``module:function``. Where
-things go is said as each tracker has it: by environment variables such as ``WANDB_PROJECT``.
+Each is one function of a ``TrackedRun`` that begins a tracker's run, or continues an earlier one, and returns
+a ``Tracker``. ``--track NAME`` finds it by name, or your own by ``module:function``. Each tracker has its own
+settings for where results go: environment variables such as ``WANDB_PROJECT``.
 """
 
 import importlib
@@ -15,21 +15,21 @@ from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
 PROJECT = "distaff"
-"""What projects and experiments are called by default."""
+"""Default name of projects and experiments."""
 Begins = TypeVar("Begins", bound=Callable[..., Any])
 LONGEST = 500
-"""Letters of a parameter that MLflow takes in all its versions."""
+"""Largest length of a parameter that all versions of MLflow accept."""
 
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """What a tracker is told of a run.
+    """A run, as described to a tracker.
 
     Args:
-        name: what it is called.
-        settings: all of them by name, such as ``training.batch_size``.
-        folder: the run folder, if it is kept.
-        key: what the tracker called the run when it was tracked before; None begins a new one.
+        name: name of the run.
+        settings: all settings by name, such as ``training.batch_size``.
+        folder: the run folder, if there is one.
+        key: the tracker's identifier of the run if it was tracked before; None begins a new one.
     """
 
     name: str
@@ -39,7 +39,7 @@ class TrackedRun:
 
 
 def needs(package: str) -> Callable[[Begins], Begins]:
-    """Say which package a tracker's function imports, so that its absence is noticed before training."""
+    """Declare which package a tracker's function imports, so that its absence is noticed before training."""
 
     def noted(function: Begins) -> Begins:
         vars(function)["package"] = package
@@ -49,17 +49,17 @@ def needs(package: str) -> Callable[[Begins], Begins]:
 
 
 class Tracker(Protocol):
-    """A run as its tracker has it."""
+    """A tracker's view of a run."""
 
     @property
     def key(self) -> str:
-        """What the tracker calls the run, to take it up again by."""
+        """The tracker's identifier of the run, used to continue it."""
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Take in a line of the log."""
+        """Receive a line of the log."""
 
     def close(self, finished: bool) -> None:
-        """End the run; it may be resumed later if it is not finished."""
+        """End the run; an unfinished run may be resumed later."""
 
 
 class _WandB:
@@ -79,7 +79,7 @@ class _WandB:
 
 @needs("wandb")
 def wandb(run: TrackedRun) -> Tracker:
-    """Weights & Biases; ``WANDB_MODE=offline`` needs no account, and ``wandb sync`` uploads it later."""
+    """Weights & Biases; ``WANDB_MODE=offline`` needs no account, and ``wandb sync`` uploads the run later."""
     package = importlib.import_module("wandb")
     begun = package.init(
         project=os.environ.get("WANDB_PROJECT", PROJECT),
@@ -102,7 +102,7 @@ class _MLflow:
         return self._key
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
-        if step <= self.done:  # trained again since the last checkpoint, with the same values
+        if step <= self.done:  # steps since the last checkpoint are repeated, with the same values
             return
         now = int(time.time() * 1000)
         lines = [self.entities.Metric(name, value, now, step) for name, value in values.items()]
@@ -115,7 +115,7 @@ class _MLflow:
 @needs("mlflow")
 def mlflow(run: TrackedRun) -> Tracker:
     """MLflow, at ``MLFLOW_TRACKING_URI``: a server, ``sqlite:///mlflow.db`` or a folder ``file:mlruns``."""
-    os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")  # whoever names a folder wants one
+    os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")  # who names a folder wants a file store
     package, entities = map(importlib.import_module, ("mlflow", "mlflow.entities"))
     client = package.MlflowClient()
     if run.key is not None:
@@ -152,7 +152,7 @@ class _Comet:
 
 @needs("comet_ml")
 def comet(run: TrackedRun) -> Tracker:
-    """Comet; with ``COMET_START_ONLINE=0`` it needs no account, and ``comet upload`` sends it later."""
+    """Comet; with ``COMET_START_ONLINE=0`` it needs no account, and ``comet upload`` sends the run later."""
     package = importlib.import_module("comet_ml")
     experiment = package.start(
         project_name=os.environ.get("COMET_PROJECT_NAME", PROJECT),

@@ -1,4 +1,4 @@
-"""A run's log on its way to trackers: begun and resumed with the run, and never a reason to stop it."""
+"""Passes a run's log to trackers, which begin and resume with the run and never stop it."""
 
 import inspect
 import math
@@ -18,30 +18,30 @@ from distaff.training import trackers
 from distaff.training.trackers import TrackedRun, Tracker
 
 NONE = "none"
-"""What --track says to leave a run's trackers out when it is resumed."""
+"""The value of --track that resumes a run without its trackers."""
 OURS = (trackers.comet, trackers.mlflow, trackers.wandb)
 HIDDEN = ("step", "seconds")
 
 
 class Tracking:
-    """The trackers of one run; one that fails is left out from then on.
+    """The trackers of one run; a tracker that fails is left out from then on.
 
     Args:
-        found: by name.
+        found: trackers by name.
     """
 
     def __init__(self, found: Mapping[str, Tracker]) -> None:
         self.found = dict(found)
 
     def log(self, line: Mapping[str, Any]) -> None:
-        """Pass a line of the log on: its finite numbers, by their names."""
+        """Pass on a line of the log: its finite numbers, by name."""
         values = {name: float(value) for name, value in line.items() if name not in HIDDEN}
         values = {name: value for name, value in values.items() if math.isfinite(value)}
         for name, tracker in list(self.found.items()):
             self._try(name, partial(tracker.log, int(line["step"]), values))
 
     def close(self, finished: bool) -> None:
-        """End all of them, once."""
+        """Close all trackers, once."""
         ended, self.found = self.found, {}
         for name, tracker in ended.items():
             self._try(name, partial(tracker.close, finished))
@@ -49,19 +49,19 @@ class Tracking:
     def _try(self, name: str, act: Callable[[], None]) -> None:
         try:
             act()
-        except Exception as problem:  # a server that is gone, a disk that is full: training is worth more
+        except Exception as problem:  # a lost server or a full disk is no reason to stop training
             self.found.pop(name, None)
-            warn(f"{name} tracks no longer: {_one_line(problem)}; the run's own log continues.")
+            warn(f"{name} no longer tracks the run: {_one_line(problem)}; the run's own log continues.")
 
 
 def chosen_trackers(track: str | None, folder: RunFolder | None = None) -> dict[str, Callable[..., Tracker]]:
-    """The functions that a setting names; without one, those of the library that track the run already.
+    """The functions of the trackers in ``track``; by default those of the library that already track the run.
 
-    What is missing for them is said here, before anything is trained.
+    Missing packages are reported here, before training.
 
     Args:
-        track: names with commas between them, none, or nothing.
-        folder: the run's, which remembers them.
+        track: names separated by commas, ``"none"``, or None.
+        folder: the run folder, which remembers its trackers.
     """
     if track == NONE:
         return {}
@@ -86,7 +86,7 @@ def chosen_trackers(track: str | None, folder: RunFolder | None = None) -> dict[
 
 
 def _check_call(name: str, function: Callable[..., Tracker]) -> None:
-    """Refuse what could not begin to track, before anything is written."""
+    """Raise an error if a tracker cannot be called, before anything is written."""
     try:
         inspect.signature(function).bind(None)
     except (TypeError, ValueError) as problem:
@@ -99,13 +99,13 @@ def _check_call(name: str, function: Callable[..., Tracker]) -> None:
 def tracking(
     track: str | None, config: RunConfig, folder: RunFolder | None, resumed: bool
 ) -> Iterator[Tracking]:
-    """The trackers of a run while it trains; what they call it is kept in its folder.
+    """The trackers of a run while it trains; their identifiers of the run are kept in its folder.
 
     Args:
-        track: as the setting has it.
+        track: value of the setting ``track``.
         config: the run.
-        folder: where it is kept.
-        resumed: whether it had any steps before; a run that begins anew is a new one to trackers too.
+        folder: the run folder.
+        resumed: whether the run had any steps before; otherwise it is a new run for trackers too.
     """
     before = {} if folder is None or not resumed else _remembered(folder)
     place = None if folder is None else folder.path
@@ -125,7 +125,7 @@ def tracking(
     try:
         yield trackers_of_run
     finally:
-        trackers_of_run.close(finished=False)  # unless the run ended well, and closed them itself
+        trackers_of_run.close(finished=False)  # no effect if the run ended normally and closed them itself
 
 
 def _remembered(folder: RunFolder) -> dict[str, str]:
@@ -134,7 +134,7 @@ def _remembered(folder: RunFolder) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except DistaffError as problem:
-        warn(f"{problem} Trackers begin anew.")
+        warn(f"{problem} Trackers start new runs.")
         return {}
     return {str(k): str(v) for k, v in content.items()} if isinstance(content, dict) else {}
 

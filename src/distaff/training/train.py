@@ -49,10 +49,11 @@ def train(
     """Train a recipe on a data set; resumes the run in ``out``, if any.
 
     Args:
-        recipe: a name from ``distaff recipes``, ``module:function``, or the function itself.
-        data: a data set's name, a folder or archive of images, a table (csv, parquet or a data frame), a file
-            of arrays (npz, npy, h5), an array or a Dataset.
-        preset: settings that go well together, a name from ``distaff presets``; all others given here win.
+        recipe: name from ``distaff recipes``, ``module:function``, or the function itself.
+        data: name of a data set, folder or archive of images, table (csv, parquet or a data frame), file of
+            arrays (npz, npy, h5), array or Dataset.
+        preset: settings that go well together, a name from ``distaff presets``; settings given here override
+            those of the preset.
         out: the run folder; on the command line by default runs/RECIPE-DATA-SEED. In Python, without one,
             nothing is written and nothing can be resumed.
         **settings: the recipe's own weights and settings.
@@ -75,7 +76,7 @@ def train(
 
 
 def _refuse_unknown(recipe: str | Callable[..., Goal], own: Mapping[str, Any]) -> None:
-    """A setting that neither the recipe nor training has; other libraries' words for one are understood."""
+    """Raise an error for unknown settings; suggest the name here for names that other libraries use."""
     function = find_recipe(recipe)
     known = [*inspect.signature(function).parameters, *SETTINGS]
     for name in own:
@@ -87,18 +88,18 @@ def _refuse_unknown(recipe: str | Callable[..., Goal], own: Mapping[str, Any]) -
 
 
 def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Representation:
-    """Train what a request asks for, or resume it in ``out``.
+    """Train a requested run, or resume it in ``out``.
 
     Args:
         request: the run.
-        goal: what its recipe returns.
+        goal: objective or game of its recipe.
         out: the run folder; without one, nothing is written.
     """
     goal = labelled_goal(goal, request.training)
     folder = None if out is None else RunFolder(Path(out))
     if folder is not None:
         folder.refuse_file()
-    chosen_trackers(request.machine.track, folder)  # whose packages must be here
+    chosen_trackers(request.machine.track, folder)  # an error if their packages are missing
     check_words(request.model, goal)
     shape = request.data.shape()
     if shape is not None:
@@ -107,7 +108,7 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     if folder is not None and folder.config.exists():
         with trusting(*named_code(request.recipe, request.model, request.data.spec, request.training)):
             before = folder.read().data
-    # A run of an earlier version did not standardise: its data are brought in as they were then.
+    # A run of an earlier version did not standardise: its data are prepared as they were then.
     raw = before is not None and before.arrangement is None
     data, found = request.data.open(request.model.likelihood, standardise=not raw)
     if raw:
@@ -130,16 +131,16 @@ def resume(
     trust: str | None = None,
     **settings: Any,
 ) -> Representation:
-    """Resume the run in a folder, exactly where its last checkpoint is, or train a model of the zoo further.
+    """Resume the run in a folder exactly at its last checkpoint, or train a model of the zoo further.
 
     Args:
-        folder: the run folder, or zoo:NAME, whose weights train on with optimisers and critics that are new.
-        data: the data set, for runs that were started on one given in Python.
-        steps: a new number of steps in all, to train longer than first planned.
-        out: for zoo:NAME, the run folder to train in; one that this call began before is resumed.
-        trust: modules of code that the folder may name, such as mine, separated by commas; what you trained
-            yourself, here, is trusted anyway.
-        **settings: none beside these.
+        folder: the run folder, or zoo:NAME, whose weights train further with new optimisers and critics.
+        data: the data set, for runs whose data were given in Python.
+        steps: new total number of steps, to train longer than planned at first.
+        out: for zoo:NAME, the run folder to train in; if an earlier call began it, it is resumed.
+        trust: modules of your own that the folder may name, such as mine, separated by commas; runs that you
+            trained yourself on this machine are always trusted.
+        **settings: no others.
 
     Returns:
         The trained model.
@@ -156,8 +157,8 @@ def resume(
         _, reached = checkpoints.find(run.checkpoints, lambda damage: None)
         if steps < reached.step:
             raise DistaffError(
-                f"{run.path} has {reached.step:,} steps behind it, and --steps {steps} would be all that it "
-                "ever has: give more, or leave it out."
+                f"{run.path} has {reached.step:,} steps behind it, and --steps {steps} would be its total: "
+                "give more, or leave it out."
             )
         training = TrainingSettings(**bind(TrainingSettings, {**vars(config.training), "steps": steps}))
         longer = replace(config, training=training)
@@ -166,7 +167,7 @@ def resume(
 
 
 def fitting(training: TrainingSettings, size: int) -> TrainingSettings:
-    """The settings with a batch that fits a small data set, if the usual one was asked for."""
+    """The settings, with a default batch size lowered to fit a small data set."""
     usual = TrainingSettings().batch_size
     left = size - round(size * (held_out_share(training.hold_out) or 0))
     if not training.batch_size == usual > left >= 2:

@@ -1,4 +1,4 @@
-"""Data that a run does not train on: what its model makes of them now and then, and when that gets worse."""
+"""Evaluation of held-out data during training, and early stopping when they get worse."""
 
 import math
 from collections.abc import Sequence
@@ -18,23 +18,23 @@ from distaff.training.batches import Batches, Supervision, seed_step
 from distaff.training.learner import Learner
 
 LOOKED_AT = 4096
-"""Observations of the held-out part that are looked at during training, always the same ones."""
+"""Number of held-out observations that are evaluated during training, always the same ones."""
 PREFIX = "held_out."
 ELBO = f"{PREFIX}elbo"
 
 
 class HeldOut:
-    """Looks at held-out data every so many steps.
+    """Evaluates held-out data every ``validate_every`` steps.
 
-    What it makes of them depends on the step and the weights alone, and when to stop on the lines of the log,
-    so that a run that is interrupted and resumed stops where it would have.
+    The results depend only on the step and the weights, and the decision to stop only on the log, so that a
+    run that is interrupted and resumed stops at the same step as an uninterrupted one.
 
     Args:
-        data: what is held out.
-        training: how often to look, and with how much patience.
+        data: the held-out data.
+        training: steps between evaluations, and patience.
         fabric: devices and processes.
-        log: the lines of the run so far.
-        labels: that are learnt from, by whose scale held-out ones are measured.
+        log: lines of the run's log so far.
+        labels: labels of training, whose scale is applied to the held-out labels.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class HeldOut:
             raise DistaffError("fewer observations are held out than there are processes: hold out more.")
         share = fabric.global_rank, fabric.world_size
         source = None if training.pairs is None else find_pairs(training.pairs, data)
-        drawn_from = looked_at if source is None else data  # some rows of many hold few pairs
+        drawn_from = looked_at if source is None else data  # a sample of the rows holds few pairs
         others = None if labels is None else labels.of_others(drawn_from)
         self.batches = Batches(
             drawn_from, size, training.seed, fabric.device, share, Supervision(source, others)
@@ -64,16 +64,16 @@ class HeldOut:
                 self._see(line[ELBO], line["step"])
 
     def due(self, steps: int) -> bool:
-        """Whether to look after so many steps: every so often, and at the end."""
+        """Whether an evaluation is due after this number of steps; there is always one at the end."""
         return steps % self.training.validate_every == 0 or steps == self.training.steps
 
     @property
     def exhausted(self) -> bool:
-        """Whether patience is at its end."""
+        """Whether the patience is exhausted."""
         return self.training.patience is not None and self.worse >= self.training.patience
 
     def look(self, learner: Learner, steps: int) -> dict[str, float]:
-        """The means over the held-out data, by the names of the log; whether they are the best is noted."""
+        """The means over the held-out data, by their names in the log; remembers the best evaluation."""
         seed_step(self.training.seed, steps, self.batches.share.start)
         found = [learner.measure(self.batches, number, steps - 1) for number in range(self.count)]
         means = {name: torch.stack([values[name] for values in found]).mean() for name in found[0]}
@@ -82,13 +82,13 @@ class HeldOut:
         return values
 
     def is_best(self, steps: int) -> bool:
-        """Whether the look after so many steps was the best so far, and the best is to be kept."""
+        """Whether the evaluation after this number of steps is the best so far, and the best is kept."""
         return self.training.patience is not None and self.best_step == steps
 
     def _everywhere(self, value: Tensor) -> float:
         mean = self.fabric.all_reduce(value.float(), reduce_op="mean")
         assert isinstance(mean, Tensor)
-        # As the log has it: resumed from there, the run must compare the same numbers.
+        # Rounded as in the log: a resumed run must compare the same numbers.
         return float(f"{float(mean):.6g}")
 
     def _see(self, elbo: float, steps: int) -> None:

@@ -1,11 +1,11 @@
-"""Models that were trained here and come with the library: ``distaff zoo`` lists them.
+"""Trained models that come with the library; ``distaff zoo`` lists them.
 
-- ``models``: each ``ZooModel`` by its name, with its run, scores and how it was chosen.
-- ``distaff.load("zoo:NAME")`` opens one; commands that read a run folder take ``zoo:NAME`` in its place, and
+- ``models``: every ``ZooModel`` by its name, with its run, its scores and how it was chosen.
+- ``distaff.load("zoo:NAME")`` opens one; commands that read a run folder also take ``zoo:NAME``, and
   ``distaff resume zoo:NAME --steps STEPS --out RUN`` trains one further.
 
-A model is one hub folder in ``models``, found by being there. To add one, run ``python -m zoo.shelve`` in a
-clone: it writes the folder from a finished study, by the rule that ``zoo/rules.yaml`` states.
+A model is one hub folder in ``models``. To add one, run ``python -m zoo.shelve`` in a clone: it writes the
+folder from a finished study, by the rule in ``zoo/rules.yaml``.
 
 >>> import distaff
 >>> all(model.size < 10_000_000 for model in distaff.zoo.models().values())
@@ -36,12 +36,12 @@ class ZooModel:
     """A model that comes with the library.
 
     Args:
-        name: what it is asked for by, behind ``zoo:``.
-        folder: its hub folder.
-        config: the run that it is from.
-        step: how many steps it was trained for.
-        scores: what it scored.
-        origin: which data it was trained on, and how it was chosen.
+        name: name of the model, which follows ``zoo:``.
+        folder: hub folder of the model.
+        config: run that it comes from.
+        step: number of steps of training.
+        scores: scores of the model.
+        origin: data that it was trained on, and how it was chosen.
     """
 
     name: str
@@ -53,12 +53,12 @@ class ZooModel:
 
     @property
     def size(self) -> int:
-        """Bytes of its folder."""
+        """Size of the folder in bytes."""
         return sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())
 
     @property
     def weights(self) -> str:
-        """The recipe's weights; of those that changed while it was trained, what they came to."""
+        """The recipe's weights; for scheduled ones, the final values."""
         given = self.config.recipe.arguments
         texts = {
             name: _at_the_end(v, self.step) for name, v in given.items() if isinstance(v, str | float | int)
@@ -67,7 +67,7 @@ class ZooModel:
 
     @property
     def score_texts(self) -> list[str]:
-        """Each score with its value; behind the one that it was chosen by, those of all seeds."""
+        """Each score with its value; the one by which it was chosen is followed by those of all seeds."""
         texts = []
         for score in self.scores:
             seeds = self.origin.scores if self.origin.by in (score.name, score.metric) else {}
@@ -91,7 +91,7 @@ class ZooModel:
 
 
 def models() -> dict[str, ZooModel]:
-    """Every model by its name; the one that ``distaff explore`` opens by itself is first."""
+    """All models by name; the first is the one that ``distaff explore`` opens by default."""
     return {name: _model(name) for name in zoo_names()}
 
 

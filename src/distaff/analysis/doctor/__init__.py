@@ -1,4 +1,4 @@
-"""``distaff doctor``: what is wrong with a run, in plain words, and what to try."""
+"""``distaff doctor``: says in plain words what is wrong with a run, and what to try."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ __all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What the checks found, the worst first.
+    """The findings of all checks, the worst first.
 
     Args:
         run: the run folder, or zoo:NAME.
         findings: problems, then notes.
-        checked: the names of all checks.
+        checked: names of all checks.
     """
 
     run: Path
@@ -31,7 +31,7 @@ class Diagnosis:
 
     @property
     def healthy(self) -> bool:
-        """Whether nothing is wrong; there may be notes."""
+        """Whether there are no problems; there may be notes."""
         return not any(finding.severity is Severity.PROBLEM for finding in self.findings)
 
     def __str__(self) -> str:
@@ -48,9 +48,9 @@ def diagnose(
 
     Args:
         run: the run folder, or zoo:NAME.
-        data: the data set, for runs that were trained on one given in Python.
-        observations: how many random ones the model is tried on.
-        seed: which ones.
+        data: the data set, for runs whose data were given in Python.
+        observations: number of random observations on which the model is tested.
+        seed: seed of their choice.
     """
     folder = run_folder(run)
     folder.read()

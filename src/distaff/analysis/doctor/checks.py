@@ -1,6 +1,6 @@
-"""The checks: each looks at one thing, and says nothing where that is as it should be.
+"""The checks: each examines one thing, and returns nothing if that is in order.
 
-A new check is a function here: it takes a ``RunEvidence`` and returns a ``Finding`` or None.
+To add a check, write one function here: it takes a ``RunEvidence`` and returns a ``Finding`` or None.
 """
 
 import math
@@ -12,13 +12,13 @@ from distaff.objectives.objective import FunctionTerm, Objective, Term
 from distaff.objectives.schedules import Schedule
 
 UNUSED = 0.01
-"""Nats below which a latent is not used, as in the FactorVAE score's pruning."""
+"""KL in nats below which a latent is unused, as in the FactorVAE score's pruning."""
 TOO_SMALL = 0.5
-"""Nats of KL in all below which z cannot tell two observations apart with any certainty."""
+"""Total KL in nats below which z cannot distinguish two observations with any certainty."""
 SATURATED, GUESSING = 0.95, 0.55
 """Accuracies of a critic that is nearly always right, and of one that has learnt nothing."""
 NOTICEABLE = 0.5
-"""Nats of divergence that a critic of some use tells from none: about 70% accuracy."""
+"""Divergence in nats that a useful critic detects, with about 70% accuracy."""
 APART = 1.0
 """Nats by which two estimates of the same quantity may differ."""
 
@@ -37,7 +37,7 @@ def divergence(p: RunEvidence) -> Finding | None:
 
 
 def unfinished(p: RunEvidence) -> Finding | None:
-    """A run with steps left to take."""
+    """A run with steps left."""
     steps = p.config.training.steps
     if p.step >= steps or p.divergence or p.damages:
         return None
@@ -65,7 +65,7 @@ def damaged_checkpoint(p: RunEvidence) -> Finding | None:
 
 
 def missing_data(p: RunEvidence) -> Finding | None:
-    """Data that cannot be opened, or are no longer those of the training."""
+    """Data that cannot be opened, or that have changed since training."""
     if not isinstance(p.data, DistaffError):
         return None
     unlooked = "without them the latents could not be looked at, and evaluate, report and resume need them."
@@ -95,7 +95,7 @@ def missing_recipe(p: RunEvidence) -> Finding | None:
 
 
 def unused_latents(p: RunEvidence) -> Finding | None:
-    """Latents whose posterior is the prior, though not all of them."""
+    """Some, but not all, latents whose posterior is the prior."""
     if p.sample is None or _says_too_little(p):
         return None
     kl = p.sample.kl_per_latent
@@ -114,7 +114,7 @@ def unused_latents(p: RunEvidence) -> Finding | None:
 
 
 def kl_too_small(p: RunEvidence) -> Finding | None:
-    """A posterior that is the prior altogether."""
+    """A posterior that is the prior in all latents."""
     if p.sample is None or not _says_too_little(p):
         return None
     what = f"the KL is {p.sample.kl:.2g} nats in all: z says next to nothing about x."
@@ -136,7 +136,7 @@ def kl_too_small(p: RunEvidence) -> Finding | None:
 
 
 def mean_for_sum(p: RunEvidence) -> Finding | None:
-    """A term of the user's own that is a mean where a sum belongs."""
+    """A user's own term that is a mean where it should be a sum."""
     if p.sample is None or not isinstance(p.goal, Objective):
         return None
     sums = {
@@ -172,7 +172,7 @@ def saturated_critic(p: RunEvidence) -> Finding | None:
 
 
 def useless_critic(p: RunEvidence) -> Finding | None:
-    """A critic that guesses although there is something to tell apart."""
+    """A critic that guesses although the densities differ."""
     for term, accuracy in p.logged(".critic_accuracy").items():
         bounds = p.sample and p.sample.bounds(term)
         if accuracy < GUESSING and bounds and bounds[0] > NOTICEABLE:
@@ -219,7 +219,7 @@ def _says_too_little(p: RunEvidence) -> bool:
 
 
 def _reconstruction_gain(p: RunEvidence) -> float:
-    """By which part the logged reconstruction error has fallen since the log's first line."""
+    """The fraction by which the logged reconstruction error has fallen since the log's first line."""
     first, last = (p.log[0].get("nll", math.nan) if p.log else math.nan), p.recent("nll")
     return 1.0 if math.isnan(first) or last is None else (first - last) / max(abs(first), 1e-9)
 

@@ -1,11 +1,11 @@
-"""What a check says when something is wrong."""
+"""The results of checks."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Severity(Enum):
-    """How bad it is, worst first."""
+    """How bad a finding is, worst first."""
 
     PROBLEM = "problem"
     NOTE = "note"
@@ -13,12 +13,12 @@ class Severity(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Something to know about a run, in plain words.
+    """A fact about a run that the user should know, in plain words.
 
     Args:
-        severity: a note is worth knowing, and wrong in itself it is not.
-        what: was found.
-        why: it matters, or how it comes about.
+        severity: problem or note; a note is worth knowing, but not wrong in itself.
+        what: what was found.
+        why: why it matters, or how it comes about.
         try_: what to do.
     """
 

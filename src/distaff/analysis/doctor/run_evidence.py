@@ -1,4 +1,4 @@
-"""A run as its checks see it: each thing is read or computed when a check first asks for it."""
+"""The evidence that checks use: every part of it is read or computed on first use."""
 
 import math
 from collections.abc import Sequence
@@ -23,18 +23,18 @@ from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load, open_data
 
 RECENT = 0.1
-"""The part of the log, at its end, that says how the run is now."""
+"""Fraction of the log, at its end, that describes the current state of the run."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Some observations through the trained model.
+    """The trained model's output for some observations.
 
     Args:
         model: the VAE.
-        shape: of an observation.
-        output: its distributions for them.
-        data_size: how many there are in all.
+        shape: shape of an observation.
+        output: distributions of the model for the observations.
+        data_size: number of observations in the data set.
     """
 
     model: VAE
@@ -55,14 +55,14 @@ class Sample:
 
     @property
     def kl(self) -> float:
-        """E KL(q(z|x) ‖ p(z)), the latents' together."""
+        """E KL(q(z|x) ‖ p(z)), the sum over latents."""
         return sum(self.kl_per_latent.values())
 
     def bounds(self, name: str) -> tuple[float, float] | None:
-        """What a term of q(z) lies between; None for other terms and for deterministic latents.
+        """Bounds on a term of q(z); None for other terms and for deterministic latents.
 
-        q(z) by stratified weights is unbiased, so that the mean of its logarithm is too low; by the plain
-        mixture of the sample, which holds the own posterior of every z too often, it is too high.
+        Stratified weights estimate q(z) without bias, so that the mean of its logarithm is too low. The plain
+        mixture of the sample gives the own posterior of every z too much weight, so that it is too high.
         """
         term = next((term for term in TERMS if term.name == name), None)
         if term is None:
@@ -81,9 +81,9 @@ class RunEvidence:
 
     Args:
         folder: the run folder.
-        given: the data, for runs that were trained on some given in Python.
-        observations: how many the model is tried on.
-        seed: which ones.
+        given: the data set, for runs whose data were given in Python.
+        observations: number of observations on which the model is tested.
+        seed: seed of their choice.
     """
 
     folder: RunFolder
@@ -102,18 +102,18 @@ class RunEvidence:
         return read_log(self.folder.log)
 
     def recent(self, name: str) -> float | None:
-        """The mean of a logged value over the last tenth of the log; None if it is nowhere finite."""
+        """The mean of a logged value over the last tenth of the log; None if it is never finite."""
         values = [line[name] for line in self.log if math.isfinite(line.get(name, math.nan))]
         return float(np.mean(values[-max(1, round(RECENT * len(values))) :])) if values else None
 
     def logged(self, ending: str) -> dict[str, float]:
-        """The recent means of all values whose names have an ending, by what stands before it."""
+        """The recent means of all values whose names have an ending, by their names without it."""
         names = [name for name in (self.log[-1] if self.log else {}) if name.endswith(ending)]
         return {name.removesuffix(ending): self.recent(name) or 0.0 for name in names}
 
     @cached_property
     def divergence(self) -> str | None:
-        """What became non-finite, and when, if training stopped for that."""
+        """What became non-finite, and when, if training stopped because of it."""
         if self.folder.diverged.is_file():
             facts = read_json(self.folder.diverged)
             known = isinstance(facts, dict) and {"what", "step"} <= facts.keys()
@@ -129,17 +129,17 @@ class RunEvidence:
 
     @cached_property
     def being_trained(self) -> bool:
-        """Whether another process holds the folder."""
+        """Whether another process is training in the folder."""
         return self.folder.being_trained
 
     @cached_property
     def step(self) -> int:
-        """Of the newest good checkpoint; 0 if there is none."""
+        """The step of the newest good checkpoint; 0 if there is none."""
         return self._checkpoint[0].step
 
     @property
     def damages(self) -> Sequence[str]:
-        """What is said of damaged checkpoints."""
+        """Warnings about damaged checkpoints."""
         return self._checkpoint[1]
 
     @cached_property
@@ -152,7 +152,7 @@ class RunEvidence:
 
     @cached_property
     def goal(self) -> Goal | DistaffError:
-        """What the run is trained for, or why that cannot be said."""
+        """The run's objective or game, or the error that prevents making it."""
         try:
             return self.config.goal()
         except DistaffError as error:
@@ -160,7 +160,7 @@ class RunEvidence:
 
     @cached_property
     def data(self) -> Dataset | DistaffError:
-        """The run's data, or why they cannot be opened."""
+        """The run's data, or the error that prevents opening them."""
         try:
             return open_data(self.folder, self.given)
         except (DistaffError, OSError) as error:
@@ -168,7 +168,7 @@ class RunEvidence:
 
     @cached_property
     def sample(self) -> Sample | None:
-        """Some observations through the VAE, where there are both; a GAN has nothing to measure them by."""
+        """The VAE's output for some observations; None without a checkpoint or data, or for a GAN."""
         if not self.step or not isinstance(self.data, Dataset):
             return None
         rows = np.random.default_rng(self.seed).permutation(len(self.data))[: self.observations]

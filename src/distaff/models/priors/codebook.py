@@ -10,7 +10,7 @@ from distaff.models.priors.group import Marginals
 
 
 class Codebook(Marginals, nn.Module):
-    """Every value of a variable's codebook alike: p(z_d) = 1/V at each. Codebooks are trained.
+    """Equally likely values: p(z_d) = 1/V at each value of a variable's codebook. Codebooks are trained.
 
     Args:
         group: the variables.
@@ -26,6 +26,6 @@ class Codebook(Marginals, nn.Module):
         return torch.full_like(z, -math.log(self.values.shape[1]))
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) values, on the device and in the type of ``like``."""
+        """(count, dims) draws, with the device and dtype of ``like``."""
         chosen = torch.rand(count, self.dims, device=like.device) * self.values.shape[1]
         return self.values.to(like).T.gather(0, chosen.long().clamp_max(self.values.shape[1] - 1))

@@ -1,4 +1,4 @@
-"""Priors of discrete groups: relaxed densities of the posteriors' own temperature."""
+"""Priors of discrete groups: relaxed densities at the posteriors' temperature."""
 
 import torch
 from torch import Tensor, nn
@@ -10,13 +10,13 @@ from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior
 
 
 class Relaxed(Marginals, nn.Module):
-    """Class probabilities, equal or learned, behind the Concrete or the binary Concrete density.
+    """The Concrete or binary Concrete density with equal or learned class probabilities.
 
     ``temperature`` is set to the posterior's at every step: log q − log p compares two relaxed densities.
 
     Args:
         group: the variables.
-        learned: train the class probabilities with the model; they start equal.
+        learned: whether class probabilities, which start equal, are trained with the model.
     """
 
     logits: Tensor
@@ -31,7 +31,7 @@ class Relaxed(Marginals, nn.Module):
 
     @property
     def width(self) -> int:
-        """Columns of u: one per class, or one per bit."""
+        """Number of columns of u: one per class, or one per bit."""
         return self.group.width
 
     def log_prob_dims(self, u: Tensor) -> Tensor:
@@ -39,18 +39,18 @@ class Relaxed(Marginals, nn.Module):
         return self._density(self.logits).log_prob_dims(u)
 
     def log_classes(self, z: Tensor) -> Tensor:
-        """The log-probability (B,) of the classes that z (B, width) is at."""
+        """The log-probability (B,) of the classes in z (B, width)."""
         return self._density(self.logits.expand(len(z), -1)).log_code_dims(z).sum(-1)
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """u (count, width) of relaxed draws on the device and in the type of ``like``."""
+        """u (count, width) of relaxed draws, with the device and dtype of ``like``."""
         return self._density(self.logits.to(like.dtype).expand(count, -1)).rsample()
 
     def kl_dims(self, posterior: GroupPosterior, u: Tensor) -> Tensor:
         """The KL of the relaxed densities, (B, dims).
 
-        For bits it is closed, and the same at any temperature: with d the difference of the logits,
-        d coth(d/2) − 2, the KL of two logistic densities d apart.
+        For bits there is a closed form, the same at any temperature: d coth(d/2) − 2 for a difference d of
+        the logits, the KL of two logistic densities d apart.
         """
         if isinstance(posterior, BernoulliPosterior):
             return _kl_of_logistics(posterior.logits - self.logits)
@@ -61,7 +61,7 @@ class Relaxed(Marginals, nn.Module):
 
 
 def _kl_of_logistics(d: Tensor) -> Tensor:
-    """d coth(d/2) − 2, by its series d²/6 − d⁴/360 near 0, where the quotient has no value."""
+    """d coth(d/2) − 2, by its series d²/6 − d⁴/360 near 0, where the quotient is 0/0."""
     near = d.abs() < 0.1
     safe = torch.where(near, torch.ones_like(d), d)
     return torch.where(near, d**2 / 6 - d**4 / 360, safe / torch.tanh(safe / 2) - 2)

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians: over the whole group, and a sparse one over each dimension."""
+"""Mixtures of Gaussians: one over the whole group, and a sparse one over each dimension."""
 
 import math
 
@@ -10,11 +10,11 @@ from distaff.models.priors.group import Marginals, log_normal
 
 
 class GaussianMixture(Marginals, nn.Module):
-    """1/C Σ_c N(z; mean_c, variance · I); its variables depend on each other but for special means.
+    """1/C Σ_c N(z; mean_c, variance · I); its variables are dependent, except for special means.
 
     Args:
-        means: (C, dims) of the components.
-        variance: of each, in every direction.
+        means: (C, dims) means of the components.
+        variance: variance of each component in every direction.
     """
 
     means: Tensor
@@ -33,7 +33,7 @@ class GaussianMixture(Marginals, nn.Module):
         return self._components(z).logsumexp(-2) - math.log(len(self.means))
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws on the device and in the type of ``like``."""
+        """(count, dims) draws, with the device and dtype of ``like``."""
         chosen = torch.randint(len(self.means), (count,), device=like.device)
         centres = self.means[chosen].to(like.dtype)
         return centres + math.sqrt(self.variance) * torch.randn_like(centres)
@@ -50,9 +50,9 @@ class Sparse(Marginals, nn.Module):
     """∏_d (1−γ) N(z_d; 0, 1) + γ N(z_d; 0, σ₀²): most variables off (Mathieu et al. 2019, §6.3, App. B).
 
     Args:
-        dims: variables.
-        gamma: how likely a variable is off.
-        sigma: σ₀, the spread of those that are off.
+        dims: number of variables.
+        gamma: γ, probability that a variable is off.
+        sigma: σ₀, standard deviation of variables that are off.
     """
 
     def __init__(self, dims: int, gamma: float, sigma: float) -> None:
@@ -66,6 +66,6 @@ class Sparse(Marginals, nn.Module):
         return torch.logaddexp(on, off)
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws on the device and in the type of ``like``."""
+        """(count, dims) draws, with the device and dtype of ``like``."""
         noise = torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
         return torch.where(torch.rand_like(noise) < self.gamma, self.sigma * noise, noise)

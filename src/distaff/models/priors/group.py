@@ -1,4 +1,4 @@
-"""What a prior of one group gives, and what factorised priors share."""
+"""The interface of a prior of one group, and the base class of factorised priors."""
 
 from typing import Protocol
 
@@ -11,45 +11,45 @@ from distaff.models.posteriors import GroupPosterior
 
 
 class GroupPrior(Protocol):
-    """The prior of one group of variables, sampled and measured in the posterior's coordinates u.
+    """The prior of one group of variables, in the posterior's coordinates u.
 
-    These are z itself of real variables (``posteriors``).
+    For real variables, u is z itself (see ``posteriors``).
     """
 
     temperature: float
 
     @property
     def width(self) -> int:
-        """Columns of u, and of z."""
+        """Number of columns of u and of z."""
 
     def log_prob(self, u: Tensor) -> Tensor:
-        """log p(u) (B,) of u (B, width)."""
+        """log p(u) (B,) at u (B, width)."""
 
     def log_prob_dims(self, u: Tensor) -> Tensor:
         """The marginals log p(u_d) (B, dims)."""
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """u (count, width) of the prior, on the device and in the type of ``like``."""
+        """u (count, width) drawn from the prior, with the device and dtype of ``like``."""
 
     def kl(self, posterior: GroupPosterior, u: Tensor) -> Tensor:
-        """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at u ~ q(u|x)."""
+        """KL(q(z|x) ‖ p(z)) (B,): in closed form if there is one, else log q − log p at u ~ q(u|x)."""
 
     def kl_dims(self, posterior: GroupPosterior, u: Tensor) -> Tensor:
-        """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, likewise."""
+        """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, computed like ``kl``."""
 
     def start_from(self, images: Images) -> None:
-        """Take from the data, before training starts, what the prior is to know of them."""
+        """Initialise the prior from the data, before training starts."""
 
 
 class Marginals:
-    """A prior known by its marginals: what it needs beside them if its variables are independent."""
+    """Base class of priors with independent variables: derives the rest from the marginals."""
 
     dims: int
     temperature: float = TEMPERATURE
 
     @property
     def width(self) -> int:
-        """Columns of z: one per real variable."""
+        """Number of columns of z: one per real variable."""
         return self.dims
 
     def log_prob_dims(self, z: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ class Marginals:
         return self.kl_dims(posterior, z).sum(-1)
 
     def start_from(self, images: Images) -> None:
-        """Most priors know nothing of the data."""
+        """Do nothing: most priors do not depend on the data."""
 
 
 def log_normal(z: Tensor, logvar: Tensor | float) -> Tensor:

@@ -1,6 +1,6 @@
-"""The kinds of prior that can be asked for by name: one function each, ``--prior student_t:5``.
+"""The kinds of prior that can be selected by name, as in ``--prior student_t:5``: one function each.
 
-The first argument says which groups a prior fits; the others are the numbers behind its name.
+The type of the first argument says which groups a prior fits; the others are the numbers after its name.
 """
 
 import itertools
@@ -23,12 +23,12 @@ def normal(group: Gaussian) -> StandardNormal:
 
 
 def anisotropic(group: Gaussian) -> Anisotropic:
-    """N(0, diag σ²), the variances fixed to the data's principal values."""
+    """N(0, diag σ²), with variances fixed at the data's principal values."""
     return Anisotropic(group.dims, learned=False)
 
 
 def learned_anisotropic(group: Gaussian) -> Anisotropic:
-    """N(0, diag σ²), the variances learned from a start at the data's principal values."""
+    """N(0, diag σ²), with learned variances that start at the data's principal values."""
     return Anisotropic(group.dims, learned=True)
 
 
@@ -52,9 +52,9 @@ def sparse(group: Gaussian, gamma: float = 0.9, sigma: float = 0.05) -> Sparse:
 
 
 def mixture(group: Gaussian, variance: float = 0.03) -> GaussianMixture:
-    """Equal Gaussians at the corners {0, 1}^D: for two latents the four of the pinwheel (Mathieu Eq. 9).
+    """Equal Gaussians at the corners {0, 1}^D; with two latents, the four of the pinwheel (Mathieu Eq. 9).
 
-    All corners together are the product of ½ N(0, variance) + ½ N(1, variance) over the dimensions.
+    Their mixture is the product of ½ N(0, variance) + ½ N(1, variance) over the dimensions.
     """
     _positive("variance", variance)
     if group.dims > MOST_CORNERS:

@@ -21,7 +21,7 @@ class StandardNormal(Marginals, nn.Module):
         return log_normal(z, 0.0)
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws on the device and in the type of ``like``."""
+        """(count, dims) draws, with the device and dtype of ``like``."""
         return torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
 
     def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
@@ -32,11 +32,11 @@ class StandardNormal(Marginals, nn.Module):
 
 
 class Anisotropic(Marginals, nn.Module):
-    """N(0, diag exp(logvar)): the data's principal values, kept or as a start (Mathieu et al. 2019, §6.1).
+    """N(0, diag exp(logvar)), variances fixed or started at principal values (Mathieu et al. 2019, §6.1).
 
     Args:
-        dims: variables.
-        learned: train the log-variances with the model.
+        dims: number of variables.
+        learned: whether the log-variances are trained with the model.
     """
 
     logvar: Tensor
@@ -50,7 +50,7 @@ class Anisotropic(Marginals, nn.Module):
             self.register_buffer("logvar", torch.zeros(dims))
 
     def start_from(self, images: Images) -> None:
-        """Set the variances to the data's principal values, their mean 1."""
+        """Set the variances to the data's principal values, scaled to mean 1."""
         self.logvar.data.copy_(principal_variances(images, self.dims).log())
 
     def log_prob_dims(self, z: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class Anisotropic(Marginals, nn.Module):
         return log_normal(z, self.logvar)
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws on the device and in the type of ``like``."""
+        """(count, dims) draws, with the device and dtype of ``like``."""
         noise = torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
         return noise * torch.exp(0.5 * self.logvar)
 
@@ -70,9 +70,9 @@ class Anisotropic(Marginals, nn.Module):
 
 
 class FullCovariance(Marginals, nn.Module):
-    """N(0, L Lᵀ) with a learned lower triangular L of positive diagonal; it starts as N(0, I).
+    """N(0, L Lᵀ) with a learned lower triangular L with positive diagonal; it starts as N(0, I).
 
-    As the prior of HFVAE (Esmaeili et al. 2018), whose total correlations are relative to the prior's own.
+    It suits HFVAE (Esmaeili et al. 2018), whose total correlations are relative to the prior's own.
     """
 
     def __init__(self, dims: int) -> None:
@@ -96,7 +96,7 @@ class FullCovariance(Marginals, nn.Module):
         return log_normal(z, self._marginal_logvar)
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws on the device and in the type of ``like``."""
+        """(count, dims) draws, with the device and dtype of ``like``."""
         noise = torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
         with torch.autocast(like.device.type, enabled=False):
             return noise @ self.cholesky.mT.to(like.dtype)

@@ -1,4 +1,4 @@
-"""The principal values of a data set: how unequal the variances of its directions are."""
+"""The principal values of a data set, which say how unequal the variances of its directions are."""
 
 import numpy as np
 import torch
@@ -8,13 +8,13 @@ from distaff.data.images import Images
 from distaff.foundation.errors import DistaffError
 
 SAMPLE = 2048
-"""Observations, spread evenly over the set, that the values are computed from."""
+"""Number of observations, evenly spaced in the data set, from which the values are computed."""
 
 
 def principal_variances(images: Images, dims: int) -> Tensor:
     """σ_i² = D · s_i / Σ_j s_j of the first D singular values s of the centred data, (D,).
 
-    The total scale D is that of N(0, I) (Mathieu et al. 2019, §6.1).
+    Their sum is D, as for N(0, I) (Mathieu et al. 2019, §6.1).
     """
     rows = np.unique(np.linspace(0, len(images) - 1, SAMPLE).astype(np.int64))
     x = images[rows].flatten(1).double()  # squares round by 1e-7 in float32, and their roots by 3e-4

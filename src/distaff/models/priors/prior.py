@@ -1,6 +1,6 @@
-"""p(z) of the whole latent space: the groups' priors side by side, independent of each other.
+"""p(z) of the whole latent space: independent priors of all groups.
 
-As text: ``student_t:5``, ``mine:laplace:0.7``, or ``style=student_t:5,digit=learned_classes``.
+Text form: ``student_t:5``, ``mine:laplace:0.7``, or ``style=student_t:5,digit=learned_classes``.
 """
 
 import inspect
@@ -26,14 +26,14 @@ from distaff.models.priors.normal import StandardNormal
 
 Kind = Callable[..., nn.Module]
 STANDARD = ("normal", "uniform")
-"""What groups have anyway: asking for it is right even where there is no such group."""
+"""Default priors; selecting one is no error even if no group fits it."""
 
 
 class Prior(nn.Module):
-    """The groups' priors side by side, in the order of z; densities and samples are in its coordinates u.
+    """Independent priors of all groups, in the order of z; densities and samples are in coordinates u.
 
     Args:
-        groups: the prior of each group.
+        groups: prior of each group.
     """
 
     def __init__(self, groups: Mapping[str, nn.Module]) -> None:
@@ -54,7 +54,7 @@ class Prior(nn.Module):
 
     @property
     def temperature(self) -> float:
-        """Of the relaxed densities: that of the posteriors."""
+        """Temperature of the relaxed densities, equal to that of the posteriors."""
         return self._temperature
 
     @temperature.setter
@@ -65,11 +65,11 @@ class Prior(nn.Module):
 
     @property
     def codebooks(self) -> dict[str, nn.Parameter]:
-        """(dims, V) the values of each group of quantised latents."""
+        """The codebook (dims, V) of each group of quantised latents."""
         return {name: part.values for name, part in self.groups.items() if isinstance(part, Codebook)}
 
     def start_from(self, images: Images) -> None:
-        """Take from the data, before training starts, what the priors are to know of them."""
+        """Initialise the priors from the data, before training starts."""
         for part in self._parts:
             part.start_from(images)
 
@@ -86,19 +86,19 @@ class Prior(nn.Module):
         return torch.cat([part.log_prob_dims(c) for part, c in self._columns(u)], dim=-1)
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """u (count, width) from the prior, on the device and in the type of ``like``."""
+        """u (count, width) drawn from the prior, with the device and dtype of ``like``."""
         return torch.cat([part.sample(count, like) for part in self._parts], dim=-1)
 
     def kl(self, posterior: Posterior, u: Tensor) -> Tensor:
-        """KL(q(z|x) ‖ p(z)) (B,): closed where a form exists, else log q − log p at u ~ q(u|x)."""
+        """KL(q(z|x) ‖ p(z)) (B,): in closed form if there is one, else log q − log p at u ~ q(u|x)."""
         return self.kl_groups(posterior, u).sum(-1)
 
     def kl_groups(self, posterior: Posterior, u: Tensor) -> Tensor:
-        """KL(q(z_g|x) ‖ p(z_g)) (B, groups), likewise."""
+        """KL(q(z_g|x) ‖ p(z_g)) (B, groups), computed like ``kl``."""
         return torch.stack([prior.kl(q, c) for prior, q, c in self._beside(posterior, u)], dim=-1)
 
     def kl_dims(self, posterior: Posterior, u: Tensor) -> Tensor:
-        """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, likewise."""
+        """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, computed like ``kl``."""
         return torch.cat([prior.kl_dims(q, c) for prior, q, c in self._beside(posterior, u)], dim=-1)
 
     @property
@@ -116,7 +116,7 @@ class Prior(nn.Module):
 
 
 def standard(group: Group) -> nn.Module:
-    """What a group has when nothing else is asked for: N(0, I), or equal classes or values."""
+    """The default prior of a group: N(0, I), or equally likely classes or values."""
     if isinstance(group, Quantized):
         return Codebook(group)
     return StandardNormal(group.dims) if isinstance(group, Real) else Relaxed(group, learned=False)
@@ -126,8 +126,8 @@ def parse_prior(text: str, latents: LatentSpace) -> Prior:
     """Read a prior for a latent space.
 
     Items are separated by commas: ``name=kind:numbers`` for one group, ``kind:numbers`` for every group that
-    the kind fits; a kind from elsewhere is ``module:function``. Groups that no item speaks of have N(0, I),
-    or equal classes.
+    the kind fits; a kind of your own is written ``module:function``. Other groups have N(0, I), or equally
+    likely classes.
     """
     chosen: dict[str, nn.Module] = {}
     for item in text.split(","):
@@ -140,13 +140,13 @@ def parse_prior(text: str, latents: LatentSpace) -> Prior:
             raise DistaffError(f"the prior {kind.__name__!r} fits no group of {latents}.")
         for group in groups:
             if group in chosen:
-                raise DistaffError(f"the prior {text!r} speaks of the group {group!r} twice.")
+                raise DistaffError(f"the prior {text!r} names the group {group!r} twice.")
             chosen[group] = _make(kind, numbers, group, latents.groups[group])
     return Prior({name: chosen.get(name) or standard(group) for name, group in latents.groups.items()})
 
 
 def kinds_named(text: str) -> list[str]:
-    """What the items of a prior name, in order: ``student_t``, ``mine:laplace``."""
+    """The kinds that the items of a prior name, in order: ``student_t``, ``mine:laplace``."""
     return [_split(item.rpartition("=")[2])[0] for item in text.split(",")]
 
 
@@ -177,7 +177,7 @@ def _make(kind: Kind, numbers: list[str], name: str, group: Group) -> nn.Module:
         values = [float(number) for number in numbers]
     except ValueError:
         raise DistaffError(
-            f"the prior {':'.join([kind.__name__, *numbers])!r} should have numbers behind its name."
+            f"the prior {':'.join([kind.__name__, *numbers])!r} should have numbers after its name."
         ) from None
     made = kind(group, *values)
     if not isinstance(made, nn.Module):

@@ -1,4 +1,4 @@
-"""The product of Student-t densities: heavier tails than the normal, and not invariant to rotation."""
+"""The product of Student-t densities: heavier tails than the normal, and not rotation-invariant."""
 
 import math
 
@@ -12,7 +12,7 @@ class StudentT(Marginals, nn.Module):
     """∏_d t_nu(z_d) (Mathieu et al. 2019, §6.1); nu → ∞ is N(0, I).
 
     Args:
-        dims: variables.
+        dims: number of variables.
         nu: degrees of freedom.
     """
 
@@ -26,6 +26,6 @@ class StudentT(Marginals, nn.Module):
         return self.constant - 0.5 * (self.nu + 1) * torch.log1p(z**2 / self.nu)
 
     def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws on the device and in the type of ``like``."""
+        """(count, dims) draws, with the device and dtype of ``like``."""
         nu = torch.full((), self.nu, dtype=like.dtype, device=like.device)
         return torch.distributions.StudentT(nu).sample((count, self.dims))

@@ -1,4 +1,4 @@
-"""One function per paper: from its letters to an objective. ``distaff train NAME`` finds them by name.
+"""Recipes: one function per paper, from its symbols to an objective. ``distaff train NAME`` finds them.
 
 To add a recipe, write one function in a file of this folder.
 """

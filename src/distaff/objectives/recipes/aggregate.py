@@ -1,4 +1,4 @@
-"""Recipes that match q(z), the aggregate of all posteriors, with p(z), or weigh what z knows of x."""
+"""Recipes that match the aggregate posterior q(z) with p(z), or weigh I(x;z)."""
 
 from typing import Literal
 
@@ -23,8 +23,8 @@ def aae(gamma: Weight = 1.0, critic: CriticSettings = CriticSettings()) -> Objec
     See also ``wae_gan``, ``factor_vae_prior``.
 
     Args:
-        gamma: weight of KL(q(z) ‖ p(z)), 1 in Eq. 7 and tuned in Fig. 23.
-        critic: the critic that estimates it, and its optimiser.
+        gamma: weight of KL(q(z) ‖ p(z)); 1 in Eq. 7, tuned in Fig. 23.
+        critic: the critic that estimates this KL, and its optimiser.
     """
     return nll + gamma * density_ratio_prior(critic)
 
@@ -32,7 +32,7 @@ def aae(gamma: Weight = 1.0, critic: CriticSettings = CriticSettings()) -> Objec
 def info_vae(
     alpha: float = 0.0, lam: float = 1000.0, divergence: Divergence = mmd_joint, density: Density = stratified
 ) -> Objective:
-    """InfoVAE (Zhao et al. 2017, Eq. 6): less of KL(q(z|x) ‖ p), more of D(q(z), p(z)).
+    """InfoVAE (Zhao et al. 2017, Eq. 6): less weight on KL(q(z|x) ‖ p), more on D(q(z), p(z)).
 
     >>> print(info_vae(alpha=0.5, lam=10))
     nll + 0.5 kl + 9.5 mmd_joint
@@ -40,10 +40,10 @@ def info_vae(
     See also ``wae``, ``alpha_beta_vae``.
 
     Args:
-        alpha: takes α I(x;z) off the penalty; 1 is HFVAE Table 1's row.
-        lam: λ, weight of the divergence of q(z) beyond the VAE's own.
-        divergence: D; mmd_joint is Zhao's choice, in Tolstikhin's kernel.
-        density: how exclusive_kl and inclusive_kl estimate q(z).
+        alpha: α, removes α I(x;z) from the penalty; 1 gives the row of HFVAE Table 1.
+        lam: λ, weight of the divergence of q(z) from p(z); 1, with α = 0, in the VAE.
+        divergence: D; mmd_joint is Zhao's choice, with Tolstikhin's kernel.
+        density: estimator of q(z) for exclusive_kl and inclusive_kl.
     """
     return (nll + (1 - alpha) * kl + (alpha + lam - 1) * divergence).using(density)
 
@@ -61,7 +61,7 @@ def wae(lam: Weight = 10.0, divergence: Divergence = mmd_joint, density: Density
     Args:
         lam: λ, 10 for MNIST and 100 for CelebA in the paper.
         divergence: D.
-        density: how exclusive_kl and inclusive_kl estimate q(z).
+        density: estimator of q(z) for exclusive_kl and inclusive_kl.
     """
     return (nll + lam * divergence).using(density)
 
@@ -75,9 +75,9 @@ def wae_gan(lam: Weight = 10.0, critic: CriticSettings = CriticSettings()) -> Ob
     See also ``wae``, ``aae``.
 
     Args:
-        lam: λ, weight of −E log D(z), by which the encoder deceives the critic; so does a learned prior, by
-            its own samples.
-        critic: the critic that tells q(z) from p(z), and its optimiser.
+        lam: λ, weight of −E log D(z), the loss by which the encoder deceives the critic; a learned prior
+            deceives it too, with its own samples.
+        critic: the critic that distinguishes q(z) from p(z), and its optimiser.
     """
     return nll + lam * adversarial_prior(critic)
 
@@ -85,7 +85,7 @@ def wae_gan(lam: Weight = 10.0, critic: CriticSettings = CriticSettings()) -> Ob
 def anchor_vae(
     lam: float = 1.0, anchors: tuple[int | str, ...] = (0,), density: Density = stratified
 ) -> Objective:
-    """AnchorVAE (Gao et al. 2018; HFVAE Table 1): I(x;z_a) of some latents is penalised less.
+    """AnchorVAE (Gao et al. 2018; HFVAE Table 1): the information I(x;z_a) of some latents is penalised less.
 
     >>> print(anchor_vae(lam=0.5))
     nll + kl − 0.5 anchored_information
@@ -93,9 +93,9 @@ def anchor_vae(
     See also ``hfvae``.
 
     Args:
-        lam: λ, how much of it is given back; 1 makes the anchors' information free.
-        anchors: the latents a, by name such as digit, or by number, as everywhere the real ones first.
-        density: how q(z_a) is estimated.
+        lam: λ, weight of I(x;z_a), subtracted from the KL; 1 leaves the anchors' information unpenalised.
+        anchors: the latents a, by name such as digit, or by number, counting the real ones first.
+        density: estimator of q(z_a).
     """
     return (nll + kl + -lam * AnchoredInformation(anchors)).using(density)
 
@@ -103,7 +103,7 @@ def anchor_vae(
 def alpha_beta_vae(
     alpha: Weight = 1.0, beta: Weight = 1.0, divergence: Divergence = mmd, density: Density = stratified
 ) -> Objective:
-    """The decomposition objective (Mathieu et al. 2019, Eq. 7): overlap by β, the match of q(z) by α.
+    """The decomposition objective (Mathieu et al. 2019, Eq. 7): β sets the overlap, α the match of q(z).
 
     >>> print(alpha_beta_vae(alpha=10, beta=0.5))
     nll + 0.5 kl + 10 mmd
@@ -114,7 +114,7 @@ def alpha_beta_vae(
         alpha: weight of the divergence D(q(z), p(z)).
         beta: weight of KL(q(z|x) ‖ p(z)).
         divergence: D; the paper uses mmd for sparsity and inclusive_kl for clusters.
-        density: how exclusive_kl and inclusive_kl estimate q(z).
+        density: estimator of q(z) for exclusive_kl and inclusive_kl.
     """
     return (nll + beta * kl + alpha * divergence).using(density)
 
@@ -124,8 +124,8 @@ def ablated_elbo(
 ) -> Objective:
     """The ELBO with one of its four terms removed (HFVAE Fig. 2, 3).
 
-    The ELBO is ① E log p(x|z)/p(x) − ② I(x;z) − ③ KL(q(x) ‖ p(x)) − ④ KL(q(z) ‖ p(z)); nll is −① + ③ but
-    for a constant, so that removing ① or ③ leaves a log p(x) that has to be estimated.
+    The ELBO is ① E log p(x|z)/p(x) − ② I(x;z) − ③ KL(q(x) ‖ p(x)) − ④ KL(q(z) ‖ p(z)). Up to a constant, nll
+    is −① + ③, so removing ① or ③ leaves a log p(x) that has to be estimated.
 
     >>> print(ablated_elbo(without=2))
     nll + marginal_kl + 0.0 mutual_information
@@ -133,10 +133,10 @@ def ablated_elbo(
     See also ``hfvae``.
 
     Args:
-        without: which term.
-        evidence: how log p(x) is estimated: iwae:K with K particles, or grid:K, a sum over all classes of
+        without: number of the term to remove.
+        evidence: estimator of log p(x): iwae:K with K particles, or grid:K, a sum over all classes of
             discrete latents and K points of one real latent.
-        density: how q(z) is estimated.
+        density: estimator of q(z).
     """
     information, match = mutual_information, marginal_kl
     sums = {

@@ -1,4 +1,4 @@
-"""Recipes that make latents independent: by the total correlation of q(z), or by its covariances."""
+"""Recipes that make latents independent, through the total correlation of q(z) or its covariances."""
 
 from dataclasses import replace
 
@@ -36,14 +36,14 @@ def factor_vae(
     See also ``factor_vae_prior``, ``beta_tcvae``.
 
     Args:
-        gamma: weight of the total correlation; 0 is the VAE.
-        critic: the critic that estimates it, and its optimiser.
-        bottleneck: weight of the KL, 1 in Eq. 2; a schedule that ends there, such as exponential:60:1:4000,
-            opens a tight bottleneck slowly, so that factors take a latent each, one after another.
-        early: weight of the same total correlation from a mixture of posteriors, 0 in Eq. 2. The critic
-            learns late, and what is tangled by then stays so; the mixture is of use from the first step until
-            the bottleneck opens.
-        density: how that mixture is made.
+        gamma: weight of the total correlation; 0 gives the VAE.
+        critic: the critic that estimates the total correlation, and its optimiser.
+        bottleneck: weight of the KL, 1 in Eq. 2; a schedule that ends at 1, such as exponential:60:1:4000,
+            opens a tight bottleneck slowly, so that one factor after another takes a latent of its own.
+        early: weight of the total correlation as estimated from a mixture of posteriors, 0 in Eq. 2. The
+            critic learns late, and factors entangled by then stay so; the mixture is useful from the first
+            step until the bottleneck opens.
+        density: estimator of q(z) for that mixture.
     """
     objective = nll + bottleneck * kl + gamma * density_ratio_tc(critic)
     if early == 0:
@@ -60,14 +60,14 @@ def factor_vae_prior(gamma: Weight = 35.0, critic: CriticSettings = CriticSettin
     See also ``factor_vae``, ``aae``.
 
     Args:
-        gamma: weight of KL(q(z) ‖ p(z)); 0 is the VAE.
-        critic: the critic that estimates it, and its optimiser.
+        gamma: weight of KL(q(z) ‖ p(z)); 0 gives the VAE.
+        critic: the critic that estimates this KL, and its optimiser.
     """
     return nll + kl + gamma * density_ratio_prior(critic)
 
 
 def info_dropout(beta: Weight = 1.0, gamma: Weight = 0.0, density: Density = stratified) -> Objective:
-    """Information dropout (Achille & Soatto 2018; Kim & Mnih 2018, Eq. 8, 9): I(x;z), and TC if wanted.
+    """Information dropout (Achille & Soatto 2018; Kim & Mnih 2018, Eq. 8, 9): penalise I(x;z), optionally TC.
 
     >>> print(info_dropout(beta=2, gamma=3))
     nll + 2 mutual_information + 3 total_correlation
@@ -76,14 +76,14 @@ def info_dropout(beta: Weight = 1.0, gamma: Weight = 0.0, density: Density = str
 
     Args:
         beta: weight of I(x;z).
-        gamma: weight of the total correlation; 0 is Eq. 8.
-        density: how q(z) is estimated.
+        gamma: weight of the total correlation; 0 gives Eq. 8.
+        density: estimator of q(z).
     """
     return (nll + beta * mutual_information + gamma * total_correlation).using(density)
 
 
 def dip_vae_i(off_diagonal: Weight = 10.0, diagonal: Weight = 100.0) -> Objective:
-    """DIP-VAE-I (Kumar et al. 2018; Kim & Mnih 2018, Eq. 10): Cov[mu(x)] is drawn to the identity.
+    """DIP-VAE-I (Kumar et al. 2018; Kim & Mnih 2018, Eq. 10): pull Cov[mu(x)] towards the identity.
 
     >>> print(dip_vae_i(off_diagonal=5))
     nll + kl + 5 squared_covariances + 100.0 unit_variances
@@ -98,7 +98,7 @@ def dip_vae_i(off_diagonal: Weight = 10.0, diagonal: Weight = 100.0) -> Objectiv
 
 
 def dip_vae_ii(off_diagonal: Weight = 10.0, diagonal: Weight = 10.0) -> Objective:
-    """DIP-VAE-II (Kumar et al. 2018; Kim & Mnih 2018, Eq. 11): Cov_q(z)[z] is drawn to the identity.
+    """DIP-VAE-II (Kumar et al. 2018; Kim & Mnih 2018, Eq. 11): pull Cov_q(z)[z] towards the identity.
 
     >>> print(dip_vae_ii(off_diagonal=5))
     nll + kl + 5 squared_covariances + 10.0 unit_variances
@@ -115,7 +115,7 @@ def dip_vae_ii(off_diagonal: Weight = 10.0, diagonal: Weight = 10.0) -> Objectiv
 def beta_tcvae(
     beta: Weight = 6.0, alpha: Weight = 1.0, gamma: Weight = 1.0, density: Density = stratified
 ) -> Objective:
-    """β-TCVAE (Chen et al. 2018, Eq. 4; HFVAE Table 1): the KL term in three parts, the TC weighs β.
+    """β-TCVAE (Chen et al. 2018, Eq. 4; HFVAE Table 1): the KL term in three parts, with weight β on the TC.
 
     >>> print(beta_tcvae(beta=6))
     nll + mutual_information + 6 total_correlation + dimension_kl
@@ -126,7 +126,7 @@ def beta_tcvae(
         beta: weight of the total correlation.
         alpha: weight of I(x;z).
         gamma: weight of Σ_d KL(q(z_d) ‖ p(z_d)).
-        density: how q(z) is estimated; weighted is Chen's default.
+        density: estimator of q(z); weighted is Chen's default.
     """
     parts = alpha * mutual_information + beta * total_correlation + gamma * dimension_kl
     return (nll + parts).using(density)
@@ -135,7 +135,7 @@ def beta_tcvae(
 def batch_tc_vae(
     beta: Weight = 6.0, alpha: Weight = 1.0, gamma: Weight = 1.0, density: Density = batch
 ) -> Objective:
-    """β-TCVAE by a plain batch estimate of q(z) (Kim & Mnih 2018, App. D).
+    """β-TCVAE with a plain batch estimate of q(z) (Kim & Mnih 2018, App. D).
 
     >>> print(batch_tc_vae(beta=6))
     nll + mutual_information + 6 total_correlation + dimension_kl
@@ -146,7 +146,8 @@ def batch_tc_vae(
         beta: weight of the total correlation.
         alpha: weight of I(x;z).
         gamma: weight of Σ_d KL(q(z_d) ‖ p(z_d)).
-        density: batch is the paper's fix; independent_batch its failing form, whose TC turns negative.
+        density: estimator of q(z); batch is the paper's fix, independent_batch the form that fails because
+            its TC turns negative.
     """
     return beta_tcvae(beta, alpha, gamma, density)
 
@@ -160,11 +161,11 @@ def hfvae(
     balance: Weight = 0.0,
     density: Density = stratified,
 ) -> Objective:
-    """HFVAE (Esmaeili et al. 2018, Eq. 9): total correlation between and within groups of latents.
+    """HFVAE (Esmaeili et al. 2018, Eq. 9): weigh total correlation between and within groups of latents.
 
-    Real latents learn faster than discrete ones, and what they know the TC between groups then keeps from
-    the others: ``real="linear:12:0:5000"`` closes them at first, so that the discrete ones learn first, and
-    ``balance="linear:30:0:5000"`` keeps classes from falling out of use meanwhile.
+    Real latents learn faster than discrete ones, and the TC between groups then keeps discrete latents from
+    encoding the same information. ``real="linear:12:0:5000"`` closes the real latents at first, so that the
+    discrete ones learn first, and ``balance="linear:30:0:5000"`` keeps all classes in use meanwhile.
 
     >>> print(hfvae(beta=4, gamma=3))
     nll + mutual_information + 4 tc_between_groups + 3 tc_within_groups + dimension_kl
@@ -175,10 +176,11 @@ def hfvae(
         alpha: weight of I(x;z).
         beta: weight of the TC between groups, relative to the prior's own.
         gamma: weight of the TC within groups, relative to the prior's own.
-        real: weight of the KL of the groups of real latents, beyond Eq. 9.
-        discrete: weight of the KL of the groups of discrete latents, beyond Eq. 9; below 0 it is relieved.
-        balance: weight of log k − H(q(c)) of each discrete latent, beyond Eq. 9.
-        density: how q(z) is estimated.
+        real: weight of an additional KL of the groups of real latents, not in Eq. 9.
+        discrete: weight of an additional KL of the groups of discrete latents, not in Eq. 9; a negative
+            weight lessens their KL.
+        balance: weight of log k − H(q(c)) of each discrete latent, not in Eq. 9.
+        density: estimator of q(z).
     """
     tc = beta * tc_between_groups + gamma * tc_within_groups
     objective = nll + alpha * mutual_information + tc + dimension_kl

@@ -1,4 +1,4 @@
-"""Recipes that weigh what one observation, or a pair of them, says: terms of q(z|x) and its codes."""
+"""Recipes with terms of one observation, or of a pair: of q(z|x) and its codes."""
 
 from distaff.models.latents import Point, Quantized
 from distaff.objectives.moments import posterior_log_det
@@ -21,7 +21,7 @@ def vae() -> Objective:
 
 
 def beta_vae(beta: Weight = 4.0) -> Objective:
-    """β-VAE (Higgins et al. 2016): the KL term weighs β.
+    """β-VAE (Higgins et al. 2016): weight β on the KL term.
 
     >>> print(beta_vae(beta=4))
     nll + 4 kl
@@ -29,13 +29,13 @@ def beta_vae(beta: Weight = 4.0) -> Objective:
     See also ``annealed_vae``, ``beta_tcvae``, ``factor_vae``.
 
     Args:
-        beta: weight of KL(q(z|x) ‖ p(z)); 1 is the VAE.
+        beta: weight of KL(q(z|x) ‖ p(z)); 1 gives the VAE.
     """
     return nll + beta * kl
 
 
 def annealed_vae(gamma: Weight = 1000.0, capacity: Weight = Linear(0.0, 25.0, 100_000)) -> Objective:
-    """Annealed VAE (Burgess et al. 2018, Eq. 8): the KL term is held at a capacity that grows.
+    """Annealed VAE (Burgess et al. 2018, Eq. 8): the KL term is held at a growing capacity.
 
     >>> print(annealed_vae(gamma=100.0))
     nll + 100.0 capacity_gap
@@ -74,16 +74,16 @@ def max_entropy_vae(beta: float = 4.0) -> Objective:
     See also ``beta_vae``.
 
     Args:
-        beta: the entropy of q(z|x) is rewarded by (β−1)/2 · log det S(x).
+        beta: β; the reward for the entropy of q(z|x) is (β−1)/2 · log det S(x).
     """
     return nll + kl + -(beta - 1) / 2 * posterior_log_det
 
 
 def ada_gvae(beta: Weight = 1.0) -> Objective:
-    """Ada-GVAE (Locatello et al. 2020a): β-VAE of pairs; latents found to be shared are averaged.
+    """Ada-GVAE (Locatello et al. 2020a): β-VAE on pairs; latents found to be shared are averaged.
 
-    Latent d of a pair is shared if δ_d = KL(q(z_d|x₁) ‖ q(z_d|x₂)) is below ½ (min δ + max δ). Both members
-    then have N(½ (μ₁ + μ₂), ½ (σ₁² + σ₂²)) there, and each its own posterior elsewhere.
+    Latent d of a pair is shared if δ_d = KL(q(z_d|x₁) ‖ q(z_d|x₂)) is below ½ (min δ + max δ). In shared
+    latents both members have the posterior N(½ (μ₁ + μ₂), ½ (σ₁² + σ₂²)); in the others each has its own.
 
     >>> print(ada_gvae(beta=4))
     nll + 4 kl over pairs, averaged where found alike
@@ -111,7 +111,7 @@ def ada_ml_vae(beta: Weight = 1.0) -> Objective:
 
 
 def gvae(beta: Weight = 1.0) -> Objective:
-    """GVAE (Hosoya 2019): β-VAE of pairs whose shared factors are known; their latents are averaged.
+    """GVAE (Hosoya 2019): β-VAE on pairs whose shared factors are known; their latents are averaged.
 
     Factor k belongs to latent k; latents beyond the factors are shared by every pair.
 
@@ -141,13 +141,14 @@ def ml_vae(beta: Weight = 1.0) -> Objective:
 
 
 def qlae(quantize: Weight = 10.0, commit: Weight = 10.0) -> Objective:
-    """QLAE (Hsu et al. 2023): an auto-encoder of quantised latents under strong weight decay.
+    """QLAE (Hsu et al. 2023): an auto-encoder with quantised latents and strong weight decay.
 
-    Each latent is rounded to the nearest of its own few learned values: 10 by default, while --latents
-    quantized:12:5 asks for 12 latents of 5. Trained by AdamW at 1e-3 with a weight decay of 0.1, as in the
-    authors' code. That weighs means over latents by 0.01 beside a mean over pixels, which for 3D Shapes'
-    12,288 pixels and 12 latents is 0.01 · 12,288 / 12 ≈ 10 of the sums here; for dSprites' 4,096 pixels and
-    10 latents it is 4. The decay spares biases and codebooks.
+    Each latent is rounded to the nearest of its own few learned values: 10 by default; --latents
+    quantized:12:5 gives 12 latents of 5 values each. By default it is trained by AdamW at 1e-3 with a weight
+    decay of 0.1, as in the authors' code; biases and codebooks do not decay. The authors' code gives means
+    over latents a weight of 0.01 next to a mean over pixels. For the sums used here this is
+    0.01 · 12,288 / 12 ≈ 10 with 3D Shapes' 12,288 pixels and 12 latents, and 4 with dSprites' 4,096 pixels
+    and 10 latents.
 
     >>> print(qlae())
     nll + 10.0 quantization + 10.0 commitment
@@ -155,8 +156,8 @@ def qlae(quantize: Weight = 10.0, commit: Weight = 10.0) -> Objective:
     See also ``ae``.
 
     Args:
-        quantize: weight of the distance that codebooks go to the encoder's outputs.
-        commit: weight of the same distance, which the encoder goes to the codebooks.
+        quantize: weight of the term that moves codebooks towards the encoder's outputs.
+        commit: weight of the term that moves the encoder's outputs towards the codebooks.
     """
     objective = nll + quantize * quantization + commit * commitment
     usual = {"optimizer": "adamw", "learning_rate": 1e-3, "weight_decay": 0.1}
@@ -164,10 +165,10 @@ def qlae(quantize: Weight = 10.0, commit: Weight = 10.0) -> Objective:
 
 
 def ae() -> Objective:
-    """The plain auto-encoder: deterministic latents under weight decay, to be unmixed by ICA afterwards.
+    """The plain auto-encoder: deterministic latents and weight decay, to be unmixed by ICA afterwards.
 
-    Trained by AdamW at 1e-3 with a weight decay of 0.001 on point latents, as a baseline of Hsu et al. 2023.
-    ``distaff evaluate RUN --ica`` unmixes its codes.
+    By default it has point latents and is trained by AdamW at 1e-3 with a weight decay of 0.001, as a
+    baseline of Hsu et al. 2023. ``distaff evaluate RUN --ica`` unmixes its codes.
 
     >>> print(ae())
     nll

@@ -1,5 +1,5 @@
-"""Which recipe and weight for my data? A short study without labels, its ranking and its page.
+"""Choose a recipe and a weight for data without labels: a short study, its ranking and its page.
 
-``grid`` says what is compared, ``plan`` how long, ``ranking`` what came out, ``page`` writes it, and
-``choose`` does all of that in one call.
+``grid`` lists the settings to compare, ``plan`` fits them into the time, ``ranking`` ranks them, ``page``
+writes the page, and ``choose`` does all of that in one call.
 """

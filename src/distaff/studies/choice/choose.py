@@ -1,4 +1,4 @@
-"""``choose``: which recipe and which weight for my data, by a short study without labels."""
+"""``choose``: find a recipe and a weight for data by a short study without labels."""
 
 import shlex
 from collections.abc import Mapping
@@ -31,23 +31,23 @@ from distaff.studies.commands import run as run_study
 from distaff.studies.results import Results
 
 TO_THE_END = 100_000
-"""Steps of the command that trains a setting to the end."""
+"""Number of steps of the command that trains a setting fully."""
 FLAGS = ("resize", "fit", "range", "skip_bad")
 """Options of data that have flags of their own."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What to train, and how sure that is.
+    """The result of ``choose``: what to train, and how certain that is.
 
     Args:
-        settings: of the best setting, as ``distaff.train`` takes them: its recipe, weights and the rest.
+        settings: arguments of ``distaff.train`` for the best setting: its recipe, weights and the rest.
         clear: whether it is the best beyond the noise of seeds.
-        verdict: what came out, in words.
+        verdict: result in words.
         table: one row per setting, the best first.
-        command: the command that trains the best to the end.
-        page: the page about all of it.
-        folder: the study's, which ``distaff.studies`` reads.
+        command: command that trains the best setting fully.
+        page: page with all results.
+        folder: folder of the study, which ``distaff.studies`` reads.
     """
 
     settings: Mapping[str, Any]
@@ -83,27 +83,28 @@ def choose(
 ) -> Choice:
     """Find a recipe and a weight for data without labels: a short study, ranked by how far models agree.
 
-    Each setting is trained from several seeds, for as many steps as fit the budget by a timed warm-up, and
-    scored by agreement × explained: UDR and ModelCentrality, and the share of the variance of held-out data
-    that reconstructions keep. It is a study: stopped at any moment, the same call resumes it.
+    Each setting is trained from several seeds, for as many steps as fit the budget according to a timed
+    warm-up, and scored by agreement × explained. Agreement is the mean of UDR and ModelCentrality; explained
+    is the fraction of the variance of held-out data that reconstructions explain. It is a study: if stopped
+    at any moment, the same call resumes it.
 
     Args:
-        data: a folder or archive of images, a table, a file of arrays, the name of a data set; in Python also
-            an array, a data frame or a Dataset.
-        minutes: for all of it, about.
-        recipes: what to compare, such as beta_vae:1:4:16,factor_vae:10:40 (hfvae.beta:1:4 for another than
-            the first argument); by default β-VAEs and β-TCVAEs with weights that suit the data's size.
-        seeds: runs per setting; with three or more, differences come with intervals.
-        hold_out: the share of the data that is not trained on, or a file or folder of other data.
-        out: the study's folder; by default runs/choose-NAME.
+        data: folder or archive of images, table, file of arrays, or name of a data set; in Python also an
+            array, a data frame or a Dataset.
+        minutes: approximate total time.
+        recipes: recipes to compare, such as beta_vae:1:4:16,factor_vae:10:40 (hfvae.beta:1:4 for another
+            argument than the first); by default β-VAEs and β-TCVAEs with weights that suit the data's size.
+        seeds: runs per setting; with three or more, differences have intervals.
+        hold_out: fraction of the data that is held out of training, or a file or folder of other data.
+        out: folder of the study; by default runs/choose-NAME.
         batch_size: observations per step.
-        workers: how many runs at once; by default one per core, with a thread each.
-        so_far: train no more, and rank the runs that are finished.
-        progress: show what is going on.
-        **settings: none beside these.
+        workers: number of runs at once; by default one per core, with one thread each.
+        so_far: train no more, and rank the finished runs.
+        progress: show progress.
+        **settings: no others.
 
     Returns:
-        The choice, with its table, its page and the command that trains the best to the end.
+        The choice, with its table, its page and the command that trains the best setting fully.
     """
     usual = vars(ModelSettings())
     known = (*usual, *DATA_SETTINGS)
@@ -112,7 +113,7 @@ def choose(
             raise unknown("argument of choose", name, known)
     grid = None if recipes is None else read_grid(recipes)
     model = chosen(ModelSettings, settings)
-    chosen(TrainingSettings, {"hold_out": hold_out})  # which refuses what is no share
+    chosen(TrainingSettings, {"hold_out": hold_out})  # an error for invalid values
     call = DataCall.told(data, chosen(DataSettings, settings))
     dataset, _ = call.open(model.likelihood)
     name = Path(str(data)).stem if isinstance(data, str | Path) else type(data).__name__
@@ -141,13 +142,13 @@ def choose(
 
 
 def conclude(results: Results, plan: Plan, data: str, progress: bool) -> Choice:
-    """Rank what is finished and write the page.
+    """Rank the finished runs and write the page.
 
     Args:
-        results: the study's.
-        plan: what was asked for.
-        data: what the commands call the data.
-        progress: show what is going on.
+        results: results of the study.
+        plan: plan of the study.
+        data: name of the data in commands.
+        progress: show progress.
     """
     ranking = rank(results, progress)
     if ranking is None:
@@ -165,7 +166,7 @@ def conclude(results: Results, plan: Plan, data: str, progress: bool) -> Choice:
 
 
 def verdict(ranking: Ranking, results: Results) -> str:
-    """What came out, in words that do not claim more than the runs show."""
+    """The result in words, which claim no more than the runs show."""
     table, tied = ranking.settings, ranking.tied
     best = table.iloc[0]
     unfinished = len(results.all_runs) - len(ranking.runs)
@@ -192,7 +193,7 @@ def verdict(ranking: Ranking, results: Results) -> str:
 
 
 def command(entry: Mapping[str, Any], plan: Plan, data: str) -> str:
-    """The command that trains a setting to the end."""
+    """The command that trains a setting fully."""
     options = dict(plan.data.options)
     flags: dict[str, Any] = {"data": data, "file": plan.data.file}
     flags |= {name: options.pop(name) for name in FLAGS if name in options}

@@ -1,4 +1,4 @@
-"""Data given in Python, as a file in the study's folder: other processes train on it, and later commands."""
+"""Write data given in Python to a file in the study's folder, for other processes and later commands."""
 
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,12 @@ BLOCK = 4096
 
 
 def on_disk(call: DataCall, dataset: Dataset, folder: Path) -> DataCall:
-    """The call that opens the same data from a file; itself where they lie on the disk already.
+    """The call that opens the same data from a file; ``call`` itself if the data are on disk already.
 
     Args:
-        call: what was asked for.
-        dataset: what it opened.
-        folder: where the file goes.
+        call: requested data.
+        dataset: data set that the call opened.
+        folder: folder for the file.
     """
     data: Any = call.spec
     if isinstance(data, str | Path):
@@ -40,7 +40,7 @@ def on_disk(call: DataCall, dataset: Dataset, folder: Path) -> DataCall:
 
 
 def _written_dataset(dataset: Dataset, folder: Path, call: DataCall) -> DataCall:
-    """A ``Dataset`` as what it was made of, if it knows that, or else as its observations are."""
+    """Write the original data of a ``Dataset`` if they are known, else its observations."""
     how = dataset.arrangement
     if isinstance(how, Table):
         rows = how.back(dataset.images[:].numpy())
@@ -65,7 +65,7 @@ def _written_dataset(dataset: Dataset, folder: Path, call: DataCall) -> DataCall
     for start in range(0, len(dataset), BLOCK):
         block = dataset.images[start : start + BLOCK].numpy()
         values[start : start + BLOCK] = np.rint(block * WHITE) if whole else block
-    # A size that was asked for they have by now.
+    # The observations are already resized, if that was requested.
     return _written_array(values, folder, DataCall(call.spec, None, {"channels": "first"}))
 
 

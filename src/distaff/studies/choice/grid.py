@@ -1,4 +1,4 @@
-"""What ``distaff choose`` compares: recipes and their weights, as a text or what is usual for the data."""
+"""The settings that ``distaff choose`` compares: recipes and weights, from a text or by default."""
 
 import inspect
 import math
@@ -14,18 +14,19 @@ from distaff.runs.config import RecipeCall, find_recipe
 Entry = Mapping[str, Any]
 """A recipe with a list of weights, as an entry of a study's ``runs``."""
 AROUND = (0.25, 1.0, 4.0)
-"""What a recipe's usual weight is multiplied by, where no weights are given."""
+"""Factors of a recipe's default weight, if no weights are given."""
 WEIGHTS_OF_IMAGES = (1.0, 2.0, 6.0, 16.0)
-"""Of the KL term for images of 64×64 grey pixels; larger ones get more, for their error is a larger sum."""
+"""Weights of the KL term for grey images of 64×64 pixels; larger for larger images, whose error is a larger
+sum."""
 PIXELS = 64 * 64
 WEIGHTS_OF_ROWS = (0.1, 0.3, 1.0, 3.0)
-"""For the rows of a table and for signals, whose error is a sum of few terms."""
+"""Weights for the rows of a table and for signals, whose error is a sum of few terms."""
 STRONG_WEIGHTS_OF_ROWS = (3.0, 10.0)
-"""For those of a β-TCVAE, which is a plain VAE at 1."""
+"""Weights of a β-TCVAE for rows and signals; at 1 it would be a plain VAE."""
 
 
 def usual_grid(shape: Sequence[int]) -> list[Entry]:
-    """β-VAEs of weak to strong bottlenecks, and two β-TCVAEs, for observations of a shape.
+    """β-VAEs with weak to strong bottlenecks, and two β-TCVAEs, for observations of a shape.
 
     >>> usual_grid((1, 64, 64))[0]
     {'recipe': 'beta_vae', 'beta': [1.0, 2.0, 6.0, 16.0]}
@@ -40,10 +41,10 @@ def usual_grid(shape: Sequence[int]) -> list[Entry]:
 
 
 def read_grid(text: str) -> list[Entry]:
-    """The recipes that a text names, each with the weights behind it.
+    """The recipes that a text names, each with the weights after it.
 
-    The weights are those of the recipe's first argument, or of the one behind a dot; without any, a quarter
-    of the usual one, itself and four times as much.
+    The weights are values of the recipe's first argument, or of the argument after a dot; by default, a
+    quarter of the default weight, the default itself and four times as much.
 
     >>> read_grid("beta_vae:1:4,hfvae.beta:2,vae")
     [{'recipe': 'beta_vae', 'beta': [1.0, 4.0]}, {'recipe': 'hfvae', 'beta': [2.0]}, {'recipe': 'vae'}]
@@ -68,7 +69,7 @@ def _entry(text: str) -> Entry:
     if isinstance(goal, Game) or not isinstance(goal, Objective):
         raise DistaffError(f"{name} has no held-out error to compare: choose among recipes of VAEs.")
     if goal.sharing is not None:
-        raise DistaffError(f"{name} learns from pairs, which choose has none of: leave it out.")
+        raise DistaffError(f"{name} learns from pairs, which choose does not have: leave it out.")
     argument = argument or next(iter(known), "")
     usual = known[argument].default if argument else None
     if not isinstance(usual, int | float) or isinstance(usual, bool):

@@ -1,4 +1,4 @@
-"""The page of a choice: what to take and how sure that is, the trade-off, traversals, every setting."""
+"""The page of a choice: the result and how certain it is, trade-offs, traversals, all settings."""
 
 import os
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from distaff.studies.display import duration
 from distaff.studies.results import Results
 
 SHOWN = 3
-"""Settings whose traversals stand side by side."""
+"""Number of settings whose traversals are shown side by side."""
 HEADERS = {
     "score": "score",
     "explained": "explained",
@@ -44,11 +44,11 @@ def write_choice(
     """Write ``choice.html`` in the study's folder.
 
     Args:
-        results: the study's.
-        ranking: of its settings.
-        verdict: what came out, in words.
-        commands: a setting and the command that trains it to the end, the best first.
-        again: the command that resumes the study.
+        results: results of the study.
+        ranking: ranking of its settings.
+        verdict: result in words.
+        commands: settings and the commands that train them fully, the best first.
+        again: command that resumes the study.
     """
     path = results.folder / "choice.html"
     others = "\n".join(f"# {name}\n{_over_lines(command)}\n" for name, command in commands[1:])
@@ -122,7 +122,7 @@ def _trade_offs(ranking: Ranking) -> list[Block]:
 
 
 def _side_by_side(results: Results, ranking: Ranking) -> list[Block]:
-    """Traversals of the most central run of each of the best settings, rows that match beside each other."""
+    """Traversals of the most central run of each of the best settings, with matching rows side by side."""
     best = {}
     for label in ranking.settings["label"][:SHOWN]:
         part = ranking.runs[ranking.runs["label"] == label]
@@ -130,7 +130,7 @@ def _side_by_side(results: Results, ranking: Ranking) -> list[Block]:
         folder = RunFolder(results.folder / "runs" / str(key))
         best[str(label)] = ComparedRun(folder, OBSERVATIONS, progress=False)
     if len(best) > 1:
-        return matched_traversals(best)[:1]  # without the correlations that the rows were matched by
+        return matched_traversals(best)[:1]  # without the correlations used for matching
     (label, run) = next(iter(best.items()))
     if len(run.data.shape) != 3:
         return []

@@ -1,4 +1,4 @@
-"""The study behind ``distaff choose``: what is asked for, how long steps take, how many fit the budget."""
+"""The study of ``distaff choose``: the request, the time per step, and the steps that fit the budget."""
 
 import math
 import time
@@ -21,33 +21,33 @@ from distaff.studies.study_run import StudyRun
 
 FILE = "choose.json"
 OBSERVATIONS = 2000
-"""That runs are compared on."""
+"""Number of observations on which runs are compared."""
 FEWEST, MOST = 50, 20_000
-"""Steps per run, whatever the budget."""
+"""Limits of the steps per run, whatever the budget."""
 YOUNG = 1000
-"""Steps below which a model has hardly begun to learn."""
+"""Number of steps below which a model has hardly begun to learn."""
 VOTES, BATCH = 100, 8
-"""Of ModelCentrality: fewer than where a single score is to be published."""
+"""Votes and images per vote of ModelCentrality; fewer than for a published score."""
 MAKING = 3
-"""Models read each other's images, which take about as long to make as three of them take to read."""
+"""Models read each other's images; generating images takes about as long as reading three times as many."""
 TIMED, BETWEEN = 40, 8
-"""Steps of a run of the warm-up, and between the lines of its log."""
+"""Number of steps of a warm-up run, and steps between the lines of its log."""
 FOR_STARTING = 1.0
 """Seconds that a run takes before its first step."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is compared, on what and for how long.
+    """The settings to compare, the data and the time.
 
     Args:
-        name: of the study.
-        data: the data set, on the disk.
-        fingerprint: of its content.
+        name: name of the study.
+        data: the data set, on disk.
+        fingerprint: fingerprint of its content.
         grid: recipes with lists of weights.
-        seeds: how many runs each setting has.
-        minutes: for all of it.
-        settings: that all runs share.
+        seeds: number of runs of each setting.
+        minutes: total time.
+        settings: settings that all runs share.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Plan:
     settings: Mapping[str, Any]
 
     def plain(self) -> dict[str, Any]:
-        """As ``choose.json`` holds it: whoever asks for something else needs another folder."""
+        """Plain values, as in ``choose.json``; another request needs another folder."""
         return {
             "data": {**self._data, "fingerprint": self.fingerprint},
             "recipes": [dict(entry) for entry in self.grid],
@@ -71,17 +71,17 @@ class Plan:
     @property
     def _data(self) -> dict[str, Any]:
         file = {} if self.data.file is None else {"file": self.data.file}
-        # A list in a study is a grid, unless it says otherwise.
+        # A plain list in a study would be a grid.
         options = {k: {"value": v} if isinstance(v, list) else v for k, v in self.data.options.items()}
         return {"spec": str(self.data.spec), **file, **options}
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """Number of runs."""
         return self.seeds * sum(math.prod(len(w) for w in _lists(entry)) for entry in self.grid)
 
     def study(self, steps: int) -> str:
-        """The study file; all settings have their first run before any has its second."""
+        """The study file; every setting has its first run before any has its second."""
         content = {
             "name": self.name,
             "about": "Short runs without labels, to choose a recipe and its weight by.",
@@ -94,7 +94,7 @@ class Plan:
         return yaml_text(content)
 
     def warm_up(self, copies: int) -> str:
-        """A study of a few steps of each recipe, as many at once as later."""
+        """A study of a few steps of each recipe, with as many runs at once as later."""
         content = {
             "name": "warm-up",
             "data": self._data,
@@ -108,12 +108,12 @@ class Plan:
 
 
 def learning_rate(steps: int) -> str:
-    """Falling from 1e-3 to 1e-4, which short runs learn most by."""
+    """A schedule from 1e-3 to 1e-4, with which short runs learn most."""
     return f"cosine:1e-3:1e-4:{steps}"
 
 
 def begun(plan: Plan, folder: Path) -> bool:
-    """Whether the folder holds this very study already; another one is an error."""
+    """Whether the folder holds this study already; an error if it holds another."""
     if not (folder / FILE).is_file():
         if (folder / "study.yaml").exists() or (folder / "run.yaml").exists():
             raise DistaffError(f"{folder} holds something else: give --out another folder.")
@@ -129,7 +129,7 @@ def begun(plan: Plan, folder: Path) -> bool:
 
 
 def begin(plan: Plan, folder: Path, workers: int | None, progress: bool) -> None:
-    """Write the study, with as many steps as the budget allows by a timed warm-up."""
+    """Write the study, with as many steps as the budget allows according to a timed warm-up."""
     write_json(folder / FILE, plan.plain())
     began = time.monotonic()
     at_once = runs_at_once(plan.runs, workers)
@@ -161,11 +161,11 @@ def begin(plan: Plan, folder: Path, workers: int | None, progress: bool) -> None
 
 
 def comparing(model: Representation, runs: int) -> float:
-    """Seconds that ModelCentrality, nearly all of the ranking, will take of so many runs.
+    """Seconds that ModelCentrality, nearly all of the ranking's time, will take for ``runs`` runs.
 
     Args:
-        model: one of the warm-up, which is timed against itself.
-        runs: how many models there will be: each makes images, and reads those of all others.
+        model: model of the warm-up, which is timed on its own images.
+        runs: number of models; each generates images and reads those of all others.
     """
     began = time.monotonic()
     model_centrality({"one": model, "other": model}, votes=VOTES, batch=BATCH)
@@ -174,11 +174,11 @@ def comparing(model: Representation, runs: int) -> float:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long runs of a recipe take.
+    """The duration of a recipe's runs.
 
     Args:
         step: seconds per step.
-        rest: seconds for all else.
+        rest: seconds for everything else.
     """
 
     step: float
@@ -186,7 +186,7 @@ class Pace:
 
 
 def measured(runs: Sequence[StudyRun]) -> dict[str, Pace]:
-    """The pace of each recipe by the logs of the warm-up, the mean over runs at once."""
+    """The pace of each recipe from the logs of the warm-up, averaged over runs at once."""
     found: dict[str, list[Pace]] = {}
     for run in runs:
         if run.failure is not None:
@@ -206,13 +206,13 @@ def measured(runs: Sequence[StudyRun]) -> dict[str, Pace]:
 
 
 def affordable(plan: Plan, paces: Mapping[str, Pace], seconds: float, at_once: int) -> int:
-    """The steps per run, to two digits, after which all runs end within some seconds.
+    """The steps per run, to two digits, with which all runs end within ``seconds``.
 
     Args:
         plan: the runs.
-        paces: of each recipe.
-        seconds: that there are.
-        at_once: how many runs are trained side by side.
+        paces: pace of each recipe.
+        seconds: available time.
+        at_once: number of runs trained at once.
     """
     pace, rounds = _mean(plan, paces), math.ceil(plan.runs / at_once)
     steps = min(max((seconds / rounds - pace.rest) / pace.step, FEWEST), MOST)
@@ -221,13 +221,13 @@ def affordable(plan: Plan, paces: Mapping[str, Pace], seconds: float, at_once: i
 
 
 def lasting(plan: Plan, paces: Mapping[str, Pace], steps: int, at_once: int) -> float:
-    """The seconds after which all runs of so many steps end; what ``affordable`` turns round."""
+    """The seconds after which all runs of ``steps`` steps end; the inverse of ``affordable``."""
     pace = _mean(plan, paces)
     return math.ceil(plan.runs / at_once) * (pace.rest + steps * pace.step)
 
 
 def _mean(plan: Plan, paces: Mapping[str, Pace]) -> Pace:
-    """Over all runs."""
+    """The mean pace over all runs."""
     counts = [plan.seeds * math.prod(len(w) for w in _lists(entry)) for entry in plan.grid]
     each = [paces[entry["recipe"]] for entry in plan.grid]
     step = sum(count * pace.step for count, pace in zip(counts, each, strict=True)) / plan.runs
@@ -240,7 +240,7 @@ def _lists(entry: Entry) -> list[list[Any]]:
 
 
 def _copied(entry: Entry) -> dict[str, Any]:
-    """With lists of its own, which YAML would otherwise write once and refer to."""
+    """The entry with copies of its lists; YAML would write shared lists as references."""
     return {key: list(v) if isinstance(v, list) else v for key, v in entry.items()}
 
 

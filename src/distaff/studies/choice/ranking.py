@@ -1,4 +1,4 @@
-"""Settings ranked without labels: models that agree with each other and still explain the data."""
+"""Rank settings without labels: models should agree with each other and still explain the data."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from distaff.studies.tables import grouped
 from distaff.training.validation import PREFIX
 
 KEPT = "measured.json"
-"""Where the numbers of runs are kept: comparing models takes a minute or two."""
+"""File that keeps the measurements of runs, since comparing models takes a minute or two."""
 MEASURED = ("reconstruction", "explained", "active", "udr", "centrality")
 FEWEST_SEEDS = 3
-"""Below this no interval says anything."""
+"""Smallest number of seeds for which an interval is meaningful."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Ranking:
             held-out observation), ``explained``, ``active`` (latents), ``udr`` and ``centrality``, the
             ``score``, and how far it is ``behind`` the best, with ``low`` and ``high`` of the 95% interval.
         runs: one row per finished run, with ``label``, ``seed`` and the same numbers.
-        weights: of each setting by its label, its recipe among them.
+        weights: weights of each setting, including its recipe, by its label.
     """
 
     settings: pd.DataFrame
@@ -48,27 +48,27 @@ class Ranking:
 
     @property
     def tied(self) -> list[str]:
-        """The settings, the best first, that cannot be told from the best: intervals that reach to 0.
+        """The settings, the best first, that cannot be distinguished from the best: their intervals reach 0.
 
-        A setting without a single latent that says anything is worse than one with some, at any noise.
+        A setting without any active latent is always worse than one with some, whatever the noise.
         """
         nothing = (self.settings["score"] <= 0) & (self.settings["score"].max() > 0)
-        apart = (self.settings["low"] > 0) | nothing  # not where there is no interval
+        apart = (self.settings["low"] > 0) | nothing  # False if there is no interval
         return [str(label) for label in self.settings["label"][~apart]]
 
     @property
     def clear(self) -> bool:
-        """Whether the best is the best beyond noise."""
+        """Whether the best setting is best beyond noise."""
         return len(self.tied) == 1 and len(self.settings) > 1
 
 
 def rank(results: Results, progress: bool = True) -> Ranking | None:
-    """Rank the settings that have two finished runs or more; None if there are none.
+    """Rank the settings that have at least two finished runs; None if there are none.
 
     The score of a setting is A · E. A is the mean of UDR and ModelCentrality over its seeds: how far its
-    models agree, with each other and with all others. E is the share of the variance of held-out data that
-    reconstructions explain. Either alone has a trivial best: models of one latent agree, and models without
-    any pressure reconstruct.
+    models agree with each other and with all others. E is the fraction of the variance of held-out data that
+    reconstructions explain. Either alone has a trivial optimum: models with one latent agree, and models
+    without any pressure reconstruct well.
     """
     runs = measure(results, progress)
     rows, influences = [], {}
@@ -90,12 +90,12 @@ def rank(results: Results, progress: bool = True) -> Ranking | None:
 
 
 def scored(part: pd.DataFrame) -> tuple[float, dict[int, float]]:
-    """The score A · E of a setting, and what each seed has to do with it.
+    """The score A · E of a setting, and each seed's contribution to it.
 
-    The values of seeds have the score as their mean, and spread as it would over fresh seeds: to first order
-    A · E moves by E · (A_s − A) + A · (E_s − E). A seed's UDR is its mean agreement with the n − 1 others, so
-    that all seeds share pairs and their UDRs are too much alike: spread by 2 (n − 1)/(n − 2) about their
-    mean they are the jackknife's pseudo-values of a mean over pairs (Efron & Stein 1981).
+    The contributions have the score as their mean, and spread as the score would over new seeds: to first
+    order, A · E changes by E · (A_s − A) + A · (E_s − E). A seed's UDR is its mean agreement with the n − 1
+    others, so that all seeds share pairs and their UDRs are too similar. Spread by 2 (n − 1)/(n − 2) about
+    their mean, they are the jackknife's pseudo-values of a mean over pairs (Efron & Stein 1981).
 
     Args:
         part: the runs of one setting, with ``seed``, ``udr``, ``centrality`` and ``explained``.
@@ -112,7 +112,7 @@ def scored(part: pd.DataFrame) -> tuple[float, dict[int, float]]:
 
 
 def measure(results: Results, progress: bool = True) -> pd.DataFrame:
-    """One row per finished run: its setting, and what is measured of it without labels."""
+    """One row per finished run: its setting, and its measurements without labels."""
     weights = _own_weights(results)
     finished = [run for run in results.all_runs if run.state == "finished"]
     numbers = _kept(results.folder / KEPT, [run.key for run in finished])
@@ -127,7 +127,7 @@ def measure(results: Results, progress: bool = True) -> pd.DataFrame:
 
 
 def label(settings: Mapping[str, Any]) -> str:
-    """What a setting is called: ``beta_vae beta 4``.
+    """The label of a setting: ``beta_vae beta 4``.
 
     >>> label({"recipe": "beta_vae", "beta": 4.0})
     'beta_vae beta 4'
@@ -137,7 +137,7 @@ def label(settings: Mapping[str, Any]) -> str:
 
 
 def _own_weights(results: Results) -> Callable[[StudyRun], dict[str, Any]]:
-    """What tells a run from others: its recipe, and the weights that the study gives that recipe."""
+    """A function from a run to its recipe and the weights that the study file gives for that recipe."""
     named: dict[str, dict[str, None]] = {}
     for entry in parse_yaml(results.study.source)["runs"]:
         named.setdefault(entry["recipe"], {}).update(dict.fromkeys(entry.keys() - {"recipe", "seed"}))
@@ -147,7 +147,7 @@ def _own_weights(results: Results) -> Callable[[StudyRun], dict[str, Any]]:
 
 
 def _behind(best: Mapping[int, float], other: Mapping[int, float]) -> tuple[float, float, float]:
-    """How far a setting is behind the best, with the interval; none where seeds are too few."""
+    """How far a setting is behind the best, with the interval; no interval for too few seeds."""
     effect = difference_of(best, other)
     if best is other or effect.seeds < FEWEST_SEEDS:
         return (effect.value, np.nan, np.nan)
@@ -167,7 +167,7 @@ def _explained(run: StudyRun) -> float:
 
 
 def _numbers(results: Results, finished: list[StudyRun], progress: bool) -> dict[str, dict[str, float]]:
-    """What is measured of each run; a model without an active latent agrees with none."""
+    """The measurements of each run; a model without an active latent agrees with none."""
     found, alive = {}, {}
     scores = udr_scores(results, rows=OBSERVATIONS)
     udr: dict[str, float] = dict(zip(scores["run"], scores["udr"], strict=True))
@@ -184,7 +184,7 @@ def _numbers(results: Results, finished: list[StudyRun], progress: bool) -> dict
 
 
 def _kept(path: Path, keys: list[str]) -> dict[str, dict[str, float]] | None:
-    """What an earlier call measured of the very same runs."""
+    """The measurements of an earlier call, if of exactly the same runs."""
     try:
         found = read_json(path) if path.is_file() else None
     except DistaffError:

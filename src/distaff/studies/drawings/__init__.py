@@ -1,7 +1,7 @@
-"""Drawings of studies: ``Results`` and arguments in, a ``Figure`` or a table, or several by title, out.
+"""Drawings of studies: functions from ``Results`` and arguments to figures or tables, one or several.
 
-Any public function in a file of this folder that takes ``Results`` first and returns one of these, as its
-type hints say, can be named under ``figures`` in a study file: writing it here is all it takes.
+Any public function in a file of this folder whose type hints take ``Results`` first and return one of these
+can be named under ``figures`` in a study file; it needs no registration.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from distaff.studies.study import Drawn
 
 
 def all_drawings() -> dict[str, Callable[..., Drawn]]:
-    """Every drawing of this folder, by name."""
+    """All drawings of this folder, by name."""
     modules = [importlib.import_module(f"{__name__}.{file.name}") for file in pkgutil.iter_modules(__path__)]
     functions = (pair for module in modules for pair in public_functions(module).items())
     return {name: function for name, function in functions if _is_drawing(function)}

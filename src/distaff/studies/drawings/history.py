@@ -1,4 +1,4 @@
-"""A run's past as curves over steps: terms of its log, and what its snapshots measure."""
+"""A run's history as curves over steps: terms of its log, and measurements of its snapshots."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from distaff.runs.load import load
 from distaff.studies.study_run import StudyRun
 
 POINTS = 100
-"""Log lines that a curve shows at most."""
+"""Largest number of log lines that a curve shows."""
 
 Curve = dict[int, float]
 """Step → value."""
@@ -28,7 +28,7 @@ _MEASURED = TypeAdapter(dict[str, dict[int, float | None]])
 
 
 def logged(run: StudyRun, term: str) -> Curve:
-    """A term of the log, at most ``POINTS`` of its lines, each the mean since the one before."""
+    """A term of the log at up to ``POINTS`` lines, each the mean since the previous line."""
     lines = run.log
     if not lines or term not in lines[-1]:
         raise unknown("term in the log", term, lines[-1] if lines else ())
@@ -41,13 +41,13 @@ def logged(run: StudyRun, term: str) -> Curve:
 def measured(
     run: StudyRun, key: str, measure: Callable[[Codes, Dataset], float], observations: int | None
 ) -> Curve:
-    """A number of every snapshot's codes; what was measured once is kept beside the snapshots.
+    """A measurement of every snapshot's codes; results are kept beside the snapshots.
 
     Args:
-        run: one with ``snapshots``.
-        key: what the number is kept under.
-        measure: from a snapshot's codes and their data to the number.
-        observations: how many random ones are encoded; None takes all.
+        run: run with ``snapshots``.
+        key: name under which results are kept.
+        measure: function from a snapshot's codes and their data to a number.
+        observations: number of random observations to encode; None for all.
     """
     file = run.folder.snapshots / "measured.json"
     known = _measured_before(file)
@@ -62,7 +62,7 @@ def measured(
 
 
 def _measured_before(file: Path) -> dict[str, dict[int, float | None]]:
-    """What a file of such numbers holds; nothing where it is none, so that all is measured again."""
+    """The kept results in a file; empty if the file is missing or damaged, so that all is measured again."""
     try:
         return _MEASURED.validate_python(read_json(file))
     except (OSError, ValueError):
@@ -70,12 +70,12 @@ def _measured_before(file: Path) -> dict[str, dict[int, float | None]]:
 
 
 def snapshot(run: StudyRun, step: int) -> Representation:
-    """The model as it was at a step of ``snapshot_steps``."""
+    """The model at a step of ``snapshot_steps``."""
     return load(run.folder.path, step=step)
 
 
 def snapshot_steps(run: StudyRun) -> list[int]:
-    """The steps of a run's snapshots; a run without any is an error."""
+    """The steps of a run's snapshots; an error if it has none."""
     steps = list(kept(run.folder.snapshots))
     if not steps:
         raise DistaffError(
@@ -90,12 +90,12 @@ def curves_figure(
     setting: str,
     nulls: Mapping[str, tuple[float, float]] | None = None,
 ) -> Figure:
-    """Quantities (rows) of objectives (columns) through training, a colour per setting.
+    """Quantities (rows) of objectives (columns) during training, one colour per value of a setting.
 
     Args:
-        curves: quantity with its unit → objective → value of the setting → a curve per run.
-        setting: what the colours stand for.
-        nulls: quantity → the range of what shuffled factors score.
+        curves: quantity with its unit → objective → value of the setting → one curve per run.
+        setting: setting that the colours represent.
+        nulls: quantity → range of scores against shuffled factors.
     """
     each = [along for row in curves.values() for column in row.values() for along in column.values()]
     steps = all_steps(curve for along in each for curve in along)
@@ -115,5 +115,5 @@ def all_steps(curves: Iterable[Curve]) -> list[int]:
 
 
 def table(curves: Sequence[Curve], steps: Sequence[int]) -> np.ndarray:
-    """(S, T) a row per run; NaN at steps where it has no value."""
+    """(S, T) one row per run; NaN at steps without a value."""
     return np.array([[curve.get(step, np.nan) for step in steps] for curve in curves])

@@ -1,4 +1,4 @@
-"""What trained latents know and share: bars, matrices and histograms of q(z|x) over the data."""
+"""Information in trained latents: bars, matrices and histograms of q(z|x) over the data."""
 
 from collections.abc import Mapping
 
@@ -37,15 +37,15 @@ def marginals(
     samples: int = 10_000,
     span: float = 4.0,
 ) -> Figure:
-    """Histograms of q(z_j) over the prior's density, a row per setting: the FactorVAE paper's Fig. 40.
+    """Histograms of q(z_j) over the prior's density, one row per setting: the FactorVAE paper's Fig. 40.
 
     Args:
-        results: of the study.
-        curve: the settings that tell rows apart; by default all that vary.
-        score: of several seeds the one with its best value is drawn; the first if none is given.
+        results: results of the study.
+        curve: settings that distinguish rows; by default all that vary.
+        score: score by which the best of several seeds is chosen; by default the first seed is drawn.
         where: settings that the runs must have.
-        samples: draws of z.
-        span: half of the horizontal axis.
+        samples: number of draws of z.
+        span: half the length of the horizontal axis.
     """
     picked = one_each(results, curve, score, where)
     rows = {name.replace(" · ", "\n"): run for name, run in picked.items()}
@@ -63,7 +63,7 @@ def informativeness_bars(
     where: Where = None,
     normalize: bool = True,
 ) -> Figure:
-    """I(x; z_i) of all latents, largest first, a panel per recipe: Do & Tran's Fig. 9 and 14."""
+    """I(x; z_i) of all latents, largest first, one panel per recipe: Do & Tran's Fig. 9 and 14."""
     picked = one_each(results, curve, score, where)
     found = {name: list(_information(run.codes, normalize).values()) for name, run in picked.items()}
     return figures.informativeness_bars(found, normalised=normalize)
@@ -77,7 +77,7 @@ def misjed_map(
     where: Where = None,
     bins: int = 100,
 ) -> Figure:
-    """MISJED of all pairs of latents, the most informative first: Do & Tran's Fig. 11 and 15."""
+    """MISJED of all pairs of latents, most informative first: Do & Tran's Fig. 11 and 15."""
     codes = {name: run.codes for name, run in one_each(results, curve, score, where).items()}
     pairs = {name: misjed(c, bins=bins).details["pairs"] for name, c in codes.items()}
     return figures.misjed_map(
@@ -103,8 +103,8 @@ def information_matrix(
     """Latents × factors by q(z|x), by means, and by a lasso's weights: Do & Tran's Fig. 23.
 
     Args:
-        results: of the study.
-        score: the run with the best value of it is drawn; the first run if none is given.
+        results: results of the study.
+        score: score by which the best run is chosen; by default the first run is drawn.
         where: settings that the run must have.
     """
     run = best_of(chosen(results, where), score)
@@ -124,14 +124,14 @@ def information_matrix(
 
 
 def posteriors_of(codes: Codes) -> tuple[torch.Tensor, torch.Tensor]:
-    """(N, D) means and log-variances in float64; codes without Gaussian latents are an error."""
+    """(N, D) means and log-variances in float64; an error for codes without Gaussian latents."""
     if codes.logvars is None or not codes.means.shape[1]:
         raise DistaffError("q(z) needs Gaussian latents with log-variances.")
     return torch.from_numpy(codes.means).double(), torch.from_numpy(codes.logvars).double()
 
 
 def draws_of(codes: Codes, count: int, seed: int = 0) -> np.ndarray:
-    """(count, D) draws of q(z): random observations, each drawn once where there are enough."""
+    """(count, D) draws of q(z) from random observations, without replacement if there are enough."""
     rng = np.random.default_rng(seed)
     mu, logvar = (part.numpy() for part in posteriors_of(codes[rng.permutation(len(codes))[:count]]))
     sigma = np.exp(logvar / 2)

@@ -1,4 +1,4 @@
-"""Latents found again across runs."""
+"""Latents matched across runs."""
 
 from collections.abc import Mapping
 
@@ -23,16 +23,16 @@ from distaff.studies.results import Results
 def matched_latents(
     results: Results, *, where: Where = None, observations: int = 10_000, top: int = 10
 ) -> Mapping[str, Figure]:
-    """Latents found again across runs: correlations with the first run's, and traversals in matching order.
+    """Latents matched across runs: correlations with the first run's, and traversals in matching order.
 
-    Do & Tran's A.18, Fig. 27 and 28. Latents of the first run go from the most informative down; those of
-    each other run are put beside the ones they correlate with most, one to one.
+    Do & Tran's A.18, Fig. 27 and 28. Latents of the first run are sorted from the most informative down;
+    those of every other run are placed beside the ones with which they correlate most, one to one.
 
     Args:
-        results: of the study, all of whose chosen runs share their data.
+        results: results of the study; all chosen runs must share their data.
         where: settings that the runs must have.
-        observations: how many random ones are encoded.
-        top: latents drawn.
+        observations: number of random observations to encode.
+        top: number of latents to draw.
     """
     runs = chosen(results, where)
     if len(runs) < 2:

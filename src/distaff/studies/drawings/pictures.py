@@ -1,4 +1,4 @@
-"""Images that trained models make: traversals, samples, the latents that know most of each factor."""
+"""Images from trained models: traversals, samples, and the latents most informative about each factor."""
 
 from collections.abc import Mapping, Sequence
 
@@ -34,12 +34,12 @@ def traversals(
     """Traversals of one run for each recipe, sorted by KL: the FactorVAE paper's Fig. 6, 9, 11, 13 to 15.
 
     Args:
-        results: of the study.
-        curve: the settings that tell figures apart.
-        score: the run with its best value is drawn; the first seed's if none is given.
+        results: results of the study.
+        curve: settings that distinguish figures.
+        score: score by which the best run is chosen; by default the first seed is drawn.
         where: settings that the runs must have.
-        top: rows at most.
-        index: the observation to start from; by default a typical one, whose code is near the mean of all.
+        top: largest number of rows.
+        index: observation to start from; by default a typical one, whose code is near the mean of all.
     """
     return {
         _titled(name, run, score): _traversals(run, index, top)
@@ -80,13 +80,13 @@ def top_latents(
     where: Where = None,
     top: int = 3,
 ) -> Mapping[str, Figure]:
-    """For each factor the traversals of the latents that know most about it: Do & Tran's Fig. 12 and 16.
+    """For each factor, traversals of the latents most informative about it: Do & Tran's Fig. 12 and 16.
 
     Args:
-        results: of the study.
-        factors: their names; all that vary by default.
-        curve: the settings that tell figures apart.
-        score: the run with its best value is drawn; the first seed's if none is given.
+        results: results of the study.
+        factors: names of factors; by default all that vary.
+        curve: settings that distinguish figures.
+        score: score by which the best run is chosen; by default the first seed is drawn.
         where: settings that the runs must have.
         top: latents per factor.
     """

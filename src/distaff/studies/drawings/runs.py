@@ -1,4 +1,4 @@
-"""What drawings read of a study's runs: groups of them, and each one's scores, settings and factors."""
+"""Helpers for drawings: groups of a study's runs, and each run's scores, settings and factors."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,10 +16,10 @@ from distaff.studies.results import Results
 from distaff.studies.study_run import StudyRun
 
 Where = Mapping[str, Any] | None
-"""Settings that runs must have to be drawn; all runs otherwise."""
+"""Settings that runs must have to be drawn; None for all runs."""
 
 Settings = str | Sequence[str]
-"""One setting's name, or several."""
+"""The name of one setting, or several names."""
 
 LABELS = {
     "reconstruction": "reconstruction error (nats)",
@@ -41,14 +41,14 @@ LABELS = {
 
 
 def axis(name: str) -> str:
-    """What a figure calls a quantity: ``mig:chen18`` is MIG (chen18)."""
+    """The axis label of a quantity, such as ``mig:chen18``."""
     base, _, protocol = heading(name).partition(":")
     text = LABELS.get(base, base.replace("_", " ").replace("dci", "DCI"))
     return f"{text}, {protocol}" if protocol else text
 
 
 def chosen(results: Results, where: Where = None) -> list[StudyRun]:
-    """The finished runs with these settings, in the study's order; none is an error."""
+    """The finished runs with these settings, in the study's order; an error if there are none."""
     runs = results.runs(**(where or {}))
     if not runs:
         wanted = f" with {', '.join(f'{k} = {v}' for k, v in where.items())}" if where else ""
@@ -57,7 +57,7 @@ def chosen(results: Results, where: Where = None) -> list[StudyRun]:
 
 
 def varied(runs: Iterable[StudyRun]) -> list[str]:
-    """The settings that take several values among the runs, seeds aside."""
+    """The settings that take several values among the runs, except seeds."""
     all_settings = [run.settings for run in runs]
     recipes = {settings["recipe"] for settings in all_settings}
     return [*(["recipe"] if len(recipes) > 1 else []), *varied_settings(all_settings)]
@@ -84,13 +84,13 @@ def grouped(runs: Iterable[StudyRun], settings: Settings) -> dict[Any, list[Stud
 def sweep(
     runs: Iterable[StudyRun], curve: Settings, point: Settings | None = None
 ) -> dict[str, dict[Any, list[StudyRun]]]:
-    """Curve → point on it → its runs, which differ by their seeds.
+    """Curve → point on it → the runs of the point, which differ by their seeds.
 
     Args:
-        runs: of a study.
-        curve: the settings that tell curves apart.
-        point: the settings that tell a curve's points apart; by default all others that vary along it, and
-            where none does the curve is a point of its own name.
+        runs: runs of a study.
+        curve: settings that distinguish curves.
+        point: settings that distinguish the points of a curve; by default all others that vary along it. If
+            none does, the curve is a single point with the curve's name.
     """
     found = {}
     for name, members in grouped(runs, curve).items():
@@ -103,7 +103,7 @@ def sweep(
 
 
 def varied_along(runs: Iterable[StudyRun], curve: Settings) -> list[str]:
-    """The settings that vary within curves, other than those that tell the curves apart."""
+    """The settings that vary within curves, other than those that distinguish the curves."""
     names = [name for members in grouped(runs, curve).values() for name in varied(members)]
     return [name for name in dict.fromkeys(names) if name not in names_in(curve)]
 
@@ -111,7 +111,7 @@ def varied_along(runs: Iterable[StudyRun], curve: Settings) -> list[str]:
 def one_each(
     results: Results, curve: Settings | None, score: str | None, where: Where
 ) -> dict[str, StudyRun]:
-    """One run for each value of the settings, its best or first one; by default of all settings that vary."""
+    """One run, the best or the first, for each value of the settings; by default of all that vary."""
     runs = chosen(results, where)
     names = names_in((varied(runs) or ["recipe"]) if curve is None else curve)
     prefix = f"{names[0]} = " if len(names) == 1 and isinstance(label(runs[0], names), int | float) else ""
@@ -129,7 +129,7 @@ def best_of(runs: Sequence[StudyRun], score: str | None) -> StudyRun:
 
 
 def score_of(run: StudyRun, score: str) -> float:
-    """A run's score by its name in the table; NaN where it could not be had, an error where nobody asked."""
+    """A run's score by its name in the table; NaN if it could not be computed, an error if not measured."""
     values = run.values
     if score not in values and score.partition(":")[0] not in run.skipped:
         raise unknown("score of the study", score, values)
@@ -137,20 +137,20 @@ def score_of(run: StudyRun, score: str) -> float:
 
 
 def number_of(run: StudyRun, setting: str) -> float:
-    """A setting's value as a number; one that the run does not have is an error."""
+    """A setting's value as a number; an error if the run does not have it."""
     if setting not in run.settings:
         raise unknown(f"setting of {run.settings['recipe']}", setting, run.settings)
     return float(run.settings[setting])
 
 
 def lower_is_better(score: str) -> bool:
-    """Which way a score points: errors and KL are better low, metrics say so themselves."""
+    """Whether lower is better: true for errors and KL; metrics define it themselves."""
     metric = all_metrics().get(score.partition(":")[0])
     return score in ("reconstruction", "kl") if metric is None else metric.card.direction == "lower"
 
 
 def vae_of(run: StudyRun) -> VAE:
-    """The trained VAE; a model of another kind, which has no prior and no likelihood, is an error."""
+    """The trained VAE; an error for other models, which have no prior and no likelihood."""
     model = run.model.model
     if not isinstance(model, VAE):
         raise DistaffError(f"this figure is of VAEs, which {run.settings['recipe']} does not train.")
@@ -158,7 +158,7 @@ def vae_of(run: StudyRun) -> VAE:
 
 
 def factors_of(run: StudyRun) -> Factors:
-    """The factors of the run's data that vary; unlabelled data is an error."""
+    """The factors of the run's data that vary; an error for data without labels."""
     factors = varied_factors(run.data)
     if factors is None:
         raise DistaffError(f"{run.data.name} has no factors, which this figure is about.")
@@ -166,7 +166,7 @@ def factors_of(run: StudyRun) -> Factors:
 
 
 def names_in(settings: Settings) -> list[str]:
-    """The names of one setting or of several."""
+    """The names of one or several settings."""
     return [settings] if isinstance(settings, str) else list(settings)
 
 

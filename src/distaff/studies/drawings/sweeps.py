@@ -1,4 +1,4 @@
-"""Settings and seeds compared: trade-offs, scores, how metrics agree."""
+"""Comparisons of settings and seeds: trade-offs, scores, agreement of metrics."""
 
 from collections.abc import Mapping, Sequence
 
@@ -29,7 +29,7 @@ from distaff.studies.study_run import StudyRun
 from distaff.studies.tables import score_columns
 
 SHUFFLES = 5
-"""How often factors are shuffled to see what a figure's score is by chance."""
+"""Number of times that factors are shuffled to find the chance level of a figure's score."""
 
 
 def trade_off(
@@ -42,16 +42,16 @@ def trade_off(
     where: Where = None,
     title: str | None = None,
 ) -> Figure:
-    """One score against another, a curve per recipe: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
+    """One score against another, one curve per recipe: the FactorVAE paper's Fig. 5, 10; Mathieu's Fig. 2.
 
     Args:
-        results: of the study.
-        x: a score by its name in the table.
-        y: another.
-        curve: the settings that tell curves apart.
-        point: the settings beside each point; by default those that vary along its curve.
+        results: results of the study.
+        x: horizontal score, by its name in the table.
+        y: vertical score.
+        curve: settings that distinguish curves.
+        point: settings written beside each point; by default those that vary along its curve.
         where: settings that the runs must have.
-        title: written above.
+        title: title of the figure.
     """
     all_runs = chosen(results, where)
     points = {
@@ -77,7 +77,7 @@ def scores_by_setting(
         name: {value: values(members, score) for value, members in along.items()}
         for name, along in curves.items()
     }
-    # Where nothing varies along a curve, its ticks are the curves' own names.
+    # If nothing varies along a curve, the ticks are the curves' names.
     setting = ", ".join(names_in(point or varied_along(runs, curve) or curve))
     return figures.scores_by_setting(
         scores, score=axis(score), setting=setting, title=title, null=chance(runs[0], score)
@@ -90,9 +90,9 @@ def agreement(
     """Pairs of scores against each other over all runs, with their correlations: Do & Tran's Fig. 5c, 6, 8a.
 
     Args:
-        results: of the study.
-        pairs: [horizontal, vertical] scores, a panel each.
-        curve: the settings that give runs their colour.
+        results: results of the study.
+        pairs: [horizontal, vertical] scores, one panel each.
+        curve: settings that the colours represent.
         where: settings that the runs must have.
     """
     groups = grouped(chosen(results, where), curve)
@@ -110,13 +110,13 @@ def agreement(
 def correlation_of_scores(
     results: Results, *, scores: Sequence[str] | None = None, where: Where = None
 ) -> Figure:
-    """Whether scores rank the runs alike: Pearson's, Kendall's and Spearman's coefficients of all pairs.
+    """Correlations of all pairs of scores over runs: Pearson's, Kendall's and Spearman's coefficients.
 
     The FactorVAE paper's §6 gives them for its score and Higgins'.
 
     Args:
-        results: of the study.
-        scores: their names; all that the study measured by default.
+        results: results of the study.
+        scores: names of scores; by default all that the study measured.
         where: settings that the runs must have.
     """
     keys = [run.key for run in chosen(results, where)]
@@ -136,13 +136,13 @@ def scores_by_factor(
     curve: Settings = "recipe",
     where: Where = None,
 ) -> Mapping[str, Figure | pd.DataFrame]:
-    """A gap for each factor, recipes side by side, mean over runs: Do & Tran's Fig. 13, Tables 6 to 9.
+    """The score of each factor, recipes side by side, mean over runs: Do & Tran's Fig. 13, Tables 6 to 9.
 
     Args:
-        results: of the study.
+        results: results of the study.
         score: rmig or jemmig, or any other metric with a value per factor.
-        normalize: divide by the factor's entropy (RMIG) or by log(bins) + H(y) (JEMMIG).
-        curve: the settings that tell bars apart.
+        normalize: whether to divide by the factor's entropy (RMIG) or by log(bins) + H(y) (JEMMIG).
+        curve: settings that distinguish bars.
         where: settings that the runs must have.
     """
     groups = grouped(chosen(results, where), curve)
@@ -156,9 +156,9 @@ def scores_by_factor(
 
 
 def chance(run: StudyRun, score: str, observations: int | None = None) -> tuple[float, float] | None:
-    """The lowest and highest score of a run's codes against shuffled factors, of so many rows at most.
+    """The lowest and highest score of a run's codes against shuffled factors, on up to ``observations`` rows.
 
-    None where the score reads no factors, or where the codes, as they were scored, or the data are not here.
+    None if the score does not use factors, or if the scored codes or the data are not here.
     """
     own = run.scores.get(score)
     if own is None or own.null is not None:
@@ -174,18 +174,18 @@ def chance(run: StudyRun, score: str, observations: int | None = None) -> tuple[
             rows = np.random.default_rng(0).permutation(len(codes))[:observations]
             codes, factors = codes[rows], factors.select(rows)
         found = evaluate_scores(codes, factors, metrics=[own.metric], null=SHUFFLES).scores
-    except (DistaffError, OSError):  # of no metric, as reconstruction; or the data are no longer here
+    except (DistaffError, OSError):  # not a metric, such as reconstruction; or the data are no longer here
         return None
     return next((one.null.range for one in found if one.name == own.name and one.null is not None), None)
 
 
 def values(runs: Sequence[StudyRun], score: str) -> np.ndarray:
-    """(runs,) a score of each."""
+    """(runs,) the score of each run."""
     return np.array([score_of(run, score) for run in runs])
 
 
 def _by_chance(run: StudyRun, score: str, normalize: bool) -> float:
-    """The mean over factors of a run's score against shuffled ones."""
+    """The mean over factors of a run's score against shuffled factors."""
     factors = factors_of(run)
     rows = np.random.default_rng(0).permutation(len(factors))
     options = {"normalize": True} if normalize else {}
@@ -194,7 +194,7 @@ def _by_chance(run: StudyRun, score: str, normalize: bool) -> float:
 
 
 def _by_factor(runs: Sequence[StudyRun], score: str, normalize: bool) -> dict[str, float]:
-    """The mean over runs of each factor's share."""
+    """The mean over runs of each factor's score."""
     metric = all_metrics()[score]
     options = {"normalize": True} if normalize else {}
     found: list[Score] = [metric(run.codes, factors_of(run), **options) for run in runs]

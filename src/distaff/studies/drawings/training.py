@@ -1,4 +1,4 @@
-"""Looking back at training: logged terms, and scores of the snapshots along the way."""
+"""The course of training: logged terms, and scores of snapshots."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,15 +36,15 @@ def through_training(
     where: Where = None,
     observations: int | None = 20_000,
 ) -> Figure:
-    """Logged terms and scores through training: the FactorVAE paper's Fig. 4, 12, 23, 38 and 39.
+    """Logged terms and scores during training: the FactorVAE paper's Fig. 4, 12, 23, 38 and 39.
 
     Args:
-        results: of the study; scores need runs with ``snapshots``.
-        quantities: terms by their name in the log (nll), or metrics (factor_vae_score), a row each.
-        curve: the settings that tell columns apart.
-        point: the settings that tell colours apart; by default those that vary within a column.
+        results: results of the study; scores need runs with ``snapshots``.
+        quantities: terms by their names in the log (nll), or metrics (factor_vae_score), one row each.
+        curve: settings that distinguish columns.
+        point: settings that the colours represent; by default those that vary within a column.
         where: settings that the runs must have.
-        observations: how many random ones a snapshot is scored on; None takes all.
+        observations: number of random observations on which a snapshot is scored; None for all.
     """
     runs = chosen(results, where)
     columns = sweep(runs, curve, point)
@@ -73,9 +73,9 @@ def training_curves(
     """Logged terms as small multiples, mean and interval over seeds: the FactorVAE paper's Fig. 32, 33.
 
     Args:
-        results: of the study.
-        terms: by their names in the log; all by default.
-        curve: the settings that tell figures apart; by default all that vary.
+        results: results of the study.
+        terms: terms by their names in the log; by default all.
+        curve: settings that distinguish figures; by default all that vary.
         where: settings that the runs must have.
     """
     runs = chosen(results, where)
