@@ -136,7 +136,7 @@ class Study:
         ica = _switch("ica", content.get("ica", False))
         if ica and elsewhere is not None:
             raise DistaffError(
-                "ICA is fitted to what a run was trained on: ica and scored_on exclude each other."
+                "ICA is fitted to the training data of a run: ica and scored_on exclude each other."
             )
         return cls(
             name=_file_name(content.get("name", name)),
