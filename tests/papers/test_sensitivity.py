@@ -15,7 +15,7 @@ from studies.kim18 import sensitivity as kim18
 @pytest.fixture(scope="module")
 def nothing(tmp_path_factory) -> Results:
     """A study without runs."""
-    return Results(Study.parse("about: no runs"), tmp_path_factory.mktemp("nothing"))
+    return Results(Study.parse("figures: [trade_off]"), tmp_path_factory.mktemp("nothing"))
 
 
 def points(axes, i=0):

@@ -130,7 +130,7 @@ def test_keys_are_the_hash_of_what_is_not_at_its_default():
         ({"runs": [{"recipe": "vae"}, {"recipe": "vae", "step": 3}]}, "run 2 .*did you mean 'steps'"),
         ({"runs": [{"beta": 3}]}, "run 1: it must name a recipe"),
         ({"runs": {"recipe": "vae"}}, "runs must be a list"),
-        ({"runs": None, "figures": None}, "this one has neither: add runs"),
+        ({"runs": None, "figures": None}, "neither runs nor figures: add runs"),
         ({"runs": [{"recipe": "beta_vae", "beta": []}]}, "run 1 (beta_vae): beta is an empty list: give it"),
         ({"runs": [{"recipe": "beta_vae", "beta": "four"}]}, "'four' is neither a number nor linear"),
         ({"runs": [{"recipe": "beta_vae", "beta": {"a": 1}}]}, "beta must be a number"),

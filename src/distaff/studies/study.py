@@ -131,7 +131,7 @@ class Study:
                 drawing.check()
         runs, metrics = _runs(content, factor), _metrics(content.get("metrics"))
         if not runs and not figures:
-            raise DistaffError("a study has runs, or figures to draw, and this one has neither: add runs.")
+            raise DistaffError("the study has neither runs nor figures: add runs.")
         elsewhere = None if (data := content.get("scored_on")) is None else DataCall.of(data)
         ica = _switch("ica", content.get("ica", False))
         if ica and elsewhere is not None:
