@@ -11,6 +11,7 @@ import yaml
 from safetensors.torch import load_file, save_file
 
 from distaff.analysis.doctor import Severity, checks, diagnose
+from distaff.analysis.doctor.checks import UNUSED
 from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.binding import public_functions
 from distaff.foundation.errors import DistaffError
@@ -40,6 +41,7 @@ CRITIC = CriticSettings(hidden=64, layers=2, learning_rate=1e-3)
 
 
 def write_ring(folder: Path) -> str:
+    folder.mkdir(exist_ok=True)
     np.savez(folder / "ring.npz", images=toys.ring().images[:].numpy())
     return str(folder / "ring.npz")
 
@@ -164,7 +166,11 @@ def test_a_run_that_goes_on_is_no_problem(copy):
 def test_a_damaged_checkpoint(copy):
     newest = max((copy / "checkpoint").iterdir()) / "model.safetensors"
     newest.write_bytes(newest.read_bytes()[:-4] + b"0000")
-    assert "damaged (model.safetensors)" in found(copy)
+    damage, *others = map(str, diagnose(copy).findings)
+    assert "damaged (model.safetensors)" in damage
+    assert all("next to nothing" in other for other in others), (
+        "of the checkpoint before it, at half the steps"
+    )
     older = min((copy / "checkpoint").iterdir()) / "model.safetensors"
     older.write_bytes(b"")
     assert "every checkpoint" in found(copy)
@@ -221,6 +227,16 @@ def test_few_latents_that_are_used_are_a_problem(tmp_path):
     text = found(run)
     assert "2 of 3 latents are unused" in text
     assert "--beta linear:0:1:100" in text
+
+
+@pytest.mark.parametrize("prior", ["student_t:5", "sparse:0.5:0.05"])
+def test_latents_are_unused_under_priors_that_no_gaussian_matches(tmp_path, prior):
+    """Their KL to such a prior never falls to 0, though they say nothing about x."""
+    run = make_run(tmp_path, "beta_vae", beta=1, latents=3, learning_rate=1e-2, prior=prior)
+    silence(run, keep=1)
+    assert min(RunEvidence(RunFolder(run)).sample.kl_per_latent.values()) > UNUSED
+    assert "2 of 3 latents are unused" in found(run)
+    assert "z says next to nothing" in found(make_run(tmp_path / "none", "beta_vae", beta=1000, prior=prior))
 
 
 def test_a_penalty_that_leaves_nothing(tmp_path):

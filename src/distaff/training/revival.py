@@ -7,13 +7,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.active_latents import kl_to_nearest_prior
 from distaff.models.groups import Gaussian, Point
 from distaff.models.latents import LatentSpace
 from distaff.models.vae import VAE
 
 CLOSED = 0.1
-"""KL in nats below which a latent counts as closed."""
+"""Information about x in nats below which a latent counts as closed."""
 LOGVAR = -3.0
 """Initial log-variance of a revived latent: little noise, so that the decoder uses it."""
 LOUDNESS = 0.5
@@ -24,8 +26,8 @@ Layer = nn.Linear | nn.Conv2d
 class Revival:
     """Reinitialises a VAE's closed latents and the dead units of its encoder.
 
-    A latent whose posterior is the prior is a saddle of the ELBO: the encoder learns nothing through a
-    decoder that ignores it, and the decoder learns nothing from noise. Left alone it stays closed for
+    A latent whose posterior is the same for all x is a saddle of the ELBO: the encoder learns nothing through
+    a decoder that ignores it, and the decoder learns nothing from noise. Left alone it stays closed for
     thousands of steps, whatever the weight of the KL. A ReLU that is 0 for all x learns nothing either, and a
     tight bottleneck leaves many of them. Both are reinitialised, as dead units are in "The dormant neuron
     phenomenon in deep reinforcement learning" (Sokar et al. 2023):
@@ -70,20 +72,21 @@ class Revival:
             highest = gather(outputs.transpose(0, 1).flatten(1).amax(1)[None]).amax(0)
             _draw_units(layer, following, highest <= 0, rng)
         features, parameters = (gather(t) for t in _through(self.model.encoder, self.head, x))
-        posterior = self.model.latents.posterior(parameters, self.model.temperature)
-        nats = self.model.prior.kl_dims(posterior, posterior.rsample()).mean(0)
-        nats = gather(nats[None]).mean(0)  # of what has no closed form, every process drew another one
-        closed = [place for place in self.places if nats[place.variable] < CLOSED]
+        made = parameters.float().cpu().numpy()
+        means = made[:, [place.mean for place in self.places]]
+        logvars = made[:, [place.logvar for place in self.places]]
+        told = kl_to_nearest_prior(Codes(means, logvars))
+        closed = [place for place, nats in zip(self.places, told, strict=True) if nats < CLOSED]
         columns = [place.column for place in closed]
         everything = range(self.model.latents.width)
         others = [column for column in everything if column not in columns] or list(everything)
         loudness = LOUDNESS * self.stem.weight[:, others].std()
         for place in closed:
             projection = _drawn(rng, self.head.weight[place.mean])
-            told = features @ projection
-            scale = told.std().clamp(min=1e-6)
+            drawn = features @ projection
+            scale = drawn.std().clamp(min=1e-6)
             self.head.weight[place.mean] = projection / scale
-            self.head.bias[place.mean] = -told.mean() / scale
+            self.head.bias[place.mean] = -drawn.mean() / scale
             self.head.weight[place.logvar] = 0
             self.head.bias[place.logvar] = LOGVAR
             self.stem.weight[:, place.column] = loudness * _drawn(rng, self.stem.weight[:, place.column])
@@ -94,13 +97,11 @@ class Place(NamedTuple):
     """The position of a latent with a mean and a variance.
 
     Args:
-        variable: number of the variable.
         column: column of z.
         mean: number of the encoder output that is the mean.
         logvar: number of the encoder output that is the log-variance.
     """
 
-    variable: int
     column: int
     mean: int
     logvar: int
@@ -110,9 +111,9 @@ def _places(latents: LatentSpace) -> Iterator[Place]:
     first = 0
     for name, group in latents.groups.items():
         if isinstance(group, Gaussian) and not isinstance(group, Point):
-            variables, columns = latents.group_dims[name], latents.group_columns[name]
+            columns = latents.group_columns[name]
             for d in range(group.dims):
-                yield Place(variables.start + d, columns.start + d, first + d, first + group.dims + d)
+                yield Place(columns.start + d, first + d, first + group.dims + d)
         first += group.parameters
 
 

@@ -12,9 +12,9 @@ from distaff.objectives.objective import FunctionTerm, Objective, Term
 from distaff.objectives.schedules import Schedule
 
 UNUSED = 0.01
-"""KL in nats below which a latent is unused, as in the FactorVAE score's pruning."""
+"""Information in nats below which a latent is unused, as in the FactorVAE score's pruning."""
 TOO_SMALL = 0.5
-"""Total KL in nats below which z cannot distinguish two observations with any certainty."""
+"""Total information in nats below which z cannot distinguish two observations with any certainty."""
 SATURATED, GUESSING = 0.95, 0.55
 """Accuracies of a critic that is nearly always right, and of one that has learnt nothing."""
 NOTICEABLE = 0.5
@@ -95,29 +95,31 @@ def missing_recipe(p: RunEvidence) -> Finding | None:
 
 
 def unused_latents(p: RunEvidence) -> Finding | None:
-    """Some, but not all, latents whose posterior is the prior."""
+    """Some, but not all, latents whose posterior is the same for every observation."""
     if p.sample is None or _says_too_little(p):
         return None
-    kl = p.sample.kl_per_latent
-    unused = [name for name, value in kl.items() if value < UNUSED]
+    told = p.sample.information
+    unused = [name for name, nats in told.items() if nats < UNUSED]
     if not unused:
         return None
-    what = f"{len(unused)} of {len(kl)} latents are unused (KL under {UNUSED} nats): {', '.join(unused)}."
-    if len(unused) <= len(kl) / 2:
+    what = (
+        f"{len(unused)} of {len(told)} latents are unused (under {UNUSED} nats about x): {', '.join(unused)}."
+    )
+    if len(unused) <= len(told) / 2:
         why = "the data may have no more factors than the other latents hold; metrics prune unused ones."
         return note(what, why, "nothing, unless factors are missing from the traversals.")
     return problem(
         what,
-        f"their posterior is the prior for every observation: {_pull(p)} costs more than they would save.",
+        f"their posterior is the same for every observation: {_pull(p)} costs more than they would save.",
         f"{_less_pull(p)}; or fewer latents, if the others hold all factors.",
     )
 
 
 def kl_too_small(p: RunEvidence) -> Finding | None:
-    """A posterior that is the prior in all latents."""
+    """A posterior that is nearly the same for every observation, in all latents."""
     if p.sample is None or not _says_too_little(p):
         return None
-    what = f"the KL is {p.sample.kl:.2g} nats in all: z says next to nothing about x."
+    what = f"the latents hold {_told(p):.2g} nats in all: z says next to nothing about x."
     if _reconstruction_gain(p) < 0.05:
         return problem(
             what,
@@ -215,7 +217,13 @@ def total_correlations_disagree(p: RunEvidence) -> Finding | None:
 
 
 def _says_too_little(p: RunEvidence) -> bool:
-    return p.sample is not None and p.sample.kl < TOO_SMALL
+    return p.sample is not None and _told(p) < TOO_SMALL
+
+
+def _told(p: RunEvidence) -> float:
+    """A bound on the nats that z tells about x, latent by latent."""
+    assert p.sample is not None
+    return sum(p.sample.information.values())
 
 
 def _reconstruction_gain(p: RunEvidence) -> float:

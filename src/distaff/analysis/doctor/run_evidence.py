@@ -13,6 +13,8 @@ from distaff.analysis.decompose import TERMS
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import read_json
+from distaff.metrics.active_latents import kl_to_nearest_prior
+from distaff.models.coding import code_tensors, codes_from
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step
@@ -57,6 +59,13 @@ class Sample:
     def kl(self) -> float:
         """E KL(q(z|x) ‖ p(z)), the sum over latents."""
         return sum(self.kl_per_latent.values())
+
+    @cached_property
+    def information(self) -> dict[str, float]:
+        """A bound on I(x; z_d) by the latents' names, whatever the prior: see ``kl_to_nearest_prior``."""
+        codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(self.output.posterior).items()})
+        real = [v.name for v in self.model.latents.coded if not v.classes]
+        return dict(zip([*real, *codes.categories], kl_to_nearest_prior(codes).tolist(), strict=True))
 
     def bounds(self, name: str) -> tuple[float, float] | None:
         """Bounds on a term of q(z); None for other terms and for deterministic latents.
