@@ -119,6 +119,29 @@ def test_a_negative_binomial_of_any_size_is_right_in_single_precision(log_size):
     torch.testing.assert_close(slope[0].double(), expected, rtol=1e-4, atol=1e-3)
 
 
+@pytest.mark.parametrize("log_size", [-3.0, 0.0, 2.7, 2.8, 6.0, 10.0, 15.0])
+@pytest.mark.parametrize("scale", [10, 1e3, 1e5, 1e6])
+def test_large_counts_are_right_in_single_precision(scale, log_size):
+    """Counts near their mean and far from it, and their gradients, against float64."""
+    ratios = torch.tensor([1e-6, 0.1, 0.5, 0.99, 1.0, 1.001, 1.5, 4.0])
+    log_mean = torch.full((1, len(ratios)), math.log(scale)).requires_grad_()
+    x, sizes = (scale * ratios).round()[None], torch.full_like(log_mean, log_size)
+    exact = log_mean.detach().double().requires_grad_()
+    pairs = [
+        (Poisson(log_mean), torch.distributions.Poisson(exact.exp(), validate_args=False)),
+        (
+            NegativeBinomial(log_mean, sizes),
+            torch.distributions.NegativeBinomial(sizes.double().exp(), logits=exact - sizes.double()),
+        ),
+    ]
+    for ours, theirs in pairs:
+        found, expected = ours.log_probs(x), theirs.log_prob(x.double())
+        torch.testing.assert_close(found.double(), expected, rtol=2e-5, atol=1e-3 + 2e-7 * scale)
+        (slope,) = torch.autograd.grad(found.sum(), log_mean)
+        (true_slope,) = torch.autograd.grad(expected.sum(), exact)
+        torch.testing.assert_close(slope.double(), true_slope, rtol=1e-4, atol=1e-6 * scale)
+
+
 def test_each_column_has_its_own_likelihood_and_missing_values_add_nothing():
     kind = find_likelihood("by_column:real=2,counts=1,classes=3,missing=true")
     assert outputs_of(kind, (6,)) == (2 + 2 + 3,)

@@ -17,8 +17,8 @@ HALF_A_LEVEL = 0.5 / 255
 SMALLEST_LOG_SCALE = -7.0
 LARGEST_LOG_RATE = 15.0
 """Logarithms of rates are cut here, so that exp does not overflow in an unstable step."""
-LARGE_SIZE = 16.0
-"""From this size on, three terms of Stirling's series give log Γ to within 1e-11."""
+LARGE = 16.0
+"""From this number on, three terms of Stirling's series give log Γ to within 1e-11."""
 
 
 class Likelihood(Protocol):
@@ -184,8 +184,16 @@ class Poisson:
         return self.log_probs(x).flatten(1).sum(1)
 
     def log_probs(self, x: Tensor) -> Tensor:
-        """The log-probability of each value, with the shape of x."""
-        return x * self.log_rate - torch.exp(self.log_rate) - torch.lgamma(x + 1)
+        """The log-probability of each value, with the shape of x.
+
+        The three parts are too large to subtract in float32 if x is. Then log x! is taken by Stirling's
+        series, and with u = λ/x − 1 they leave −x (u − log(1 + u)).
+        """
+        rate, large = torch.exp(self.log_rate), x.clamp(min=LARGE)
+        u = (rate - large) / large
+        log_ratio = torch.where(u > -0.5, torch.log1p(u.clamp(min=-0.5)), self.log_rate - large.log())
+        by_stirling = -large * (u - log_ratio) - 0.5 * (LOG_2PI + large.log()) - _stirling_rest(large)
+        return torch.where(x < LARGE, x * self.log_rate - rate - torch.lgamma(x + 1), by_stirling)
 
     @property
     def mean(self) -> Tensor:
@@ -214,14 +222,26 @@ class NegativeBinomial:
         return self.log_probs(x).flatten(1).sum(1)
 
     def log_probs(self, x: Tensor) -> Tensor:
-        """The log-probability of each value, with the shape of x."""
+        """The log-probability of each value, with the shape of x.
+
+        No part may be large in float32 where the sum is not. If r is larger than x, the distribution is near
+        a Poisson's, and the rest is added to that; if x is, Γ(x+r)/x! is taken by Stirling's series.
+        """
         size, odds = torch.exp(self.log_size), self.log_mean - self.log_size
-        counted = torch.where(
-            self.log_size < math.log(LARGE_SIZE),
-            torch.lgamma(x + size) - torch.lgamma(size) + x * F.logsigmoid(odds),
-            _rising_by_stirling(x, size.clamp(min=LARGE_SIZE)) + x * (self.log_mean - F.softplus(odds)),
+        many = x.clamp(min=LARGE)
+        small, large = torch.minimum(size, many), torch.maximum(size, many)
+        near_poisson = (
+            (Poisson(self.log_mean).log_probs(x) + _rising_by_stirling(x, large) - x * F.softplus(odds))
+            + torch.exp(self.log_mean)
+            - large * F.softplus(odds)
         )
-        return counted - size * F.softplus(odds) - torch.lgamma(x + 1)
+        ways = torch.where(
+            x < LARGE,
+            torch.lgamma(x + small) - torch.lgamma(x + 1),
+            _rising_by_stirling(small - 1, many + 1) + (small - 1) * torch.log1p(many),
+        )
+        apart = ways - torch.lgamma(small) - x * F.softplus(-odds) - small * F.softplus(odds)
+        return torch.where(size < many, apart, near_poisson)
 
     @property
     def mean(self) -> Tensor:
@@ -234,11 +254,13 @@ def _rising_by_stirling(x: Tensor, size: Tensor) -> Tensor:
 
     It tends to 0 as r grows, and the negative binomial tends to the Poisson distribution.
     """
+    change = _stirling_rest(size + x) - _stirling_rest(size)
+    return (size + x - 0.5) * torch.log1p(x / size) - x + change
 
-    def rest(y: Tensor) -> Tensor:
-        return (1 / 12 - (1 / 360 - 1 / 1260 / y**2) / y**2) / y
 
-    return (size + x - 0.5) * torch.log1p(x / size) - x + rest(size + x) - rest(size)
+def _stirling_rest(y: Tensor) -> Tensor:
+    """log Γ(y) − [(y − ½) log y − y + ½ log 2π] for large y."""
+    return (1 / 12 - (1 / 360 - 1 / 1260 / y**2) / y**2) / y
 
 
 COUNTED = ("poisson", "negative_binomial")
