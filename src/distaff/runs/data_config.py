@@ -1,4 +1,4 @@
-"""The data of a run: which data set to open, as it is asked for and as ``run.yaml`` holds it."""
+"""The data of a run: which data set to open, as requested and as stored in ``run.yaml``."""
 
 import warnings
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from distaff.runs.former_versions import renamed_data
 from distaff.runs.settings import AUTO, DataSettings
 
 Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
-"""What can be trained on: a name, a file, a folder, or data in Python."""
+"""Everything that can be trained on: a name, a file, a folder, or data in Python."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,10 @@ class DataCall:
     """Which data set to open.
 
     Args:
-        spec: a known name, a file, a folder, an array, a ``Dataset``, or another library's (``from_object``).
+        spec: a known name, a file, a folder, an array, a ``Dataset``, or data of another library
+            (``from_object``).
         file: the official file of a named data set.
-        options: what its ``load`` takes beside.
+        options: further arguments of the data set's ``load``.
     """
 
     spec: Annotated[Data, SkipValidation]
@@ -45,12 +46,12 @@ class DataCall:
 
     @classmethod
     def told(cls, data: Data, how: DataSettings) -> "DataCall":
-        """The data that ``train`` was given, brought in as it was told."""
+        """The data given to ``train``, with its data settings."""
         return cls(data, None if how.file is None else str(how.file), how.options)
 
     @classmethod
     def of(cls, data: Any) -> "DataCall":
-        """``dsprites``, or ``{spec: mnist, part: test}``."""
+        """The call that a study file describes, as ``dsprites`` or ``{spec: mnist, part: test}``."""
         given = dict(data) if isinstance(data, Mapping) else {"spec": data}
         spec = renamed_data(given.pop("spec", None))
         if not isinstance(spec, str):
@@ -61,7 +62,7 @@ class DataCall:
 
     @property
     def text(self) -> str:
-        """The call in a line, such as ``mnist, part=test``."""
+        """The call as text, such as ``mnist, part=test``."""
         told = {"file": self.file, **self.options}
         return ", ".join(
             [str(self.spec), *(f"{key}={value}" for key, value in told.items() if value is not None)]
@@ -69,16 +70,16 @@ class DataCall:
 
     @property
     def located(self) -> "DataCall":
-        """The same call with absolute paths, for whoever works in another folder."""
+        """The same call with absolute paths, for processes in another folder."""
         return replace(self, spec=_absolute(str(self.spec)), file=self.file and _absolute(self.file))
 
     def open(self, likelihood: str = AUTO, standardise: bool = True) -> tuple[Dataset, "DataConfig"]:
-        """The data set, and the call that opens it again: paths are absolute; data in memory have none.
+        """The data set, and the config that opens it again: paths are absolute, data in memory have none.
 
         Args:
-            likelihood: that the model is asked to have: rows under one of counts or of bits stay as they are.
-            standardise: bring vectors of files and arrays to mean 0 and variance 1; those of data sets known
-                by name, and of a ``Dataset``, stay as they are.
+            likelihood: requested likelihood; data for likelihoods of counts or bits are not standardised.
+            standardise: whether to bring vectors of files and arrays to mean 0 and variance 1; those of named
+                data sets, and of a ``Dataset``, are never changed.
         """
         spec, own = None, _ways(likelihood, standardise)
         if isinstance(self.spec, str | Path):
@@ -94,7 +95,7 @@ class DataCall:
         return dataset, DataConfig(spec, file, self.options, *found, arrangement=how)
 
     def shape(self) -> tuple[int, ...] | None:
-        """The shape that images will have, if it can be said before they are decoded."""
+        """The shape that images will have, if it is known before they are decoded."""
         spec = self.spec
         if not isinstance(spec, str | Path) or str(spec) in names():
             return None
@@ -121,18 +122,18 @@ class DataCall:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """How a data set is opened, and what was found there.
+    """How a data set is opened, and what it contained.
 
     Args:
-        spec: its name or absolute path; None for data given in Python.
+        spec: name or absolute path; None for data given in Python.
         file: the official file of a named data set.
-        options: what its ``load`` was told beside.
-        name: what it calls itself.
-        size: observations.
-        shape: of one.
-        fingerprint: of its content.
-        arrangement: how its observations were made of what was given, with all that was learnt from them
-            (ranges, means and scales, classes), in plain values; None if they are as they were given.
+        options: further arguments of the data set's ``load``.
+        name: name of the data set in messages.
+        size: number of observations.
+        shape: shape of an observation.
+        fingerprint: fingerprint of the content.
+        arrangement: how the observations were derived from the given data, with everything learned from them
+            (ranges, means and scales, classes), in plain values; None if they are unchanged.
     """
 
     spec: str | None
@@ -145,7 +146,7 @@ class DataConfig:
     arrangement: Mapping[str, Any] | None = field(default=None, metadata=ADDED_LATER, hash=False)
 
     def reopen(self, data: Data | None = None) -> Dataset:
-        """The data set again, or ``data`` in its place; its content must be the same as then."""
+        """Open the data set again, or ``data`` in its place; the content must not have changed."""
         if data is None and self.spec is None:
             raise DistaffError(
                 "the run was trained on data given in Python, which no file holds: there, pass the same data "
@@ -171,22 +172,22 @@ class DataConfig:
 
     @property
     def made_of(self) -> Arrangement | None:
-        """How the observations were made of what was given."""
+        """How the observations were derived from the given data."""
         return read_arrangement(self.arrangement)
 
     def bring_in(self, data: Any, /, **options: Any) -> Dataset:
-        """Other data, brought in as those of the run were.
+        """Other data, converted as those of the run were.
 
         Args:
             data: anything that could have been trained on: a folder, a file, an array, a photograph.
-            **options: what its reader takes beside, in place of what the run's was told; labels in a file
-                are those of the run's own data, and must be given anew.
+            **options: further arguments of the reader, which override those of the run. Labels in a file
+                belong to the run's own data, and must be given again.
         """
         told = {key: value for key, value in self.options.items() if key != "labels" or value == "folders"}
         return self._checked(bring_in(data, self.shape, self.made_of, told, **options))
 
     def other(self, data: DataCall) -> Dataset:
-        """Another data set for the run's model: a named one as it is, a user's own made as the run's."""
+        """Another data set for the run's model: a named one unchanged, a user's converted like the run's."""
         if str(data.spec) not in names() and named_path(str(data.spec)).exists():
             return self.bring_in(data.spec, **data.options)
         return self._checked(data.open(standardise=False)[0])
@@ -201,7 +202,7 @@ class DataConfig:
 
 
 IN_MEMORY = ("categorical", "columns", "counts", "factors", "matrix", "range", "signals", "standardise")
-"""What data in memory can be told beside ``resize`` and ``fit``."""
+"""Options of data in memory, in addition to ``resize`` and ``fit``."""
 
 
 def _ways(likelihood: str, standardise: bool) -> dict[str, Any]:
@@ -210,7 +211,7 @@ def _ways(likelihood: str, standardise: bool) -> dict[str, Any]:
 
 
 def _absolute(place: str) -> str:
-    """A path that exists as any process finds it; a name as it is."""
+    """The absolute path if the path exists; a name is returned unchanged."""
     return str(Path(place).resolve()) if Path(place).exists() else place
 
 

@@ -1,4 +1,4 @@
-"""What can be known before training is said before training."""
+"""Checks of a study before anything is trained."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,9 +18,9 @@ from distaff.training.batches import Batches
 
 
 def check(runs: Sequence[StudyRun]) -> None:
-    """Open every data set once, and make every objective and model once: what cannot work is said here.
+    """Open every data set, and make every objective and model, once; raise an error if one cannot be made.
 
-    It also builds the caches of data sets, which workers would otherwise all wait for.
+    This also builds the caches of data sets, for which all workers would otherwise have to wait.
     """
     by_data: dict[str, list[RunRequest]] = {}
     for run in runs:

@@ -1,4 +1,4 @@
-"""Results that are kept with a repository: a study's table and verdicts, and what they say paper by paper.
+"""Results kept with a repository: tables and verdicts of studies, and their counts by paper.
 
 ``distaff study keep STUDY --into docs/results`` writes ``study.parquet`` and ``claims.json`` into
 ``docs/results/NAME``, with ``--join`` beside the runs that are kept there already;
@@ -22,11 +22,11 @@ from distaff.studies.verdicts import FILE, OUTCOMES, write_claims
 
 TABLE = "study.parquet"
 COLUMNS = ("run", "state", "error", "scale", "step", "seconds")
-"""Columns that tell settings, scores and the rest of a table apart."""
+"""Columns that separate settings, scores and the rest of a table."""
 PAPER = re.compile(r"[a-z]+\d\d")
 """A paper in the name of a study, such as ``kim18`` in ``small-kim18-dsprites``."""
 CITATION = re.compile(r"\((?:[^()]*? \d{4}, )?")
-"""What the first claim about a paper has in front of the figure's number, and others have not."""
+"""The citation before the figure's number, which only the first claim about a paper has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +34,10 @@ class KeptStudy:
     """A study's results as they are kept.
 
     Args:
-        name: of the study.
-        scale: what its file's steps were multiplied by.
-        claims: each with its ``verdict``, as ``claims.json`` holds them.
-        table: one row per run; None where none was begun.
+        name: name of the study.
+        scale: factor that the file's steps were multiplied by.
+        claims: the claims with their ``verdict``, as in ``claims.json``.
+        table: one row per run; None if no run was begun.
     """
 
     name: str
@@ -47,20 +47,20 @@ class KeptStudy:
 
     @property
     def paper(self) -> str:
-        """The paper that its claims are from, by the study's name."""
+        """The paper that the claims are from, by the name of the study."""
         found = PAPER.search(self.name)
         return found[0] if found else "other"
 
     @property
     def runs(self) -> tuple[int, int]:
-        """How many runs are finished, and how many there are; (0, 0) where none was begun."""
+        """The number of finished runs and of all runs; (0, 0) if no run was begun."""
         if self.table is None:
             return 0, 0
         return int((self.table["state"] == "finished").sum()), len(self.table)
 
     @property
     def settings(self) -> list[str]:
-        """The columns of the table that are settings with several values, seeds aside."""
+        """The columns of the table that are settings with several values, except seeds."""
         if self.table is None:
             return []
         columns = list(self.table.columns)
@@ -69,7 +69,7 @@ class KeptStudy:
 
     @property
     def scores(self) -> list[str]:
-        """The columns of the table that are scores, where any run has one."""
+        """The columns of the table that are scores of any run."""
         if self.table is None:
             return []
         columns = list(self.table.columns)
@@ -78,12 +78,12 @@ class KeptStudy:
 
 
 def keep_results(results: Results, into: Path, join: bool = False) -> Path:
-    """Write a study's table and verdicts into ``into/NAME``; of one that was not begun, its claims alone.
+    """Write a study's table and verdicts into ``into/NAME``; only its claims if it was not begun.
 
     Args:
-        results: of the study.
-        into: the folder of all results that are kept.
-        join: keep the rows of finished runs that are there and are not finished in ``results``.
+        results: results of the study.
+        into: folder of all kept results.
+        join: whether to keep rows of finished runs that are there already and not finished in ``results``.
     """
     place = into / results.study.name
     if place.resolve() == results.folder.resolve():
@@ -105,9 +105,9 @@ def keep_results(results: Results, into: Path, join: bool = False) -> Path:
 
 
 def _joined(table: pd.DataFrame, place: Path) -> pd.DataFrame:
-    """A study's table with the rows of finished runs that are kept and that it has not finished itself.
+    """A study's table, with kept rows in place of runs that are not finished in it.
 
-    A run is known by its name, which tells its settings and its seed.
+    A run is identified by its name, which contains its settings and its seed.
     """
     kept = _read(place).table
     assert kept is not None
@@ -129,7 +129,7 @@ def _joined(table: pd.DataFrame, place: Path) -> pd.DataFrame:
 
 
 def _columns(table: pd.DataFrame, kept: pd.DataFrame) -> list[str]:
-    """The columns of both tables: what only the kept one has stands behind its neighbour there."""
+    """The columns of both tables; those of the kept one alone come after their neighbour there."""
     columns = list(table.columns)
     before = "run"
     for name in kept.columns:
@@ -140,7 +140,7 @@ def _columns(table: pd.DataFrame, kept: pd.DataFrame) -> list[str]:
 
 
 def _values(table: pd.DataFrame, name: str) -> str:
-    """The values of a column in a line: ``all`` observations, or their ``own`` data, where there are none."""
+    """The values of a column as text; a missing one is ``all`` observations, or the run's ``own`` data."""
     values = table[name].unique() if name in table else [None]
     missing = "own" if name == "scored_on" else "all"
     return ", ".join(
@@ -150,24 +150,24 @@ def _values(table: pd.DataFrame, name: str) -> str:
 
 
 def holds_kept(folder: Path) -> bool:
-    """Whether a folder holds results of studies, kept or in their own folders, and is not one of them."""
+    """Whether a folder holds results of several studies and is not a study's folder itself."""
     return not (folder / "study.yaml").exists() and any(folder.glob(f"*/{FILE}"))
 
 
 def kept_studies(folder: str | Path) -> list[KeptStudy]:
-    """All results that are kept in a folder, in the order of their names."""
+    """All results kept in a folder, sorted by name."""
     places = sorted({file.parent for name in (FILE, TABLE) for file in Path(folder).glob(f"*/{name}")})
     return [_read(place) for place in places]
 
 
 def claims_by_paper(studies: Iterable[KeptStudy]) -> pd.DataFrame:
-    """How many claims of each paper hold, do not hold, are undecided and were not run.
+    """The numbers of claims of each paper that hold, do not hold, are undecided and were not run.
 
-    A claim that several studies make, at the paper's scale and at a smaller one, counts once: by the first of
-    them that was run. Studies at a small scale stand behind the others, by their names.
+    A claim that several studies make, at the paper's scale and at a smaller one, counts once, by the first of
+    them that was run. Sorted by name, studies at a small scale come after the others.
 
     Returns:
-        One row per paper: paper, claims, and a column per outcome; the last row is their sum.
+        One row per paper, with columns for the paper, its claims and each outcome; the last row is the sum.
     """
     best: dict[tuple[str, str], str] = {}
     for study in studies:
@@ -192,7 +192,7 @@ class _HeldClaim:
 
 @dataclass(frozen=True)
 class _HeldVerdicts:
-    """What ``claims.json`` must hold; what else it says of a claim is for its readers."""
+    """The part of ``claims.json`` that is read; everything else in it is for human readers."""
 
     claims: Sequence[_HeldClaim] = ()
     scale: StrictFloat = 1.0

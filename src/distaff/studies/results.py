@@ -1,4 +1,4 @@
-"""``Results``: what a study's run folders hold, as one table; rebuilt from them at any time."""
+"""``Results``: the content of a study's run folders as one table, which can be rebuilt at any time."""
 
 import math
 from functools import cached_property
@@ -20,11 +20,11 @@ VERSIONS = ("distaff", "python", "torch", "numpy", "threads", "git")
 
 
 class Results:
-    """A study and the folder its runs are in.
+    """A study and the folder that holds its runs.
 
     Args:
-        study: what was asked for.
-        folder: OUT; runs are in ``OUT/runs``, the table in ``OUT/study.parquet``.
+        study: the study.
+        folder: OUT; runs are in ``OUT/runs``, and the table is ``OUT/study.parquet``.
     """
 
     def __init__(self, study: Study, folder: str | Path) -> None:
@@ -59,8 +59,8 @@ class Results:
         Columns: ``run`` (its folder), ``state``, ``error``; every setting (``recipe``, ``data``, ``gamma``,
         ``seed``, ``steps`` …); ``scale``; ``step``, done so far; ``reconstruction`` and ``kl`` in nats; each
         score (``factor_vae_score``, ``mig:chen18`` …); ``seconds`` of training, ``scoring_seconds``,
-        ``observations`` scored; what else the study's claims are about (``rmig.scale``, ``log.nll`` …);
-        versions (``version.torch`` …). What is not known yet is missing.
+        ``observations`` scored; other numbers that the study's claims are about (``rmig.scale``,
+        ``log.nll`` …); versions (``version.torch`` …). Values that are not known yet are missing.
         """
         parts = [self._row(run) for run in self.all_runs]
         groups = [
@@ -72,7 +72,7 @@ class Results:
 
     @property
     def progress(self) -> pd.DataFrame:
-        """The columns of ``table`` that say how far each run is, with its steps in all: no other is read."""
+        """The columns of ``table`` about the state of each run, and its steps; nothing else is read."""
         rows = [{**_state(run), **_reached(run), "steps": run.steps} for run in self.all_runs]
         return _table(rows, ["run", "state", "step", "steps", "seconds", "error"])
 
@@ -82,9 +82,9 @@ class Results:
         return self.table[self.table["state"] == "finished"]
 
     def runs(self, **where: Any) -> list[StudyRun]:
-        """The finished runs whose settings are as asked: ``runs(recipe="factor_vae", gamma=[10, 35])``.
+        """The finished runs with these settings: ``runs(recipe="factor_vae", gamma=[10, 35])``.
 
-        Names with dots are given as ``runs(**{"critic.hidden": 500})``.
+        Names with dots are written ``runs(**{"critic.hidden": 500})``.
         """
         known = {name for run in self.all_runs for name in run.settings}
         for name in where:
@@ -93,14 +93,14 @@ class Results:
         return [run for run in self.all_runs if has_settings(run.settings, where) and run.state == "finished"]
 
     def write(self) -> pd.DataFrame:
-        """Write ``study.yaml`` and ``study.parquet`` from the run folders; the table."""
+        """Write ``study.yaml`` and, from the run folders, ``study.parquet``; return the table."""
         write_text(self.folder / "study.yaml", self.study.to_yaml())
         with atomic_file(self.folder / "study.parquet") as temporary:
             self.table.to_parquet(temporary, engine="pyarrow", index=False)
         return self.table
 
     def _row(self, run: StudyRun) -> tuple[dict[str, Any], ...]:
-        """A run's cells in groups, so that columns of one group stand together whichever run has them."""
+        """The cells of a run in groups; columns of one group are neighbours in the table."""
         reached, scoring, versions = _reached(run), run.scoring_seconds, run.made_with
         return (
             _state(run),
@@ -123,7 +123,7 @@ class Results:
         )
 
     def _claimed(self, run: StudyRun) -> dict[str, float]:
-        """The numbers that the study's claims are about and that are no scores of their own."""
+        """The numbers that the study's claims are about and that are not scores themselves."""
         if run.state != "finished":
             return {}
         values = run.values
@@ -132,7 +132,7 @@ class Results:
 
 
 def _part(run: StudyRun, name: str) -> float:
-    """A factor's part of a score, or the last logged value of a term; NaN where the run has none."""
+    """A factor's part of a score, or the last logged value of a term; NaN if the run has none."""
     if name.startswith(LOG):
         value = run.last_line.get(name.removeprefix(LOG))
         return math.nan if value is None else float(value)
@@ -159,7 +159,7 @@ def _table(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
 
 
 def _of_one_kind(column: pd.Series) -> pd.Series:
-    """A column that a Parquet file can hold: text throughout where numbers and text are mixed."""
+    """A column that a Parquet file can hold: all text if numbers and text are mixed."""
     present = column.dropna()
     if column.dtype != object or present.map(type).nunique() < 2:
         return column

@@ -26,7 +26,7 @@ from distaff.studies.own_metrics import is_own
 SCORING = ("observations", "scored_on", "ica", "metrics", "figures", "claims")
 KEYS = ("name", "about", "data", "preset", "steps", "seeds", "scale", "common", "runs", *SCORING)
 MOST_RUNS = 100_000
-"""Runs that one entry of a study may stand for."""
+"""Largest number of runs that one entry of a study may stand for."""
 SELECTIONS = ("default", "all")
 Drawn = Figure | pd.DataFrame | Mapping[str, Figure] | Mapping[str, Figure | pd.DataFrame]
 """What a drawing returns: a figure, a table, or several of them by title."""
@@ -37,9 +37,9 @@ class Drawing:
     """A figure of a study: a function of its ``Results`` and the arguments to call it with.
 
     Args:
-        name: of a function in ``distaff.studies.drawings``, or ``module:function``.
-        arguments: beside the results.
-        caption: what the report writes below it.
+        name: name of a function in ``distaff.studies.drawings``, or ``module:function``.
+        arguments: arguments of the function after the results.
+        caption: caption in the report.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Drawing:
 
     @property
     def function(self) -> Callable[..., Drawn]:
-        """The function, which takes ``Results`` first."""
+        """The function, whose first argument is the ``Results``."""
         from distaff.studies import drawings  # which know Results, which know Study
 
         return find_function("drawing", self.name, drawings.all_drawings())
 
     def check(self) -> None:
-        """Raise where there is no such function, or it does not take these arguments."""
+        """Raise an error if there is no such function, or if it does not take these arguments."""
         _, *parameters = inspect.signature(self.function).parameters.values()
         known = {parameter.name: parameter.default for parameter in parameters}
         for name in self.arguments:
@@ -70,18 +70,18 @@ class Study:
     """Many runs, their metrics and their figures.
 
     Args:
-        name: what its folder and its page are called.
-        about: one sentence about what it shows.
+        name: name of the study's folder and page.
+        about: one sentence about what the study shows.
         runs: every run once, in the order of the file.
-        metrics: names, with protocols where they are not the default ones, and ``module:function`` of one's
-            own; reconstruction and KL are always measured.
-        figures: what the report draws.
-        scale: what the file's steps were multiplied by.
-        source: the file's content.
-        observations: how many, drawn at random, are scored and drawn once a run is trained; None is all.
-        claims: what its paper says that the runs should show.
-        ica: whether every run's real latents are unmixed by ICA before they are scored.
-        scored_on: the data that every run is scored on and drawn with; None is what it was trained on.
+        metrics: names of metrics, with the protocol if it is not the default, and ``module:function`` for
+            metrics of the user's own; reconstruction and KL are always measured.
+        figures: figures of the report.
+        scale: factor that the file's steps were multiplied by.
+        source: content of the file.
+        observations: number of random observations that trained runs are scored and drawn with; None for all.
+        claims: claims of the paper that the runs should show.
+        ica: whether the real latents of every run are unmixed by ICA before they are scored.
+        scored_on: data that every run is scored on and drawn with; None for its training data.
     """
 
     name: str
@@ -102,9 +102,9 @@ class Study:
 
         Args:
             path: the file.
-            scale: multiplies the steps of every run, in place of the file's own.
-            check_drawings: refuse drawings that cannot be found. Those of a study that was begun are needed
-                by its page alone, which checks them itself.
+            scale: factor for the steps of every run, in place of the one in the file.
+            check_drawings: whether drawings that cannot be found are an error. Only the page of a study needs
+                them once it has begun, and it checks them itself.
         """
         path = Path(path)
         try:
@@ -154,7 +154,7 @@ class Study:
 
     @property
     def code(self) -> dict[str, str]:
-        """The code outside the library that it names, such as networks, and what each is the name of."""
+        """The code outside the library that the study names, such as networks, with the kind of each."""
         drawings = {drawing.name: "drawing" for drawing in self.figures if ":" in drawing.name}
         named: dict[str, str] = {}
         for run in _of_each_setting(self.runs):
@@ -167,11 +167,11 @@ class Study:
 
     @property
     def varied(self) -> tuple[str, ...]:
-        """The settings that tell runs apart, seeds aside: ``recipe``, then those of two values or more."""
+        """The settings that distinguish runs, except seeds: ``recipe``, then those with several values."""
         return ("recipe", *varied_settings(run.settings for run in self.runs)) if self.runs else ()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: one row per setting, with its seeds and steps."""
+        """The notebook view: one row per setting, with its seeds and steps."""
         settings: dict[tuple[Any, ...], list[RunRequest]] = {}
         for run in self.runs:
             settings.setdefault(tuple(run.settings.get(name) for name in self.varied), []).append(run)
@@ -184,13 +184,13 @@ class Study:
         return snippet(self.name, about, headers=[*self.varied, "seeds", "steps"], rows=rows, notes=notes)
 
     def to_yaml(self) -> str:
-        """The file again, with the scale it was read at."""
+        """The content of the file, with the scale that it was read with."""
         content = {"name": self.name, **parse_yaml(self.source), "scale": self.scale}
         return yaml_text(content)
 
 
 def _of_each_setting(runs: Sequence[RunRequest]) -> Iterable[RunRequest]:
-    """Runs that may name different code: one of all that differ in their seeds alone."""
+    """Runs that may name different code: one for each group of runs that differ only in their seeds."""
     return {
         (
             *(id(part) for part in (run.recipe, run.model)),
@@ -233,7 +233,7 @@ def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:
 
 
 def _requests(settings: Mapping[str, Any], scale: float) -> Iterator[RunRequest]:
-    """One request per combination; those that differ by their seed alone are read and checked once."""
+    """One request per combination; those that differ only in their seeds are read and checked once."""
     known: dict[str, RunRequest] = {}
     for point in combinations(settings):
         seed = point["seed"]
@@ -246,7 +246,7 @@ def _requests(settings: Mapping[str, Any], scale: float) -> Iterator[RunRequest]
 
 
 def _metrics(metrics: Any) -> tuple[str, ...]:
-    """Names of metrics as results have them: with the protocol only where it is not the default."""
+    """The names of metrics as in results: with the protocol only if it is not the default."""
     if metrics is None:
         return ()
     if isinstance(metrics, str):
@@ -283,7 +283,7 @@ def _list(what: str, value: Any) -> list[Any]:
 
 
 def _seeds(seeds: Any) -> list[int]:
-    """``3`` as 0, 1, 2; a list as it is."""
+    """The seeds 0, 1, 2 for ``3``; a list is returned unchanged."""
     if isinstance(seeds, int) and seeds > MOST_RUNS:
         raise DistaffError(f"{seeds:,} seeds are more runs than the {MOST_RUNS:,} that a study may have.")
     numbers = list(range(seeds)) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds

@@ -1,4 +1,4 @@
-"""A run of a study in its folder: how far it is, what it scored, and what drawings want of it."""
+"""A run of a study: its state, its scores, and the data and codes that drawings use."""
 
 import os
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ class StudyRun:
     """One run.
 
     Args:
-        request: what makes it.
-        folder: where it is, or will be.
-        metrics: what the study wants of it.
-        observations: how many, the same for all runs of a data set, stand for all once it is trained.
-        ica: whether its codes are unmixed by ICA before they are scored.
-        scored_on: the data that it is scored on and drawn with; None is what it was trained on.
+        request: everything that determines the run.
+        folder: the run folder, which need not exist yet.
+        metrics: metrics of the study.
+        observations: number of observations to score, the same ones for all runs of a data set; None for all.
+        ica: whether the codes are unmixed by ICA before they are scored.
+        scored_on: data that the run is scored on and drawn with; None for its training data.
     """
 
     request: RunRequest
@@ -47,22 +47,22 @@ class StudyRun:
 
     @property
     def key(self) -> str:
-        """The name of its folder."""
+        """Name of the run folder."""
         return self.request.key
 
     @property
     def steps(self) -> int:
-        """Training steps in all."""
+        """Number of training steps in all."""
         return self.request.training.steps
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Its settings by name, as in the study's table."""
+        """The run's settings by name, as in the study's table."""
         return self.request.settings
 
     @property
     def state(self) -> State:
-        """How far it is: ``finished`` is trained to its last step and scored by all the study's metrics."""
+        """The state: ``finished`` means trained to the last step and scored by all metrics of the study."""
         if self.is_scored:
             return "finished"
         work = Work.read(self.folder.path)
@@ -76,19 +76,19 @@ class StudyRun:
 
     @property
     def is_scored(self) -> bool:
-        """Whether all the study's metrics were computed, or found impossible, after the last step."""
+        """Whether all metrics of the study were computed, or found to be impossible, after the last step."""
         known = run_files.measured(self.scores_file)
         done = {entry.metric for entry in known.entries if entry.setup == self._setup}
         return (known.step or -1) >= self.steps and {ELBO, *self.metrics} <= done
 
     @property
     def may_be_mended(self) -> bool:
-        """Whether a metric of one's own gave it no score, which it may give once it is corrected."""
+        """Whether a metric of the user's own gave no score, which it may do once it is corrected."""
         return any(is_own(metric) for metric in self.skipped)
 
     @property
     def saved_step(self) -> int:
-        """The step of the newest checkpoint."""
+        """Step of the newest checkpoint."""
         return max(self.saved_steps, default=0)
 
     @property
@@ -104,17 +104,17 @@ class StudyRun:
 
     @property
     def step(self) -> int:
-        """How many steps are done, by the log."""
+        """Number of steps done, by the log."""
         return self.reached[0]
 
     @property
     def seconds(self) -> float | None:
-        """Training time so far, over all its parts."""
+        """Training time so far in seconds, including the time before the run was resumed."""
         return self.reached[1]
 
     @property
     def reached(self) -> tuple[int, float | None]:
-        """Steps done by the log, and the training time of them."""
+        """Number of steps done, by the log, and their training time."""
         line = self.last_line
         step, seconds = line.get("step"), line.get("seconds")
         logged = step if isinstance(step, int) else 0
@@ -122,72 +122,72 @@ class StudyRun:
 
     @property
     def last_line(self) -> dict[str, Any]:
-        """The newest line of the log, found from its end: a live table asks for it every second."""
+        """The last line of the log, read from the end, because a live table reads it every second."""
         return run_files.last_line(self.folder.log)
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        """The values of the terms through training: each line has ``step`` and the terms by name."""
+        """The lines of the log: each has ``step`` and the values of the terms by name."""
         return read_log(self.folder.log)
 
     @property
     def scores(self) -> dict[str, Score]:
-        """What it scored, by the table's column: ``mig``, ``mig:chen18``, ``reconstruction``, ``kl``."""
+        """The scores by column of the table: ``mig``, ``mig:chen18``, ``reconstruction``, ``kl``."""
         entries = run_files.scores(self.scores_file).of(self._setup, [ELBO, *self.metrics])
         return {column_of(e.metric, e.content["name"]): e.score for e in entries if not e.reason}
 
     @property
     def values(self) -> dict[str, float]:
-        """The values of ``scores`` alone, which tables of many runs ask for."""
+        """Only the values of ``scores``, for tables of many runs."""
         return {column_of(e.metric, e.name): e.value for e in self._measured if not e.reason}
 
     @property
     def skipped(self) -> dict[str, str]:
-        """Metrics that this run's codes did not allow, and why."""
+        """Metrics that cannot be computed for this run's codes, with the reason."""
         return {e.metric: e.reason for e in self._measured if e.reason and e.metric != ELBO}
 
     @property
     def scoring_seconds(self) -> float | None:
-        """How long its metrics took."""
+        """Time that the metrics took, in seconds."""
         return run_files.measured(self.scores_file).seconds if self._measured else None
 
     @property
     def made_with(self) -> dict[str, Any]:
-        """Versions of the libraries, threads and commit, as ``run.yaml`` holds them."""
+        """Versions of the libraries, number of threads and commit, as in ``run.yaml``."""
         found = run_files.section(self.folder.config, "made_with")
         return {name: value for name, value in found.items() if isinstance(value, str | int | float)}
 
     @property
     def codes(self) -> Codes:
-        """q(z|x) of ``data``, read anew: those of all runs may be more than memory holds."""
+        """q(z|x) of ``data``, read anew at every call: the codes of all runs may not fit in memory."""
         kept = self.kept_codes
         return self.encoded.codes if kept is None else kept
 
     @property
     def kept_codes(self) -> Codes | None:
-        """The codes if they are on disk, without encoding anything; those of other data never are."""
+        """The codes if they are on disk, which those of ``scored_on`` never are; None otherwise."""
         if self.scored_on is not None:
             return None
         return kept_codes(self.folder, self.steps, self._count)
 
     @property
     def encoded(self) -> Encoded:
-        """``data`` through the model, as ``distaff evaluate --observations`` encodes it."""
+        """``data`` encoded by the model, as ``distaff evaluate --observations`` does."""
         if self.scored_on is not None:
             return encode(self.trained.model, self.data, progress=False)
         return encode_run(self.trained, self.whole_data, False, self.observations)
 
     @property
     def data(self) -> Dataset:
-        """What the study looks at: what it was trained on, or is scored on, or a sample of that.
+        """The data that the run is scored on, or a sample of them.
 
-        It is opened once for all runs of the same data.
+        They are opened once for all runs of the same data.
         """
         return _open(self.folder.read().data, self.scored_on, self.observations)
 
     @property
     def whole_data(self) -> Dataset:
-        """All that it was trained on or holds out, however much of it the study looks at."""
+        """The whole data set of the run, with what it holds out, however much of it the study scores."""
         return _whole(self.folder.read().data)
 
     @property
@@ -204,7 +204,7 @@ class StudyRun:
 
     @property
     def trained(self) -> TrainedRun:
-        """The run after its last step; weights of fewer steps are not what was asked for, and an error."""
+        """The run after its last step; weights of fewer steps are an error."""
         found = TrainedRun.open(self.folder)
         if found.step < self.steps:
             raise DistaffError(
@@ -215,17 +215,17 @@ class StudyRun:
 
     @property
     def failure_file(self) -> Path:
-        """Where a failure is kept until the run is tried again."""
+        """The file that holds the error of the last attempt until the run is tried again."""
         return self.folder.path / "failure.json"
 
     @property
     def failure(self) -> str | None:
-        """The error of its last try, if that failed."""
+        """The error of the last attempt, if it failed."""
         return run_files.failure(self.failure_file)
 
     @property
     def scores_file(self) -> Path:
-        """Where its scores are."""
+        """The file of the run's scores."""
         if self.scored_on is not None:
             return self.folder.scores_on(self.scored_on.located.text)
         return self.folder.ica_scores if self.ica else self.folder.scores

@@ -1,4 +1,4 @@
-"""Whether the claims of a study hold by its runs: an effect over seeds, its interval, and a verdict."""
+"""Decide a study's claims by its runs: an effect over seeds, its interval, and a verdict."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ from distaff.studies.grid import has_settings
 from distaff.studies.study import Study
 
 FEWEST = 3
-"""Seeds below which nothing is decided."""
+"""Smallest number of seeds that decides a claim."""
 FILE = "claims.json"
 
 Runs = Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
-"""Of each run of a study its settings and its row of the table, which is empty until the run is finished."""
+"""Settings and table row of each run of a study; the row is empty until the run is finished."""
 Outcome = Literal["holds", "does not hold", "undecided", "not run"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -40,19 +40,19 @@ class Verdict:
     """What a study's runs say about a claim.
 
     Args:
-        claim: what was claimed.
+        claim: the claim.
         outcome: ``holds`` where the 95% interval of the effect lies where the claim says, ``does not hold``
             where it lies elsewhere, ``undecided`` where it does both or a group has fewer than 3 seeds,
             ``not run`` where a group has no seed whose runs are all finished.
-        seeds: how many count, in the smaller group.
+        seeds: number of seeds that count, in the smaller group.
         effect: the difference of means, the mean change of the metric from one value of the setting to the
             next, the mean, or the rank correlation.
-        low: where the interval begins.
-        high: where it ends.
-        probability: that the effect is as claimed, by the same draws.
-        ours: the numbers to hold beside the published ones: both means, those at the setting's first and last
-            value, the mean, or the correlation.
-        note: what else there is to know.
+        low: lower end of the interval.
+        high: upper end of the interval.
+        probability: probability that the effect is as claimed, by the same bootstrap draws.
+        ours: the numbers to compare with the published ones: both means, those at the setting's first and
+            last value, the mean, or the correlation.
+        note: further information for the reader.
     """
 
     claim: Claim
@@ -67,12 +67,12 @@ class Verdict:
 
     @property
     def text(self) -> str:
-        """The outcome in words, with the seeds where they were too few or too far apart."""
+        """The outcome in words, with the number of seeds if it is undecided."""
         plural = "" if self.seeds == 1 else "s"
         return f"undecided at {self.seeds} seed{plural}" if self.outcome == "undecided" else self.outcome
 
     def as_dict(self) -> dict[str, Any]:
-        """What ``claims.json`` holds."""
+        """The entry of the claim in ``claims.json``."""
         return {
             "says": self.claim.says,
             "verdict": self.outcome,
@@ -89,7 +89,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Finding:
-    """What runs show: the effect, and the numbers that it was made of."""
+    """The effect that runs show, and the numbers it was computed from."""
 
     effect: Effect
     ours: tuple[float, ...]
@@ -97,16 +97,16 @@ class _Finding:
 
 
 class _NotDecidable(Exception):
-    """Why there is no effect, though runs are there."""
+    """There are runs, but no effect can be computed from them; the message says why."""
 
 
 def judge(study: Study, table: pd.DataFrame) -> list[Verdict]:
     """The verdict on each claim of a study, in the file's order.
 
     Args:
-        study: whose claims.
-        table: one row per run, as ``Results.table`` has them; nothing else of the runs is read, so that a
-            table that was kept decides as much as the folders that it was made of.
+        study: study that makes the claims.
+        table: one row per run, as in ``Results.table``. Nothing else of the runs is read, so that a table
+            kept elsewhere gives the same verdicts as the run folders.
     """
     finished = table[table["state"] == "finished"]
     rows: Mapping[Any, Mapping[Any, Any]] = finished.set_index("run").to_dict("index")
@@ -115,7 +115,7 @@ def judge(study: Study, table: pd.DataFrame) -> list[Verdict]:
 
 
 def write_claims(study: Study, table: pd.DataFrame, folder: Path) -> list[Verdict]:
-    """Judge the claims of a study by its table and write ``claims.json``, if it makes any."""
+    """Judge the claims of a study by its table, and write ``claims.json`` if there are any."""
     verdicts = judge(study, table)
     if verdicts:
         content = {"study": study.name, "scale": study.scale, "claims": [one.as_dict() for one in verdicts]}
@@ -124,7 +124,7 @@ def write_claims(study: Study, table: pd.DataFrame, folder: Path) -> list[Verdic
 
 
 def counts(verdicts: Sequence[Verdict]) -> str:
-    """How many claims hold, do not hold, are undecided, were not run.
+    """The number of claims that hold, do not hold, are undecided or were not run, as a phrase.
 
     >>> counts([])
     'no claims'
@@ -156,7 +156,7 @@ def _judge(claim: Claim, runs: Runs) -> Verdict:
 
 
 def _finding(claim: Claim, runs: Runs) -> _Finding | None:
-    """What the runs of a claim show; None where one of its groups has none."""
+    """The finding of a claim's runs; None if one of its groups has no runs."""
     match claim.form:
         case Comparison(of, than, _, None):
             ours, theirs = _means(runs, of), _means(runs, than)
@@ -181,7 +181,7 @@ def _finding(claim: Claim, runs: Runs) -> _Finding | None:
 
 
 def _at_equal(runs: Runs, of: Quantity, than: Quantity, axis: str) -> _Finding | None:
-    """The gap between each seed's trade-offs, over the range of the axis that both of them cover."""
+    """The gap between the two trade-offs of each seed, over the range of the axis that both cover."""
     first, second = (_by_seed(runs, one.where, [axis, one.metric]) for one in (of, than))
     if not first or not second:
         return None
@@ -199,7 +199,7 @@ def _at_equal(runs: Runs, of: Quantity, than: Quantity, axis: str) -> _Finding |
 
 
 def _trend(runs: Runs, quantity: Quantity, over: str) -> _Finding | None:
-    """Each seed's slope over the places of the setting's values in their order."""
+    """The slope of each seed over the ranks of the setting's values."""
     points = _by_seed(runs, quantity.where, [over, quantity.metric], setting=over)
     if not points:
         return None
@@ -216,7 +216,7 @@ def _trend(runs: Runs, quantity: Quantity, over: str) -> _Finding | None:
 
 
 def _means(runs: Runs, quantity: Quantity) -> dict[int, float]:
-    """Seed → mean over its runs."""
+    """The mean over the runs of each seed."""
     points = _by_seed(runs, quantity.where, [quantity.metric])
     return {seed: float(part.mean()) for seed, part in points.items()}
 
@@ -224,16 +224,16 @@ def _means(runs: Runs, quantity: Quantity) -> dict[int, float]:
 def _by_seed(
     runs: Runs, where: Mapping[str, Any], columns: Sequence[str], setting: str | None = None
 ) -> dict[int, Floats]:
-    """Seed → (runs, columns) numbers of its runs.
+    """A (runs, columns) table of numbers for each seed.
 
-    A seed counts once all its runs with these settings are finished and have all the numbers: otherwise one
-    seed's mean would be over other settings than another's.
+    A seed counts only if all its runs with these settings are finished and have all the numbers; otherwise
+    the means of different seeds would be over different settings.
 
     Args:
-        runs: of the study.
-        where: settings that the runs have.
-        columns: quantities by their full names.
-        setting: the one of them that is a setting.
+        runs: runs of the study.
+        where: settings that select runs.
+        columns: full names of the quantities.
+        setting: the column that is a setting, if any.
     """
     found: dict[int, list[list[float]]] = {}
     for settings, row in runs:

@@ -1,4 +1,4 @@
-"""What a worker does with one run: trains or resumes it, scores it, and says how it went."""
+"""The task of a worker: train or resume one run, score it, and report the outcome."""
 
 import errno
 import json
@@ -30,9 +30,9 @@ from distaff.studies.study_run import StudyRun
 from distaff.training.train import begin, resume
 
 ASIDE = "damaged"
-"""Where checkpoints go of which none can be read."""
+"""Subfolder for checkpoints that cannot be read."""
 LEAVING = 60.0
-"""Seconds that a worker of a study that was killed has to write its last checkpoint and leave."""
+"""Seconds that a worker of a killed study has to write its last checkpoint and exit."""
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL_WORDS = ("No space left", "Disk quota", "File too large")
 DISK_IS_FULL = "the disk is full: make room and start the study again, finished runs are kept."
@@ -40,13 +40,13 @@ DISK_IS_FULL = "the disk is full: make room and start the study again, finished 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a try at a run went.
+    """The outcome of an attempt at a run.
 
     Args:
-        key: the run's folder name.
-        error: one sentence; None if it is finished.
-        details: a traceback where there is one.
-        archive: the run folder, where the worker could not write to the study's.
+        key: name of the run folder.
+        error: the error in one sentence; None if the run is finished.
+        details: the traceback, if there is one.
+        archive: the run folder as an archive, if the worker could not write to the study's folder.
     """
 
     key: str
@@ -56,7 +56,7 @@ class Outcome:
 
 
 def attempt(run: StudyRun) -> Outcome:
-    """Bring a run to its end; whatever goes wrong is an outcome, not an exception."""
+    """Train a run to its end and score it; errors become an outcome instead of an exception."""
     path = run.folder.path
     asked = run.request
     own_words = named_code(asked.recipe, asked.model, asked.data.spec, asked.training)
@@ -80,7 +80,7 @@ def attempt(run: StudyRun) -> Outcome:
 
 
 def record_failure(run: StudyRun, outcome: Outcome, tries: int) -> None:
-    """Keep the error in the run's folder, where ``study status`` finds it; a full disk keeps nothing."""
+    """Write the error to the run folder for ``study status``, unless the disk is full."""
     content = {"error": outcome.error, "tries": tries, "details": outcome.details.splitlines()}
     try:
         write_json(run.failure_file, content)
@@ -102,7 +102,7 @@ def to_message(run: StudyRun) -> str:
 
 
 def from_message(message: str) -> StudyRun:
-    """The run of a message."""
+    """The run that a message describes."""
     content: Mapping[str, Any] = json.loads(message)
     request = RunRequest(**bind(RunRequest, content["request"]))
     return StudyRun(
@@ -133,8 +133,8 @@ def _train(run: StudyRun) -> None:
 def _good_step(run: StudyRun) -> int:
     """The step of the newest checkpoint that can be read.
 
-    Where none can, they are set aside, not removed: a disk that fails for a moment damages nothing. Training
-    begins again, and ends with the same weights.
+    If there is none, the checkpoints are moved aside, not removed, since a disk may fail only for a moment.
+    Training begins again, and ends with the same weights.
     """
     try:
         return trained_steps(run.folder)
@@ -147,16 +147,16 @@ def _good_step(run: StudyRun) -> int:
 
 
 def _is_full(problem: BaseException) -> bool:
-    """Whether the disk had no room; safetensors says so in words alone."""
+    """Whether the disk was full, which safetensors reports only in its message."""
     return getattr(problem, "errno", None) in FULL or any(word in str(problem) for word in FULL_WORDS)
 
 
 def score(run: StudyRun) -> None:
-    """Compute the metrics that ``scores.json`` lacks and write it, with how long they took.
+    """Compute the metrics that are missing in ``scores.json``, and write them with the time they took.
 
-    A metric that a run's codes do not allow is noted as skipped, with the reason: one collapsed model should
-    not take the others' scores with it. What no run could have was refused before any was trained. One of the
-    user's own that gave none is tried again: she may have corrected it.
+    A metric that cannot be computed for a run's codes is recorded as skipped, with the reason, so that one
+    collapsed model does not stop the others. Metrics that no run can have were refused before training. A
+    metric of the user's own that gave no score is tried again, since it may have been corrected.
     """
     began = time.monotonic()
     setup = Setup(run.observations)
