@@ -18,6 +18,7 @@ from distaff.studies.local import LocalWorkers
 from distaff.studies.results import Results
 from distaff.studies.study import Study
 from distaff.studies.study_run import StudyRun
+from distaff.studies.tables import score_columns
 from distaff.studies.worker_task import DISK_IS_FULL, from_message, to_message
 from tests.processes import distaff
 
@@ -272,6 +273,7 @@ def test_a_generator_scores_in_a_study_as_it_does_by_itself(tiny, tmp_path):
     own = evaluate_run(done.folder.path, metrics="informativeness", out=tmp_path / "own.json", progress=False)
     (score,) = [score for score in own.scores if score.name == "informativeness"]
     assert done.scores["informativeness"].value == pytest.approx(score.value, rel=1e-9)
+    assert score_columns(Results.read(tmp_path / "out")) == ["informativeness"], "a GAN has no ELBO"
 
 
 def test_workers_are_as_nice_as_their_study_and_deaf_to_its_terminal(tmp_path):

@@ -13,6 +13,7 @@ from distaff.studies.results import Results
 Interval = Literal["t", "bootstrap"]
 INTERVALS = {"t": "95% interval of the mean, Student's t over seeds", "bootstrap": "95% bootstrap over seeds"}
 DRAWS = 10_000
+ELBO_PARTS = ("reconstruction", "kl")
 
 
 def group_table(
@@ -61,9 +62,9 @@ def grouped(table: pd.DataFrame, groups: Sequence[str]) -> list[tuple[tuple[obje
 
 
 def score_columns(results: Results) -> list[str]:
-    """The table's columns that hold scores, reconstruction and KL first."""
-    found = {name: None for run in results.all_runs for name in run.values}
-    return list({"reconstruction": None, "kl": None, **found}) if found else []
+    """The table's columns that hold scores of any run, reconstruction and KL first; a GAN has neither."""
+    found = dict.fromkeys(name for run in results.all_runs for name in run.values)
+    return sorted(found, key=lambda name: name not in ELBO_PARTS)
 
 
 def _known(kind: str, names: Sequence[str], known: Sequence[str]) -> list[str]:
