@@ -133,7 +133,8 @@ def _groups(results: Results) -> list[Block]:
         rows.append([*(_cell(part.iloc[0][name]) for name in settings), int(part["n"].max()), *cells])
     headers = [*settings, "runs", *(_title(name) for name in scores)]
     few = TOO_FEW * bool(table["n"].min() < FEWEST_SEEDS)
-    caption = f"Mean over seeds [{INTERVALS['t']}{few}]; reconstruction and KL in nats."
+    units = "; reconstruction and KL in nats" * ("kl" in scores)
+    caption = f"Mean over seeds [{INTERVALS['t']}{few}]{units}."
     return [Table(headers, rows, title="Settings compared", caption=caption)]
 
 
