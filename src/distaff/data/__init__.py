@@ -34,9 +34,8 @@ from distaff.data.options import Beside, checked, refuse_lack
 from distaff.data.splits import some, some_rows, split, without
 from distaff.data.strokes import measure_strokes
 from distaff.foundation.binding import find_function, names_code
-from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller, told_if_it_fails, unknown
 from distaff.foundation.files import named_path
-from distaff.foundation.own_code import told_if_it_fails
 
 __all__ = [
     "About",

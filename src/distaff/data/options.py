@@ -10,9 +10,8 @@ from distaff.data import left_out as combinations
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.sizes import check_side, resized
-from distaff.foundation.binding import read_value
+from distaff.foundation.binding import read_value, types_of
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.own_code import types_of
 
 
 @dataclass(frozen=True)

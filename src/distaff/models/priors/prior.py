@@ -13,9 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from distaff.data.images import Images
-from distaff.foundation.binding import find_function, public_functions
+from distaff.foundation.binding import find_function, public_functions, types_of
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.own_code import types_of
 from distaff.models.latents import TEMPERATURE, Group, LatentSpace, Quantized, Real
 from distaff.models.posteriors import GroupPosterior, Posterior
 from distaff.models.priors import named as kinds
