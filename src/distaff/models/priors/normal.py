@@ -1,34 +1,16 @@
-"""Gaussian priors: standard, one variance per dimension, and a learned full covariance."""
+"""Gaussian priors other than N(0, I): one variance per dimension, and a learned full covariance."""
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from distaff.data.images import Images
+from distaff.foundation.errors import DistaffError
 from distaff.models.posteriors import GaussianPosterior, GroupPosterior
 from distaff.models.priors.group import Marginals, log_normal
-from distaff.models.priors.principal import principal_variances
 
-
-class StandardNormal(Marginals, nn.Module):
-    """N(0, I) over ``dims`` variables."""
-
-    def __init__(self, dims: int) -> None:
-        super().__init__()
-        self.dims = dims
-
-    def log_prob_dims(self, z: Tensor) -> Tensor:
-        """log N(z_d; 0, 1), (B, dims)."""
-        return log_normal(z, 0.0)
-
-    def sample(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws, with the device and dtype of ``like``."""
-        return torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
-
-    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
-        """KL(q(z_d|x) ‖ N(0,1)) = ½ (mu² + sigma² − log sigma² − 1), (B, dims)."""
-        if isinstance(posterior, GaussianPosterior):
-            return 0.5 * (posterior.mu**2 + posterior.logvar.exp() - posterior.logvar - 1)
-        return super().kl_dims(posterior, z)
+SAMPLE = 2048
+"""Number of observations, evenly spaced in the data set, from which principal values are computed."""
 
 
 class Anisotropic(Marginals, nn.Module):
@@ -67,6 +49,25 @@ class Anisotropic(Marginals, nn.Module):
         if isinstance(posterior, GaussianPosterior):
             return _kl_dims(posterior, self.logvar)
         return super().kl_dims(posterior, z)
+
+
+def principal_variances(images: Images, dims: int) -> Tensor:
+    """σ_i² = D · s_i / Σ_j s_j of the first D singular values s of the centred data, (D,).
+
+    Their sum is D, as for N(0, I) (Mathieu et al. 2019, §6.1).
+    """
+    rows = np.unique(np.linspace(0, len(images) - 1, SAMPLE).astype(np.int64))
+    x = images[rows].flatten(1).double()  # squares round by 1e-7 in float32, and their roots by 3e-4
+    x = x - x.mean(0)
+    gram = x @ x.T if len(x) <= x.shape[1] else x.T @ x
+    values: Tensor = torch.linalg.eigvalsh(gram).flip(0).clamp_min(0).sqrt()
+    directions = int((values > 1e-4 * values[0]).sum())
+    if directions < dims:
+        raise DistaffError(
+            f"the data vary along {directions} directions, too few for an anisotropic prior over {dims} "
+            "latents: use fewer latents or another prior."
+        )
+    return (dims * values[:dims] / values[:dims].sum()).float()
 
 
 class FullCovariance(Marginals, nn.Module):

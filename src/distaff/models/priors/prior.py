@@ -18,10 +18,8 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.models.latents import TEMPERATURE, Group, LatentSpace, Quantized, Real
 from distaff.models.posteriors import GroupPosterior, Posterior
 from distaff.models.priors import named as kinds
-from distaff.models.priors.codebook import Codebook
-from distaff.models.priors.discrete import Relaxed
-from distaff.models.priors.group import GroupPrior
-from distaff.models.priors.normal import StandardNormal
+from distaff.models.priors.discrete import Codebook, Relaxed
+from distaff.models.priors.group import GroupPrior, StandardNormal
 
 Kind = Callable[..., nn.Module]
 STANDARD = ("normal", "uniform")
@@ -157,7 +155,7 @@ def _find_kind(call: str) -> tuple[Kind, list[str]]:
 
 def _split(call: str) -> tuple[str, list[str]]:
     name, *rest = (part.strip() for part in call.split(":"))
-    if name not in public_functions(kinds) and rest and rest[0].isidentifier():
+    if rest and rest[0].isidentifier() and name not in public_functions(kinds):
         name, rest = f"{name}:{rest[0]}", rest[1:]
     return name, rest
 
