@@ -183,10 +183,11 @@ class RunConfig:
         If another file or folder is held out, it is prepared in the same way as the data set.
         """
         hold_out, pairs = self.training.hold_out, self.training.pairs
-        share = held_out_share(hold_out)
-        data = listed(pairs, data)
+        if pairs is not None:
+            data = listed(pairs, data)
         if hold_out is None:
             return data, None
+        share = held_out_share(hold_out)
         if share is None:
             other = self.data.bring_in(hold_out)
             return data, listed(pairs, other) if pairs == "sequence" else other
