@@ -126,6 +126,8 @@ def parse_prior(text: str, latents: LatentSpace) -> Prior:
     the kind fits; a kind of your own is written ``module:function``. Other groups have N(0, I), or equally
     likely classes.
     """
+    if text in STANDARD:
+        return Prior.standard(latents)
     chosen: dict[str, nn.Module] = {}
     for item in text.split(","):
         name, named, call = (part.strip() for part in item.rpartition("="))
