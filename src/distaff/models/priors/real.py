@@ -1,4 +1,6 @@
-"""Gaussian priors other than N(0, I): one variance per dimension, and a learned full covariance."""
+"""Priors of real groups other than N(0, I): Gaussians, heavier tails, and mixtures."""
+
+import math
 
 import numpy as np
 import torch
@@ -129,3 +131,88 @@ def _kl_dims(posterior: GaussianPosterior, logvar: Tensor) -> Tensor:
     """½ [(mu² + s²)/sigma² + log sigma² − log s² − 1], one per dimension."""
     scaled = (posterior.mu**2 + posterior.logvar.exp()) * (-logvar).exp()
     return 0.5 * (scaled + logvar - posterior.logvar - 1)
+
+
+class StudentT(Marginals, nn.Module):
+    """∏_d t_nu(z_d) (Mathieu et al. 2019, §6.1): heavier tails, not rotation-invariant; nu → ∞ is N(0, I).
+
+    Args:
+        dims: number of variables.
+        nu: degrees of freedom.
+    """
+
+    def __init__(self, dims: int, nu: float) -> None:
+        super().__init__()
+        self.dims, self.nu = dims, nu
+        self.constant = math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - 0.5 * math.log(nu * math.pi)
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """log Γ((ν+1)/2) − log Γ(ν/2) − ½ log νπ − (ν+1)/2 log(1 + z_d²/ν), (B, dims)."""
+        return self.constant - 0.5 * (self.nu + 1) * torch.log1p(z**2 / self.nu)
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws, with the device and dtype of ``like``."""
+        nu = torch.full((), self.nu, dtype=like.dtype, device=like.device)
+        return torch.distributions.StudentT(nu).sample((count, self.dims))
+
+
+class GaussianMixture(Marginals, nn.Module):
+    """1/C Σ_c N(z; mean_c, variance · I); its variables are dependent, except for special means.
+
+    Args:
+        means: (C, dims) means of the components.
+        variance: variance of each component in every direction.
+    """
+
+    means: Tensor
+
+    def __init__(self, means: Tensor, variance: float) -> None:
+        super().__init__()
+        self.register_buffer("means", means)
+        self.dims, self.variance = means.shape[1], variance
+
+    def log_prob(self, z: Tensor) -> Tensor:
+        """log p(z), (B,)."""
+        return self._components(z).sum(-1).logsumexp(-1) - math.log(len(self.means))
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """The marginals, each a mixture itself, (B, dims)."""
+        return self._components(z).logsumexp(-2) - math.log(len(self.means))
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws, with the device and dtype of ``like``."""
+        chosen = torch.randint(len(self.means), (count,), device=like.device)
+        centres = self.means[chosen].to(like.dtype)
+        return centres + math.sqrt(self.variance) * torch.randn_like(centres)
+
+    def kl(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """log q(z|x) − log p(z) at z ~ q(z|x), (B,): its mean is the KL."""
+        return posterior.log_prob_dims(z).sum(-1) - self.log_prob(z)
+
+    def _components(self, z: Tensor) -> Tensor:
+        return log_normal(z[..., None, :] - self.means, math.log(self.variance))
+
+
+class Sparse(Marginals, nn.Module):
+    """∏_d (1−γ) N(z_d; 0, 1) + γ N(z_d; 0, σ₀²): most variables off (Mathieu et al. 2019, §6.3, App. B).
+
+    Args:
+        dims: number of variables.
+        gamma: γ, probability that a variable is off.
+        sigma: σ₀, standard deviation of variables that are off.
+    """
+
+    def __init__(self, dims: int, gamma: float, sigma: float) -> None:
+        super().__init__()
+        self.dims, self.gamma, self.sigma = dims, gamma, sigma
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """log of the two components' sum, (B, dims)."""
+        on = math.log1p(-self.gamma) + log_normal(z, 0.0)
+        off = math.log(self.gamma) + log_normal(z, 2 * math.log(self.sigma))
+        return torch.logaddexp(on, off)
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws, with the device and dtype of ``like``."""
+        noise = torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
+        return torch.where(torch.rand_like(noise) < self.gamma, self.sigma * noise, noise)
