@@ -21,7 +21,7 @@ from distaff.metrics.metric import card_of
 from distaff.models import infogan_networks, networks
 from distaff.models.latents import KINDS, NOISE
 from distaff.models.priors import named as priors
-from distaff.objectives import densities, divergences, labels, quantisation, recipes, terms
+from distaff.objectives import densities, divergences, labels, recipes, terms
 from distaff.objectives.objective import Term
 
 MARK = re.compile(r"<!-- from the code: (\w+) ?(\S*) -->")
@@ -180,7 +180,7 @@ def divergence_table() -> str:
 @writer
 def term_table() -> str:
     """One row per term that recipes share."""
-    modules = (terms, labels, quantisation)
+    modules = (terms, labels)
     found = {n: value for module in modules for n, value in vars(module).items() if isinstance(value, Term)}
     return _table(("term", "value"), [(f"`{name}`", _summary(value)) for name, value in found.items()])
 

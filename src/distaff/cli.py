@@ -358,7 +358,7 @@ def preview_data(
         columns: images per row.
         seed: seed of the choice of observations.
     """
-    from distaff.data import open_told
+    from distaff.data.opening import open_told
     from distaff.data.preview import save_preview
     from distaff.foundation.text import told_options
 

@@ -1,4 +1,7 @@
-"""``Codes``: the output of an encoder for a data set, as plain arrays from any framework."""
+"""``Codes``: the output of an encoder for a data set, as plain arrays from any framework.
+
+``as_array`` and ``known_labels`` read arrays and labels from outside, for data sets and metrics alike.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +14,8 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.snippets import Bar, Cell, snippet
 
 FloatArray = NDArray[np.floating[Any]]
+MISSING = -1
+"""A number that, like NaN, may mark an unknown class."""
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -35,6 +40,26 @@ def as_array(values: Any) -> NDArray[Any]:
         uneven = "inhomogeneous" in str(error)
         reason = "its parts are of different shapes" if uneven else str(error).splitlines()[0].rstrip(".")
         raise DistaffError(f"a {type(values).__name__} cannot be read as an array: {reason}.") from error
+
+
+def known_labels(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """(N,) mask of known labels: NaN is missing, and so is −1 next to at least two classes from 0 on.
+
+    Args:
+        column: (N,) numbers.
+
+    >>> known_labels(np.array([0, 1, -1, 2])).tolist()
+    [True, True, False, True]
+    >>> known_labels(np.array([-1, 1, -1])).tolist()  # two classes, one of which is −1
+    [True, True, True]
+    """
+    known = ~np.isnan(column)
+    stands_for_none = column == MISSING
+    if not stands_for_none.any():
+        return np.asarray(known)
+    others = np.unique(column[known & ~stands_for_none])
+    classes = len(others) > 1 and others[0] >= 0 and bool((others == np.floor(others)).all())
+    return np.asarray(known & ~stands_for_none if classes else known)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,7 @@ import pytest
 
 from distaff import Codes
 from distaff.metrics import evaluate, jemmig, misjed
-from distaff.metrics.binned_means import Bins
-from distaff.metrics.resolution import hidden_shares
+from distaff.metrics.binned_means import Bins, hidden_shares
 from tests.metrics.toys import grid, perfect_codes, sharp
 
 CLASSES = grid((3, 4, 5), repeats=4)

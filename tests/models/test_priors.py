@@ -23,9 +23,7 @@ from distaff.models.latents import Concrete, Gaussian, LatentSpace
 from distaff.models.posteriors import GaussianPosterior
 from distaff.models.priors import Prior, parse_prior
 from distaff.models.priors import named as kinds
-from distaff.models.priors.gaussian_mixture import GaussianMixture
-from distaff.models.priors.normal import FullCovariance
-from distaff.models.priors.principal import principal_variances
+from distaff.models.priors.real import FullCovariance, GaussianMixture, principal_variances
 from distaff.models.relaxed import BernoulliPosterior
 
 LIKE = torch.zeros((), dtype=torch.float64)

@@ -13,7 +13,7 @@ from distaff.models.latents import LatentSpace
 from distaff.models.posteriors import Posterior
 from distaff.models.priors import Prior
 from distaff.models.priors.discrete import Relaxed
-from distaff.models.priors.normal import Anisotropic, FullCovariance
+from distaff.models.priors.real import Anisotropic, FullCovariance
 from distaff.models.relaxed import BernoulliPosterior
 from distaff.objectives import recipes
 from distaff.objectives.densities import batch, weighted

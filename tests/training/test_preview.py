@@ -9,7 +9,7 @@ import torch
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load
 from distaff.training import preview
-from distaff.training.preview import FIRST, LATE, Looks
+from distaff.training.recorder import FIRST, LATE, Looks
 from distaff.training.train import resume, train
 from tests import toys
 

@@ -1,7 +1,11 @@
-"""The description of a data set that is available before it is opened: the ``ABOUT`` of its file."""
+"""What is known of a data set before it is opened: its ``ABOUT``, and where its official files are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import data_folder, named_path
 
 
 @dataclass(frozen=True)
@@ -51,3 +55,33 @@ class About:
     factors: Mapping[str, int]
     built_in: bool = False
     files: tuple[RemoteFile, ...] = ()
+
+
+def folder_of(name: str) -> Path:
+    """The folder for the official files of the data set ``name``."""
+    return data_folder() / name.replace("_", "-")
+
+
+def find(name: str, about: About, given: str | Path | None, *wanted: str) -> Path:
+    """The first of the ``wanted`` files that exists, in the given place or in the data set's folder.
+
+    Args:
+        name: the data set.
+        about: its description.
+        given: the file itself, or a folder that contains it; ``None`` for the data set's folder.
+        wanted: possible names of the file, the usual one first.
+    """
+    place = folder_of(name) if given is None else named_path(given)
+    if place.is_file():
+        return place
+    for candidate in wanted:
+        if (place / candidate).exists():
+            return place / candidate
+    if given is not None and not place.exists():
+        raise DistaffError(f"there is no file or folder {place}.")
+    automatic = any(file.folder for file in about.files)
+    fetch = f"`distaff data fetch {name}` tries to get it; by hand: " if automatic else ""
+    raise DistaffError(
+        f"{wanted[0]} is not in {place}: {fetch}take it from {about.source} and put it there,"
+        " or say where it is with --file."
+    )

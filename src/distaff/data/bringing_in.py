@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from distaff.codes import as_array
-from distaff.data import absent, arrays, find_reader, folders, names, open_told, tables
+from distaff.data import arrays, folders, tables
 from distaff.data.arrangements import BYTE, Arrangement, Scaled, Table
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object, is_frame, to_frame
 from distaff.data.images import ByteImages, FloatImages, ScaledImages
 from distaff.data.labels import labelled
-from distaff.data.options import Beside, checked
+from distaff.data.opening import Beside, absent, checked, find_reader, names, open_told
 from distaff.data.pictures import SUFFIXES, decode, upright
 from distaff.data.ranges import OutOfRange
 from distaff.data.signals import Signals

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About, RemoteFile, find, folder_of
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
-from distaff.data.locations import find, folder_of
 from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError, whole
 from distaff.foundation.progress import progress

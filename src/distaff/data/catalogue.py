@@ -7,10 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-from distaff.data import names, open_dataset
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About, RemoteFile, folder_of
 from distaff.data.downloads import download
-from distaff.data.locations import folder_of
+from distaff.data.opening import names, open_dataset
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import cache_folder
 

@@ -6,11 +6,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About, RemoteFile, find
 from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.images import ByteImages, IntArray
-from distaff.data.locations import find
 from distaff.data.pictures import Pictures, open_pictures
 from distaff.foundation.errors import DistaffError, unknown
 

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About, RemoteFile, find
 from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.images import ByteImages
 from distaff.data.labels import with_factors
-from distaff.data.locations import find
 from distaff.data.pictures import open_pictures
 from distaff.foundation.errors import DistaffError
 

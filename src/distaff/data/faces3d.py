@@ -6,10 +6,9 @@ import numpy as np
 import torch
 
 from distaff.data import arrays, folders
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About, RemoteFile, find
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
-from distaff.data.locations import find
 from distaff.foundation.archives import open_npz
 from distaff.foundation.errors import DistaffError, whole
 

@@ -7,10 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About, RemoteFile, find
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages
-from distaff.data.locations import find
 from distaff.data.reading import open_unzipped, read_pieces
 from distaff.foundation.errors import DistaffError, unknown, whole
 

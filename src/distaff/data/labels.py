@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from distaff.codes import as_array
+from distaff.codes import as_array, known_labels
 from distaff.data.dataset import Dataset, called
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.known_labels import known_labels
 
 
 def labelled(data: Dataset, factors: Any, names: Sequence[str] | None = None) -> Dataset:

@@ -6,11 +6,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About, RemoteFile, find
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
-from distaff.data.locations import find
 from distaff.data.reading import copy_blocks, not_official
 from distaff.foundation.archives import open_npz
 from distaff.foundation.errors import unknown

@@ -82,11 +82,11 @@ def given(data: Dataset, count: int, rng: np.random.Generator) -> IntArray:
     return np.where(rng.random((count, 1)) < 0.5, rows, rows[:, ::-1])
 
 
-def listed(text: str | None, data: Dataset) -> Dataset:
+def listed(text: str, data: Dataset) -> Dataset:
     """The data set with its pairs replaced by those that a text refers to by row: a file or a sequence.
 
     Args:
-        text: as for ``find_pairs``; None for objectives that learn from single observations.
+        text: as for ``find_pairs``.
         data: the data set whose rows are meant.
     """
     if text == "sequence":
@@ -94,7 +94,7 @@ def listed(text: str | None, data: Dataset) -> Dataset:
             raise DistaffError(f"{data.name} holds one observation: a sequence needs two or more.")
         first = np.arange(len(data) - 1)
         return replace(data, pairs=np.stack([first, first + 1], axis=1))
-    if text is not None and text.endswith(".npy"):
+    if text.endswith(".npy"):
         path = named_path(text)
         if not path.exists():
             raise DistaffError(f"there is no file of pairs {path}.")

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from distaff.data import dsprites
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About, RemoteFile, folder_of
 from distaff.data.color_dsprites import ABOUT as COLOR
 from distaff.data.dataset import Dataset
-from distaff.data.locations import folder_of
 from distaff.data.painted import PaintedImages
 from distaff.foundation.errors import DistaffError
 

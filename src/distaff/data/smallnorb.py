@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from distaff.data.about import About, RemoteFile
+from distaff.data.about import About, RemoteFile, find
 from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset
 from distaff.data.images import ByteImages, IntArray
-from distaff.data.locations import find
 from distaff.data.reading import ByteFile, open_unzipped, read_pieces
 from distaff.foundation.errors import DistaffError, whole
 from distaff.foundation.progress import progress

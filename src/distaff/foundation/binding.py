@@ -20,7 +20,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError, shown, unknown
-from distaff.foundation.own_code import types_of
 
 ADDED_LATER = {"added_later": True}
 """Metadata of a field that earlier versions did not have: its default value is not stored, so that an earlier
@@ -165,14 +164,29 @@ def _known_signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect
     return inspect.signature(function).parameters, types_of(function)
 
 
+def types_of(function: Callable[..., Any], *, extras: bool = True) -> dict[str, Any]:
+    """The types of a function's arguments by name; those that name nothing are one sentence.
+
+    Args:
+        function: anybody's.
+        extras: keep what ``Annotated`` says beside a type.
+    """
+    try:
+        return typing.get_type_hints(function, include_extras=extras)
+    except Exception as problem:  # a hint may be any text
+        name = getattr(function, "__name__", type(function).__name__)
+        raise DistaffError(f"the type hints of {name} cannot be read: {problem}.") from problem
+
+
 def read_value(value: Any, hint: Any, name: str) -> Any:
     """Convert a plain value to the type ``hint``; errors call it ``name``."""
-    for option in options_of(hint):
+    options = options_of(hint)
+    for option in options:
         if isinstance(value, str) and hasattr(option, "parse"):
             return option.parse(value)
         if _is_dataclass(option) and isinstance(value, Mapping) and not hasattr(option, "parse"):
             return option(**bind(option, value))
-    if isinstance(value, bool) and bool not in options_of(hint) and Any not in options_of(hint):
+    if isinstance(value, bool) and bool not in options and Any not in options:
         raise DistaffError(f"{name} must be {wanted(hint)}, not {shown(value)}.")
     try:
         return _adapter(hint).validate_python(value)

@@ -1,14 +1,16 @@
-"""The one error class that users see, and messages for misspelt names and damaged files."""
+"""The one error class that users see, and messages for misspelt names, damaged files and users' own code."""
 
 import difflib
 import functools
 import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+LIBRARY = f"{__name__.partition('.')[0]}."
 COMMAND = r"distaff [a-z]+(?: (?:[A-Z]\S*|\S*/\S*|--\S+))*"
 FLAG = re.compile(COMMAND + r"|--([a-z][a-z-]*[a-z])(?:[ =]([A-Za-z0-9_.:+=/-]*[A-Za-z0-9_]))?")
 PROSE = (
@@ -77,6 +79,43 @@ def whole(file: str | Path, kind: str) -> Iterator[None]:
     except Exception as problem:  # on damaged bytes, readers can raise anything
         reason = str(problem).partition("\n")[0]
         raise DistaffError(f"{file} is not a whole {kind} ({reason}): fetch or save it again.") from problem
+
+
+def is_ours(function: Callable[..., Any]) -> bool:
+    """Whether a function belongs to this library, whose exceptions are not changed."""
+    return f"{getattr(function, '__module__', '')}.".startswith(LIBRARY)
+
+
+@contextmanager
+def told_if_it_fails(kind: str, function: Callable[..., Any]) -> Iterator[None]:
+    """One sentence for what a user's own function raises; mistakes of the library are left as they are."""
+    try:
+        yield
+    except DistaffError:
+        raise
+    except Exception as problem:
+        if is_ours(function):
+            raise
+        raise failure(kind, function, problem) from problem
+
+
+def failure(kind: str, function: Callable[..., Any], error: Exception) -> DistaffError:
+    """The error for an exception in a user's function; raise it from ``error``, which has the traceback.
+
+    Args:
+        kind: what the function is.
+        function: the user's function.
+        error: the exception.
+    """
+    name = f"{getattr(function, '__module__', '')}:{getattr(function, '__name__', type(function).__name__)}"
+    steps = traceback.extract_tb(error.__traceback__)
+    source = getattr(getattr(function, "__code__", None), "co_filename", None)
+    step = next((step for step in reversed(steps) if step.filename == source), steps[-1])
+    reason = str(error).strip().partition("\n")[0].rstrip(".")
+    return DistaffError(
+        f"the {kind} {name} failed at {step.filename}:{step.lineno}: "
+        f"{type(error).__name__}{reason and f': {reason}'}."
+    )
 
 
 def of_system(error: OSError) -> str:

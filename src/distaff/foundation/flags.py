@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 import tyro
 
-from distaff.foundation.binding import options_of, read_value
+from distaff.foundation.binding import options_of, read_value, types_of
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.help_text import Described, described, help_text
-from distaff.foundation.own_code import types_of
 from distaff.foundation.wrong_flags import complaint
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -20,10 +21,10 @@ from distaff.metrics.inputs import (
     FactorsLike,
     IntArray,
     aligned,
+    all_labelled,
     as_codes,
     as_factors,
     check_index,
-    labelled,
     quantize_factors,
 )
 from distaff.metrics.null import moved, read_baselines, with_null
@@ -147,7 +148,7 @@ def evaluate_scores(
     chosen = requested(metrics, factor_bins, bootstrap, seed, null)
     check_index(codes, factors)
     inputs = Inputs.read(as_codes(codes, logvar), factors, factor_bins)
-    others = read_baselines(codes, len(inputs.codes), baselines)
+    others = {} if baselines is None else read_baselines(codes, len(inputs.codes), baselines)
     compared = {name: replace(inputs, codes=other) for name, other in others.items()}
     strict = metrics not in ("default", "all") if strict is None else strict
     scores: list[Score] = []
@@ -203,7 +204,7 @@ class Inputs:
         """The rows with all labels; the same objects for all metrics, so that metrics can share results."""
         if self.factors is None:
             raise DistaffError("it needs factors.")
-        return labelled(self.codes, self.factors)
+        return all_labelled(self.codes, self.factors)
 
     def shuffled(self, rows: IntArray) -> "Inputs":
         """The same codes with the factors of other rows."""
@@ -264,7 +265,7 @@ def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Sc
         given = (inputs.codes, inputs.factors)
     else:
         given = inputs.complete
-    with named_if_it_fails(function):
+    with nullcontext() if entry.by_name else named_if_it_fails(function):
         found = function(*given, **options)
     return [found] if isinstance(found, Score) else list(found)
 

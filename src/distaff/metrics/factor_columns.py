@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from distaff.codes import as_array
+from distaff.codes import MISSING, as_array, known_labels
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.known_labels import MISSING, known_labels
 
 ROWS_PER_CLASS = 10
 """Fractional numbers are classes if there are at least this many rows per distinct value."""

@@ -29,17 +29,15 @@ TAKEN = frozenset(
 """The columns of tables of scores; each baseline adds a column under its own name."""
 
 
-def read_baselines(
-    codes: CodesLike, rows: int, baselines: Mapping[str, CodesLike] | None
-) -> dict[str, Codes]:
+def read_baselines(codes: CodesLike, rows: int, baselines: Mapping[str, CodesLike]) -> dict[str, Codes]:
     """Other codes of the same ``rows`` by name; an error if they cannot be compared with the scores."""
-    if not isinstance(baselines, Mapping | None):
+    if not isinstance(baselines, Mapping):
         raise DistaffError(
             f"baselines are codes by name, not a {type(baselines).__name__}: give a dict such as "
             '{"untrained": codes}.'
         )
     read = {}
-    for name, other in (baselines or {}).items():
+    for name, other in baselines.items():
         if str(name) in TAKEN:
             raise DistaffError(
                 f"{name!r} is a column of the table of scores: give the baseline another name."

@@ -13,8 +13,7 @@ import numpy as np
 
 from distaff.codes import Codes, as_array
 from distaff.foundation.binding import find_function
-from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.own_code import told_if_it_fails
+from distaff.foundation.errors import DistaffError, told_if_it_fails, unknown
 from distaff.foundation.trust import NotTrusted
 from distaff.metrics.card import Card, Metric
 from distaff.metrics.inputs import Factors

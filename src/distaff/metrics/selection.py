@@ -1,6 +1,6 @@
 """Selection of metrics: by name, by protocol, or as user-defined functions."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from distaff.foundation.errors import DistaffError, unknown
@@ -20,27 +20,16 @@ class Chosen(NamedTuple):
     """A requested metric.
 
     Args:
-        name: the name of the metric, or a function.
+        metric: the function itself.
+        label: ``mig`` for the first protocol, ``mig:chen18`` for another, ``mine:score`` for one of your own.
         protocol: the protocol; None for the first.
+        by_name: whether it was asked for by its name in this library; others may be a user's own.
     """
 
-    name: Name
+    metric: Metric
+    label: str
     protocol: str | None = None
-
-    @property
-    def metric(self) -> Metric:
-        """The function itself."""
-        return metric_of(self.name)
-
-    @property
-    def label(self) -> str:
-        """``mig`` for the first protocol, ``mig:chen18`` for another, ``mine:score`` for a plain function."""
-        card, own = self.metric.card, self.metric.card.name not in all_metrics()
-        if own and isinstance(self.name, str):
-            return self.name
-        if own:
-            return card.protocols[0] if len(card.protocols) == 1 else card.name
-        return card.name if self.protocol in (None, card.protocols[0]) else f"{card.name}:{self.protocol}"
+    by_name: bool = True
 
 
 def requested(
@@ -60,11 +49,9 @@ def selected(metrics: Selection) -> list[Chosen]:
     """The requested metrics with their protocols."""
     single = {name: metric for name, metric in all_metrics().items() if metric.card.inputs != "several codes"}
     if isinstance(metrics, str) and metrics == "default":
-        return [Chosen(name) for name, metric in single.items() if metric.card.usual]
+        return [_known(metric) for metric in single.values() if metric.card.usual]
     if isinstance(metrics, str) and metrics == "all":
-        return [
-            Chosen(name, protocol) for name, metric in single.items() for protocol in metric.card.protocols
-        ]
+        return [_known(metric, protocol) for metric in single.values() for protocol in metric.card.protocols]
     if isinstance(metrics, str):
         metrics = metrics.split(",")
     if callable(metrics):
@@ -77,32 +64,45 @@ def selected(metrics: Selection) -> list[Chosen]:
     return chosen
 
 
-def _chosen(entry: Name, known: Collection[str]) -> Chosen:
+def _chosen(entry: Name, known: Mapping[str, Metric]) -> Chosen:
     """One entry of a selection; an error if it is neither a known metric nor a function."""
     if entry in ("default", "all"):
         raise DistaffError(f"{entry!r} cannot be combined: ask for it alone, or for metrics by name.")
     name, _, protocol = (entry, "", "") if callable(entry) else entry.partition(":")
     if callable(name) or name not in known:
-        metric_of(entry, known)
-        return Chosen(entry)
-    protocols = all_metrics()[name].card.protocols
+        return _given(entry, known)
+    protocols = known[name].card.protocols
     if protocol and protocol not in protocols:
         raise unknown(f"protocol of {name}", protocol, protocols)
-    return Chosen(name, protocol or None)
+    return _known(known[name], protocol or None)
 
 
-def metric_of(name: Name, known: Collection[str] | None = None) -> Metric:
-    """The metric for a name, ``module:function`` or a function.
+def _known(metric: Metric, protocol: str | None = None) -> Chosen:
+    """A metric of this library, by its name."""
+    card = metric.card
+    first = protocol in (None, card.protocols[0])
+    return Chosen(metric, card.name if first else f"{card.name}:{protocol}", protocol)
 
-    Args:
-        name: the name or function.
-        known: the allowed names of the library; all by default.
-    """
+
+def _given(entry: Name, known: Collection[str]) -> Chosen:
+    """A metric given as a function or as ``module:function``."""
+    metric = as_metric(entry) if callable(entry) else imported_metric(entry, known)
+    card = metric.card
+    if card.name in all_metrics():
+        label = card.name
+    elif isinstance(entry, str):
+        label = entry
+    else:
+        label = card.protocols[0] if len(card.protocols) == 1 else card.name
+    return Chosen(metric, label, by_name=False)
+
+
+def metric_of(name: Name) -> Metric:
+    """The metric for a name, ``module:function`` or a function."""
     if callable(name):
         return as_metric(name)
-    own = name.partition(":")[0]
-    known = all_metrics() if known is None else known
-    return all_metrics()[own] if own in known else imported_metric(name, known)
+    known = all_metrics()
+    return known.get(name.partition(":")[0]) or imported_metric(name, known)
 
 
 def topic_of(score: Score) -> Topic:

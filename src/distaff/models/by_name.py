@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 from torch import nn
 
 from distaff.data.dataset import Dataset
-from distaff.foundation.binding import find_function, imported
+from distaff.foundation.binding import find_function, imported, types_of
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.own_code import types_of
 from distaff.foundation.text import split_call
 from distaff.models import networks
 from distaff.models.encoders import TIMM, completed, timm_encoder

@@ -63,7 +63,6 @@ from distaff.objectives.moments import (
 )
 from distaff.objectives.objective import Objective, Term, term
 from distaff.objectives.pairs import Sharing, averaged, multiplied
-from distaff.objectives.quantisation import commitment, quantization
 from distaff.objectives.schedules import (
     Cosine,
     Cyclic,
@@ -79,12 +78,14 @@ from distaff.objectives.terms import (
     AnchoredInformation,
     CapacityGap,
     class_balance,
+    commitment,
     dimension_kl,
     discrete_kl,
     kl,
     marginal_kl,
     mutual_information,
     nll,
+    quantization,
     real_kl,
     sampled_kl,
     tc_between_groups,

@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from distaff.foundation.errors import DistaffError, shown
-from distaff.foundation.own_code import failure, is_ours
+from distaff.foundation.errors import DistaffError, failure, is_ours, shown
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, stratified
 from distaff.objectives.pairs import Sharing

@@ -3,7 +3,7 @@
 The objective's density (``Objective.using``) estimates q(z), q(z_g) and q(z_d).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor
 from distaff.foundation.errors import DistaffError
 from distaff.models.coding import CATEGORY, code_tensors
 from distaff.models.latents import Real
+from distaff.models.quantized import QuantizedPosterior
 from distaff.objectives.objective import Term, term
 from distaff.objectives.schedules import Weight, weight_at
 from distaff.objectives.step import Step
@@ -132,3 +133,20 @@ def _real(s: Step) -> Tensor:
     """(G,) mask of the groups of real variables."""
     groups = s.model.latents.groups.values()
     return torch.tensor([isinstance(group, Real) for group in groups], device=s.z.device)
+
+
+@term
+def quantization(s: Step) -> Tensor:
+    """E Σ_d (sg[c_d] − q_d)²: the codebook's values q_d move towards the encoder's outputs c_d."""
+    return _squares(s, lambda part: part.continuous.detach() - part.quantized)
+
+
+@term
+def commitment(s: Step) -> Tensor:
+    """E Σ_d (c_d − sg[q_d])²: the encoder's outputs c_d stay close to the codebook's values q_d."""
+    return _squares(s, lambda part: part.continuous - part.quantized.detach())
+
+
+def _squares(s: Step, difference: Callable[[QuantizedPosterior], Tensor]) -> Tensor:
+    parts = [p for p in s.output.posterior.parts.values() if isinstance(p, QuantizedPosterior)]
+    return sum((difference(part).square().sum(-1).mean() for part in parts), start=s.z.new_zeros(()))

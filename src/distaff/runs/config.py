@@ -17,9 +17,8 @@ from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs, listed, unchanged
 from distaff.data.splits import split
 from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
-from distaff.foundation.errors import DistaffError, shown
+from distaff.foundation.errors import DistaffError, shown, told_if_it_fails
 from distaff.foundation.files import yaml_text
-from distaff.foundation.own_code import told_if_it_fails
 from distaff.foundation.text import split_call
 from distaff.models.encoders import TIMM
 from distaff.models.priors.prior import kinds_named
@@ -184,10 +183,11 @@ class RunConfig:
         If another file or folder is held out, it is prepared in the same way as the data set.
         """
         hold_out, pairs = self.training.hold_out, self.training.pairs
-        share = held_out_share(hold_out)
-        data = listed(pairs, data)
+        if pairs is not None:
+            data = listed(pairs, data)
         if hold_out is None:
             return data, None
+        share = held_out_share(hold_out)
         if share is None:
             other = self.data.bring_in(hold_out)
             return data, listed(pairs, other) if pairs == "sequence" else other

@@ -10,12 +10,13 @@ import numpy as np
 from pydantic import SkipValidation
 from torch.utils.data import Dataset as TorchDataset
 
-from distaff.data import find_reader, names, open_told, tables
+from distaff.data import tables
 from distaff.data.arrangements import Arrangement, Table, read_arrangement
 from distaff.data.bringing_in import bring_in
 from distaff.data.dataset import Dataset
 from distaff.data.folder_scan import shape_of
 from distaff.data.frameworks import from_object
+from distaff.data.opening import find_reader, names, open_told
 from distaff.data.signals import Signals
 from distaff.data.sizes import resized
 from distaff.foundation.binding import ADDED_LATER

@@ -201,7 +201,8 @@ class RunFolder:
         self.check(config if held is None else held)
         if held is not None or not self.config.exists():
             self.write(config)
-        trust.remember(self.path, config.code)
+        if code := config.code:
+            trust.remember(self.path, code)
 
     def remove_leftovers(self) -> None:
         """Delete files that a killed process left half-written; call it with the folder locked.

@@ -32,7 +32,7 @@ from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.preview import Preview
 from distaff.training.recorder import Recorder
-from distaff.training.tracking import NONE, tracking
+from distaff.training.tracking import tracking
 from distaff.training.validation import HeldOut
 
 
@@ -63,6 +63,11 @@ class Job:
     folder: RunFolder | None
     machine: Machine
     held: RunConfig | None = None
+
+
+def is_tracked(machine: Machine, folder: RunFolder | None) -> bool:
+    """Whether trackers were asked for, or the run had some before."""
+    return machine.track is not None or (folder is not None and folder.trackers.exists())
 
 
 def launch(job: Job) -> Representation:
@@ -135,10 +140,12 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         with trusting(*job.config.code):
             _compare_threads(folder)
     visible = job.machine.progress and fabric.is_global_zero
-    track = job.machine.track if fabric.is_global_zero else NONE
+    tracked = fabric.is_global_zero and is_tracked(job.machine, folder)
     with (
         Progress(job.config.recipe.name, training.steps, before.step, visible) as bar,
-        tracking(track, job.config, folder, before.step > 0) as trackers,
+        tracking(job.machine.track, job.config, folder, before.step > 0)
+        if tracked
+        else nullcontext() as trackers,
     ):
         log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
         labels = batches.supervision.labels

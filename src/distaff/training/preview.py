@@ -1,7 +1,6 @@
 """A page that shows what a run has learnt so far, updated while it trains."""
 
 import copy
-import time
 from collections.abc import Callable
 
 import torch
@@ -17,34 +16,10 @@ from distaff.models.representation import Model, Representation
 from distaff.runs.folder import RunFolder, read_log, read_names, warn
 from distaff.runs.pictures import traversals, typical
 
-FIRST = 20.0
-"""Seconds of training before the first look; the time doubles for each further look."""
-LATE = 20.0
-"""Seconds that a look may wait for the next line of the log, so that lines stay evenly spaced."""
 LOOKED_AT = 256
 """Number of observations from which used latents and a typical observation are found."""
 RELOAD = 20
 """Seconds after which a browser reloads the page."""
-
-
-class Looks:
-    """When to look at a run: 20 seconds after it begins, then after 40, 80, 160 and so on.
-
-    Args:
-        clock: function that returns the time in seconds.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._began, self._next = clock, clock(), FIRST
-
-    def due(self, logged: bool) -> bool:
-        """Whether a look is due, at a step with (``logged``) or without a log line; true once per look."""
-        waited = self._clock() - self._began
-        if waited < self._next + (0 if logged else LATE):
-            return False
-        while self._next <= waited:
-            self._next *= 2
-        return True
 
 
 class Preview:

@@ -5,7 +5,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -26,13 +26,17 @@ from distaff.runs.folder import RunFolder, read_log, truncate_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.collapse import CollapseWatch
 from distaff.training.learner import Learner, trained_model
-from distaff.training.preview import Looks, Preview
+from distaff.training.preview import Preview
 from distaff.training.tracking import Tracking
 from distaff.training.validation import HeldOut
 
 HANGUP = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has no SIGHUP
 STOPPING = (signal.SIGINT, signal.SIGTERM, HANGUP)
 """Signals that stop a run: from Ctrl-C, from a scheduler, and from a closed terminal."""
+FIRST = 20.0
+"""Seconds of training before the first look; the time doubles for each further look."""
+LATE = 20.0
+"""Seconds that a look may wait for the next line of the log, so that lines stay evenly spaced."""
 LONG = 3600.0
 """Runs that take longer than this many seconds say so at the start, and suggest what takes less."""
 
@@ -69,6 +73,26 @@ class StopSignal:
             restore()
 
 
+class Looks:
+    """When to look at a run: 20 seconds after it begins, then after 40, 80, 160 and so on.
+
+    Args:
+        clock: function that returns the time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._began, self._next = clock, clock(), FIRST
+
+    def due(self, logged: bool) -> bool:
+        """Whether a look is due, at a step with (``logged``) or without a log line; true once per look."""
+        waited = self._clock() - self._began
+        if waited < self._next + (0 if logged else LATE):
+            return False
+        while self._next <= waited:
+            self._next *= 2
+        return True
+
+
 class Recorder:
     """Logs values every ``log_every`` steps, writes checkpoints, and detects divergence and collapse.
 
@@ -102,7 +126,7 @@ class Recorder:
         preview: Preview | None = None,
     ) -> None:
         self.preview, self._looks, self._look = preview, Looks(), False
-        self.trackers = trackers or Tracking({})
+        self.trackers = trackers
         self.folder = folder if fabric.is_global_zero else None
         self.fabric, self.training, self.progress, self.goal = fabric, training, progress, goal
         self.held_out = held_out
@@ -212,7 +236,8 @@ class Recorder:
             for name in line.keys() - {"step", "seconds"}:
                 if math.isfinite(line[name]):
                     self._board.add_scalar(name, line[name], line["step"])
-        self.trackers.log(line)
+        if self.trackers is not None:
+            self.trackers.log(line)
         if self._watch is not None:
             self._watch.see(line)
 
@@ -229,7 +254,8 @@ class Recorder:
 
     def close(self) -> None:
         """Close the TensorBoard file and the trackers' runs; after a signal, trackers can resume theirs."""
-        self.trackers.close(finished=self.stop.heard is None or self.saved >= self.training.steps)
+        if self.trackers is not None:
+            self.trackers.close(finished=self.stop.heard is None or self.saved >= self.training.steps)
         if self._board is not None:
             self._board.close()
 

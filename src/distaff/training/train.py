@@ -32,7 +32,7 @@ from distaff.runs.settings import (
     takes_settings,
 )
 from distaff.runs.zoo import begin_from, in_zoo
-from distaff.training.job import Job, launch
+from distaff.training.job import Job, is_tracked, launch
 from distaff.training.tracking import chosen_trackers
 
 
@@ -99,7 +99,8 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     folder = None if out is None else RunFolder(Path(out))
     if folder is not None:
         folder.refuse_file()
-    chosen_trackers(request.machine.track, folder)  # an error if their packages are missing
+    if is_tracked(request.machine, folder):
+        chosen_trackers(request.machine.track, folder)  # an error if their packages are missing
     check_words(request.model, goal)
     shape = request.data.shape()
     if shape is not None:
@@ -151,7 +152,8 @@ def resume(
         raise DistaffError(f"out goes with zoo:NAME: {folder} is resumed where it is.")
     with trusting(trust):
         config = run.read()
-    chosen_trackers(machine.track, run)
+    if is_tracked(machine, run):
+        chosen_trackers(machine.track, run)
     dataset = config.data.reopen(data)
     if steps is not None and steps != config.training.steps:
         _, reached = checkpoints.find(run.checkpoints, lambda damage: None)

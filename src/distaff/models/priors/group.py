@@ -1,13 +1,14 @@
-"""The interface of a prior of one group, and the base class of factorised priors."""
+"""The prior of one group: its interface, the base class of factorised priors, and the usual one, N(0, I)."""
 
 from typing import Protocol
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from distaff.data.images import Images
 from distaff.mixtures.pairs import LOG_2PI
 from distaff.models.latents import TEMPERATURE
-from distaff.models.posteriors import GroupPosterior
+from distaff.models.posteriors import GaussianPosterior, GroupPosterior
 
 
 class GroupPrior(Protocol):
@@ -70,6 +71,28 @@ class Marginals:
 
     def start_from(self, images: Images) -> None:
         """Do nothing: most priors do not depend on the data."""
+
+
+class StandardNormal(Marginals, nn.Module):
+    """N(0, I) over ``dims`` variables."""
+
+    def __init__(self, dims: int) -> None:
+        super().__init__()
+        self.dims = dims
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """log N(z_d; 0, 1), (B, dims)."""
+        return log_normal(z, 0.0)
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws, with the device and dtype of ``like``."""
+        return torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
+
+    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """KL(q(z_d|x) ‖ N(0,1)) = ½ (mu² + sigma² − log sigma² − 1), (B, dims)."""
+        if isinstance(posterior, GaussianPosterior):
+            return 0.5 * (posterior.mu**2 + posterior.logvar.exp() - posterior.logvar - 1)
+        return super().kl_dims(posterior, z)
 
 
 def log_normal(z: Tensor, logvar: Tensor | float) -> Tensor:

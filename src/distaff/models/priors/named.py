@@ -10,9 +10,8 @@ import torch
 from distaff.foundation.errors import DistaffError
 from distaff.models.latents import Discrete, Gaussian
 from distaff.models.priors.discrete import Relaxed
-from distaff.models.priors.gaussian_mixture import GaussianMixture, Sparse
-from distaff.models.priors.normal import Anisotropic, FullCovariance, StandardNormal
-from distaff.models.priors.student_t import StudentT
+from distaff.models.priors.group import StandardNormal
+from distaff.models.priors.real import Anisotropic, FullCovariance, GaussianMixture, Sparse, StudentT
 
 MOST_CORNERS = 10
 

@@ -13,16 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from distaff.data.images import Images
-from distaff.foundation.binding import find_function, public_functions
+from distaff.foundation.binding import find_function, public_functions, types_of
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.own_code import types_of
 from distaff.models.latents import TEMPERATURE, Group, LatentSpace, Quantized, Real
 from distaff.models.posteriors import GroupPosterior, Posterior
 from distaff.models.priors import named as kinds
-from distaff.models.priors.codebook import Codebook
-from distaff.models.priors.discrete import Relaxed
-from distaff.models.priors.group import GroupPrior
-from distaff.models.priors.normal import StandardNormal
+from distaff.models.priors.discrete import Codebook, Relaxed
+from distaff.models.priors.group import GroupPrior, StandardNormal
 
 Kind = Callable[..., nn.Module]
 STANDARD = ("normal", "uniform")
@@ -129,6 +126,8 @@ def parse_prior(text: str, latents: LatentSpace) -> Prior:
     the kind fits; a kind of your own is written ``module:function``. Other groups have N(0, I), or equally
     likely classes.
     """
+    if text in STANDARD:
+        return Prior.standard(latents)
     chosen: dict[str, nn.Module] = {}
     for item in text.split(","):
         name, named, call = (part.strip() for part in item.rpartition("="))
@@ -158,7 +157,7 @@ def _find_kind(call: str) -> tuple[Kind, list[str]]:
 
 def _split(call: str) -> tuple[str, list[str]]:
     name, *rest = (part.strip() for part in call.split(":"))
-    if name not in public_functions(kinds) and rest and rest[0].isidentifier():
+    if rest and rest[0].isidentifier() and name not in public_functions(kinds):
         name, rest = f"{name}:{rest[0]}", rest[1:]
     return name, rest
 

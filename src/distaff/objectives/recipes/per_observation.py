@@ -4,9 +4,8 @@ from distaff.models.latents import Point, Quantized
 from distaff.objectives.moments import posterior_log_det
 from distaff.objectives.objective import Objective
 from distaff.objectives.pairs import Sharing, averaged, multiplied
-from distaff.objectives.quantisation import commitment, quantization
 from distaff.objectives.schedules import Linear, Weight
-from distaff.objectives.terms import CapacityGap, kl, nll
+from distaff.objectives.terms import CapacityGap, commitment, kl, nll, quantization
 
 
 def vae() -> Objective:

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from distaff.models.kernels import ByColumns, ColumnLinear, Up, UpToOneChannel
+from distaff.models.critic import ByColumns, ColumnLinear
+from distaff.models.layers import Up, UpToOneChannel
 from distaff.models.networks import kim_mnih
 
 
