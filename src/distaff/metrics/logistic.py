@@ -71,7 +71,7 @@ def multinomial(x: Float64Array, classes: IntArray, count: int, penalty: float =
         p /= total
         value = np.log(total).sum() - logits[classes, rows].sum()
         pairs = np.zeros((count, count, products.shape[1]))
-        pairs[first, second] = pairs[second, first] = -(p[first] * p[second]) @ products
+        pairs[first, second] = pairs[second, first] = -((p[first] * p[second]) @ products)
         pairs[np.arange(count), np.arange(count)] = -pairs.sum(axis=1)
         hessian = _symmetric(pairs, width).swapaxes(1, 2).reshape(ridge.shape) + ridge
         p[classes, rows] -= 1

@@ -16,10 +16,11 @@ from distaff.metrics.logistic import multinomial
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Count
 from distaff.metrics.score import Result
-from distaff.metrics.shared import blocks
 
 _BATCH, _RATE, _START = 10, 0.01, 0.1
 _CACHED = 1 << 17
+_DRAWN = 1 << 15
+"""Number of pairs drawn together: more need memory that the system has to provide again for each factor."""
 _LARGE = 1000.0
 """Differences up to here are given to the solver as they are."""
 _NARROW = 80
@@ -111,33 +112,32 @@ def _mean_differences(
     """(M, D + groups) mean |z − z'| over ``pairs`` pairs that agree in factor ``fixed[m]``."""
     hard = [p.argmax(axis=1) for p in codes.categories.values()]
     points = np.empty((len(fixed), len(codes.names)))
-    gaussian = codes.means.shape[1]
+    gaussian, step = codes.means.shape[1], max(1, _DRAWN // pairs)
     for k, group in enumerate(groups):
         chosen = np.flatnonzero(fixed == k)
-        for block in blocks(len(chosen), pairs * len(codes.names)):
-            rows = chosen[block]
+        for start in range(0, len(chosen), step):
+            rows = chosen[start : start + step]
             first = group.anchors(len(rows) * pairs, rng)
             second = group.companions(first, 1, rng)[:, 0]
             points[rows, :gaussian] = _mean_gaps(codes.means, first, second, pairs)
             for column, classes in enumerate(hard, start=gaussian):
                 differs = classes[first] != classes[second]
-                points[rows, column] = differs.reshape(len(rows), pairs).mean(axis=1)
+                points[rows, column] = differs.reshape(pairs, len(rows)).mean(axis=0)
     return points
 
 
 def _mean_gaps(means: FloatArray, first: IntArray, second: IntArray, pairs: int) -> FloatArray:
-    """(M, D) mean |z − z'| over every ``pairs`` rows, in batches that fit in a core's cache."""
-    width = means.shape[1]
-    found = np.empty((len(first) // pairs, width), means.dtype)
-    step = max(1, _CACHED // (pairs * max(width, 1)))
+    """(M, D) mean |z − z'| over every M-th of ``pairs`` · M rows, in batches that fit in a core's cache."""
+    first, second = first.reshape(pairs, -1), second.reshape(pairs, -1)
+    found = np.empty((first.shape[1], means.shape[1]), means.dtype)
+    step = max(1, _CACHED // (pairs * max(means.shape[1], 1)))
     for start in range(0, len(found), step):
-        here = slice(start * pairs, (start + step) * pairs)
-        gap = means.take(first[here], axis=0)
-        gap -= means.take(second[here], axis=0)
+        here = slice(start, start + step)
+        gap = means.take(first[:, here], axis=0)
+        gap -= means.take(second[:, here], axis=0)
         np.abs(gap, out=gap)
-        # The same sums as ``mean``, in half the time.
-        total = np.einsum("ijk->ik", gap.reshape(len(gap) // pairs, pairs, width))
-        np.divide(total, pairs, out=found[start : start + step])
+        # Sums over the first axis add whole batches to each other, not D numbers at a time.
+        np.divide(gap.sum(axis=0), pairs, out=found[here])
     return found
 
 
