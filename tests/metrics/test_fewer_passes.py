@@ -32,6 +32,14 @@ def test_distances_to_neighbours_of_the_same_class_are_those_of_all_pairs(neighb
         assert found[row] == distances[min(neighbours, len(distances) - 1)]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_quantiles_of_deviations_far_from_zero_are_numpys(dtype):
+    """Rows as they are in codes; the mean of large numbers is not rounded to their precision."""
+    z = (1000 + RNG.gamma(1.0, size=(3001, 5)) * [1, 10, 1, 0, -1]).astype(dtype)
+    expected = np.quantile(np.abs(z - z.mean(axis=0, dtype=np.float64)), 0.99, axis=0)
+    np.testing.assert_allclose(_quantile(z.T, 0.99), expected, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize(("points", "pairs"), [(1, 1), (3, 7), (2000, 100)])
 def test_mean_gaps_are_those_of_each_point_by_itself(points, pairs):
     z = RNG.normal(size=(50, 3))
