@@ -129,10 +129,10 @@ def _highest_strays(z: FloatArray, count: int) -> Float64Array:
     sums = bundles.sum(axis=0, dtype=np.float64).reshape(each, width).sum(axis=0)
     centre = (sums + rest.sum(axis=0, dtype=np.float64))[:, None] / len(z)
     if size < _BUNDLED:
-        return np.abs(z.T - centre, order="C")
+        return np.asarray(np.abs(z.T - centre, order="C"))
     high, low = (ends.reshape(each, width).T for ends in (bundles.max(axis=0), bundles.min(axis=0)))
     reach = np.maximum(high - centre, centre - low, order="C")
     chosen = np.argpartition(reach, each - count, axis=1)[:, each - count :]
     found = bundles.take(chosen * width + np.arange(width)[:, None], axis=1)
     found = np.concatenate([found.swapaxes(0, 1).reshape(width, -1), rest.T], axis=1)
-    return np.abs(found - centre)
+    return np.asarray(np.abs(found - centre))

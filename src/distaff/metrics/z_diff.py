@@ -146,7 +146,8 @@ def _logistic(
 ) -> IntArray:
     """(M,) what a logistic regression on (N, D) points with labels (N,) guesses for (M, D) tested points."""
     if points.shape[1] * classes <= _NARROW and penalty == 1:  # with hardly any, the Hessian is singular
-        return _with_ones(tested).dot(multinomial(points, labels, classes, penalty)).argmax(axis=1)
+        weights = multinomial(points, labels, classes, penalty)
+        return np.asarray(_with_ones(tested).dot(weights).argmax(axis=1))
     with one_thread("blas"):  # the products are too narrow to parallelise
         model = LogisticRegression(C=1 / penalty, max_iter=1000).fit(points, labels)
     return np.asarray(model.predict(tested))
