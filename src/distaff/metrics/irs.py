@@ -124,12 +124,13 @@ def _highest_strays(z: FloatArray, count: int) -> Float64Array:
     n/``count``. A bundle is made of rows that lie far apart, so that long rows are added and compared.
     """
     size, width = isqrt(len(z) // count), z.shape[1]
+    if size < _BUNDLED:
+        columns = np.ascontiguousarray(z.T)
+        return np.asarray(np.abs(columns - columns.mean(axis=1, dtype=np.float64, keepdims=True)))
     each = len(z) // size
     bundles, rest = z[: size * each].reshape(size, each * width), z[size * each :]
     sums = bundles.sum(axis=0, dtype=np.float64).reshape(each, width).sum(axis=0)
     centre = (sums + rest.sum(axis=0, dtype=np.float64))[:, None] / len(z)
-    if size < _BUNDLED:
-        return np.asarray(np.abs(z.T - centre, order="C"))
     high, low = (ends.reshape(each, width).T for ends in (bundles.max(axis=0), bundles.min(axis=0)))
     reach = np.maximum(high - centre, centre - low, order="C")
     chosen = np.argpartition(reach, each - count, axis=1)[:, each - count :]
