@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from distaff import Codes
 from distaff.metrics import explicitness, logistic
 from distaff.metrics.explicitness import area_under_roc
-from distaff.metrics.logistic import one_versus_rest
+from distaff.metrics.logistic import multinomial, one_versus_rest
 from tests.metrics.toys import grid, noise_codes, perfect_codes
 
 CLASSES = grid((2, 3, 4), repeats=40)
@@ -23,6 +24,40 @@ def test_all_regressions_at_once_are_scikit_learns_one_by_one(noise):
             model = LogisticRegression(tol=1e-8, max_iter=10_000).fit(x, CLASSES[:, k] == c)
             np.testing.assert_allclose(weights[:-1, column], model.coef_[0], atol=0.02, rtol=0.01)
             column += 1
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("penalty", [1.0, 0.01])
+def test_a_softmax_is_scikit_learns(classes, spread, penalty):
+    """Equal, overlapping and separable classes; the last have a minimum only because of the penalty."""
+    labels = np.arange(700) % classes
+    x = RNG.normal(size=(700, 4)) + spread * RNG.normal(size=(classes, 4))[labels]
+    weights = multinomial(x, labels, classes, penalty)
+    model = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=100_000).fit(x, labels)
+    both = np.concatenate([model.coef_.T, model.intercept_[None]])
+    if classes == 2:  # scikit-learn has the difference of the two
+        weights, both = np.diff(weights, axis=1), np.concatenate([0 * both, both], axis=1)
+        weights = np.concatenate([0 * weights, weights], axis=1)
+
+    def loss(w):
+        own = log_softmax(x @ w[:-1] + w[-1], axis=1)[np.arange(len(x)), labels]
+        return penalty / 2 * (w[:-1] ** 2).sum() - own.sum()
+
+    assert loss(both) - 1e-6 <= loss(weights) <= loss(both) + 2e-3
+    guesses = (x @ weights[:-1] + weights[-1]).argmax(axis=1)
+    if spread:  # otherwise every point is near a boundary
+        assert np.mean(guesses == model.predict(x)) > 0.995
+
+
+def test_a_softmax_never_guesses_a_class_it_has_not_seen():
+    labels = RNG.permutation(np.arange(300) % 2) * 2  # 0 and 2 of three
+    x = RNG.normal(size=(300, 3)) + labels[:, None]
+    weights = multinomial(x, labels, 3)
+    assert np.isfinite(weights).all()
+    logits = x @ weights[:-1] + weights[-1]
+    assert (logits[:, 1] < logits.max(axis=1)).all()
+    assert np.mean(logits.argmax(axis=1) == LogisticRegression().fit(x, labels).predict(x)) > 0.98
 
 
 def test_the_area_counts_pairs_and_halves_ties():

@@ -7,6 +7,7 @@ from distaff.metrics import as_factors
 from distaff.metrics.irs import _quantile
 from distaff.metrics.logistic import _products
 from distaff.metrics.neighbours import _distances
+from distaff.metrics.z_diff import _mean_gaps
 from distaff.metrics.z_max_variance import _others
 
 RNG = np.random.default_rng(0)
@@ -29,6 +30,25 @@ def test_distances_to_neighbours_of_the_same_class_are_those_of_all_pairs(neighb
     for row, (own, label) in enumerate(zip(value, labels, strict=True)):
         distances = np.sort(np.abs(value[labels == label] - own))  # its own is the first of them
         assert found[row] == distances[min(neighbours, len(distances) - 1)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_quantiles_of_deviations_far_from_zero_are_numpys(dtype):
+    """Rows as they are in codes; the mean of large numbers is not rounded to their precision."""
+    z = (1000 + RNG.gamma(1.0, size=(3001, 5)) * [1, 10, 1, 0, -1]).astype(dtype)
+    expected = np.quantile(np.abs(z - z.mean(axis=0, dtype=np.float64)), 0.99, axis=0)
+    np.testing.assert_allclose(_quantile(z.T, 0.99), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("points", "pairs"), [(1, 1), (3, 7), (2000, 100)])
+def test_mean_gaps_are_those_of_each_point_by_itself(points, pairs):
+    z = RNG.normal(size=(50, 3))
+    first, second = RNG.integers(50, size=(2, points * pairs))
+    found = _mean_gaps(z, first, second, pairs)
+    for point in {0, points // 2, points - 1}:
+        own = zip(first[point::points], second[point::points], strict=True)
+        expected = np.mean([np.abs(z[a] - z[b]) for a, b in own], axis=0)
+        np.testing.assert_allclose(found[point], expected, rtol=1e-12)
 
 
 def test_combinations_of_many_factors_are_numbered_in_their_order():

@@ -126,9 +126,11 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
 def _counted(numbers: NDArray[Any]) -> Column | None:
     """The classes of integers, found by counting; None if their range is too large or some may be missing."""
     numbers = np.ascontiguousarray(numbers)  # reading would otherwise stride over the other factors
-    if not len(numbers) or int(numbers.max()) - int(numbers.min()) >= SPAN or numbers.min() == MISSING:
+    if not len(numbers):
         return None
     low = numbers.min()
+    if int(numbers.max()) - int(low) >= SPAN or low == MISSING:
+        return None
     unsigned = numbers.dtype.kind == "u"
     indices = (numbers - low if unsigned else numbers).astype(np.int64, copy=False)
     if low and not unsigned:

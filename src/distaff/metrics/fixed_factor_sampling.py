@@ -27,6 +27,11 @@ class Groups:
     size: int
 
     @cached_property
+    def complete(self) -> bool:
+        """Whether every row has a class: then no list of the ``known`` rows is needed."""
+        return bool(self.classes.min(initial=0) >= 0)
+
+    @cached_property
     def known(self) -> IntArray:
         """(M,) the rows that have a class."""
         return np.flatnonzero(self.classes >= 0)
@@ -34,7 +39,7 @@ class Groups:
     @cached_property
     def _known_classes(self) -> IntArray:
         """(M,) the classes of the ``known`` rows."""
-        return self.classes if len(self.known) == len(self.classes) else self.classes[self.known]
+        return self.classes if self.complete else self.classes[self.known]
 
     @cached_property
     def order(self) -> IntArray:
@@ -42,7 +47,7 @@ class Groups:
         classes = self._known_classes
         small = classes.astype(np.uint16) if self.size <= 1 << 16 else classes
         order = np.argsort(small, kind="stable")
-        return order if len(order) == len(self.classes) else np.asarray(self.known[order])
+        return order if self.complete else np.asarray(self.known[order])
 
     @cached_property
     def counts(self) -> IntArray:
@@ -56,22 +61,23 @@ class Groups:
 
     def anchors(self, count: int, rng: np.random.Generator) -> IntArray:
         """(count,) random rows from classes with at least two rows."""
-        if self.counts.min() >= 2 and len(self.known) == len(self.classes):
+        if self.complete and self.counts.min() >= 2:
             return rng.integers(len(self.classes), size=count)
         rows: IntArray = self.known[self.counts[self.classes[self.known]] >= 2]
         return rows[rng.integers(len(rows), size=count)]
 
     def companions(self, rows: IntArray, count: int, rng: np.random.Generator) -> IntArray:
         """(len(rows), count) random rows, with replacement, of the same class as each of ``rows``."""
-        classes = self.classes[rows][:, None]
-        place = (rng.random((len(rows), count)) * self.counts[classes]).astype(np.int64)
-        found: IntArray = self.order[self.starts[classes] + place]
-        return found
+        classes = self.classes.take(rows)[:, None]
+        place = (rng.random((len(rows), count)) * self.counts.take(classes)).astype(np.int64)
+        place += self.starts.take(classes)
+        return self.order.take(place)
 
 
 def group_rows(factors: Factors) -> list[Groups]:
     """One ``Groups`` per factor; raises an error that names a factor for which no two rows share a class."""
-    groups = [Groups(factors.classes[:, k], size) for k, size in enumerate(factors.sizes)]
+    columns = map(np.ascontiguousarray, factors.classes.T)
+    groups = [Groups(classes, size) for classes, size in zip(columns, factors.sizes, strict=True)]
     for name, group in zip(factors.names, groups, strict=True):
         if group.counts.max() < 2:
             raise DistaffError(
