@@ -60,11 +60,15 @@ def test_irs_is_the_papers_loop():
     assert irs(z, CLASSES).value == pytest.approx(expected)
 
 
-def test_irs_leaves_constant_latents_without_weight():
-    z = np.concatenate([perfect_codes(CLASSES), np.ones((len(CLASSES), 2))], axis=1)
+@pytest.mark.parametrize("constant", [1.0, 0.1, -1234.567])
+def test_irs_leaves_constant_latents_without_weight(constant):
+    """The mean of equal numbers may be rounded, and their deviations from it are not 0 then."""
+    still = np.full((len(CLASSES), 2), constant)
+    z = np.concatenate([perfect_codes(CLASSES), still], axis=1)
     assert irs(z, CLASSES).value == pytest.approx(1)
+    assert list(irs(z, CLASSES).per_latent.values())[-2:] == [0, 0]
     with pytest.raises(DistaffError, match="all latents are constant"):
-        irs(np.ones((len(CLASSES), 2)), CLASSES)
+        irs(still, CLASSES)
 
 
 def test_models_that_agree_up_to_order_sign_and_scale_have_a_udr_of_nearly_one():

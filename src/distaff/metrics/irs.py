@@ -11,6 +11,7 @@ from annotated_types import Gt, Le
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
+from distaff.metrics.active_latents import constant_latents
 from distaff.metrics.fixed_factor_sampling import Groups, group_rows
 from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.metric import metric
@@ -70,11 +71,12 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     if not codes.means.shape[1]:
         raise DistaffError("IRS needs Gaussian latents: these codes are all categorical.")
     groups = group_rows(factors)
-    largest = np.zeros(codes.means.shape[1])
-    table = np.zeros((codes.means.shape[1], len(factors.names)))
+    still = constant_latents(codes)[: codes.means.shape[1]]  # deviations of equal numbers may be rounding
+    largest = np.zeros(len(still))
+    table = np.zeros((len(still), len(factors.names)))
     for some in slices(len(largest), len(codes)):
         means = np.ascontiguousarray(codes.means[:, some])
-        largest[some] = _quantile(means.T, 1.0)
+        largest[some] = np.where(still[some], 0, _quantile(means.T, 1.0))
         found = side_by_side(partial(_strays, means, settings.quantile), groups)
         for k, strays in enumerate(found):
             relative = np.divide(strays, largest[some], out=np.ones_like(strays), where=largest[some] > 0)
