@@ -36,7 +36,7 @@ from distaff.figures.style import label, panels
 from distaff.runs import checkpoints
 from distaff.runs.folder import RunFolder
 
-MINUTES = (1, 2, 3, 4, 5, 6, 8)
+MINUTES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15)
 SCORED, REBUILT, DRAWS = 10_000, 2_000, 3
 SNAPSHOTS, EVERY = 40, 100
 LEVELS = (0.6, 0.7, 0.75, 0.8)
@@ -61,7 +61,7 @@ class Way:
 
 WAYS = (
     Way("distaff", "factor_vae"),
-    Way("pythae", "factor_vae", 1e-3, 8),
+    Way("pythae", "factor_vae", 1e-3, 15),
     Way("distaff", "beta_tcvae"),
     Way("pythae", "beta_tcvae", 1e-3, 6),
     Way("pythae", "factor_vae", 1e-4, 5),

@@ -21,6 +21,7 @@ from distaff.explore.latent_summary import Latent, factor_information, latent_su
 from distaff.explore.render import Pixels, Renderer, renderer_for
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
+from distaff.objectives.schedules import weight_text
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, save_name
 from distaff.runs.load import TrainedRun
@@ -120,11 +121,9 @@ class LoadedRun:
 
     @property
     def facts(self) -> dict[str, str]:
-        """The run's main settings."""
+        """The run's main settings; of a schedule, the value that the loaded model was trained with last."""
         arguments = self.config.recipe.arguments.items()
-        weights = {
-            k: v if isinstance(v, str) else f"{v:g}" for k, v in arguments if isinstance(v, str | float)
-        }
+        weights = {k: weight_text(v, self.step) for k, v in arguments if isinstance(v, str | float)}
         return {**weights, "steps": f"{self.step:,}", "seed": str(self.config.training.seed)}
 
     @property

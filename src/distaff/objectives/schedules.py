@@ -163,6 +163,20 @@ def weight_range(weight: Weight) -> tuple[float, float]:
     return weight.range if isinstance(weight, Schedule) else (weight, weight)
 
 
+def weight_text(value: str | float, step: int) -> str:
+    """A recipe's argument, as ``run.yaml`` holds it, for people: of a schedule, its value after ``step``.
+
+    >>> weight_text("linear:0:10:1500", 4000), weight_text(6.0, 4000), weight_text("remembered", 4000)
+    ('→ 10', '6', 'remembered')
+    """
+    if not isinstance(value, str):
+        return f"{value:g}"
+    try:
+        return f"→ {weight_at(Schedule.parse(value), step):g}"
+    except DistaffError:
+        return value
+
+
 def in_proportion(steps: int, scale: float) -> int:
     """``scale`` times as many steps, at least one."""
     try:

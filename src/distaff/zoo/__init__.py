@@ -17,10 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from distaff.foundation.errors import DistaffError
 from distaff.metrics.score import Score
 from distaff.metrics.scores_file import Scores
-from distaff.objectives.schedules import Schedule, weight_at
+from distaff.objectives.schedules import weight_text
 from distaff.runs.config import RunConfig
 from distaff.runs.zoo import PREFIX, Origin, model_config, zoo_folder, zoo_names
 
@@ -61,7 +60,7 @@ class ZooModel:
         """The recipe's weights; for scheduled ones, the final values."""
         given = self.config.recipe.arguments
         texts = {
-            name: _at_the_end(v, self.step) for name, v in given.items() if isinstance(v, str | float | int)
+            name: weight_text(v, self.step) for name, v in given.items() if isinstance(v, str | float | int)
         }
         return ", ".join(f"{name} {text}" for name, text in texts.items())
 
@@ -101,12 +100,3 @@ def _model(name: str) -> ZooModel:
     entries = Scores.read(folder / "scores.json").entries
     scores = [entry.score for entry in entries if not entry.reason]
     return ZooModel(name, folder, config, step, scores, Origin.read(folder))
-
-
-def _at_the_end(value: str | float, step: int) -> str:
-    if not isinstance(value, str):
-        return f"{value:g}"
-    try:
-        return f"→ {weight_at(Schedule.parse(value), step):g}"
-    except DistaffError:
-        return value
