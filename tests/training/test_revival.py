@@ -168,6 +168,17 @@ def test_latents_that_say_nothing_of_x_are_closed_under_any_prior(prior):
     assert ours == theirs == [0, 2, 3]
 
 
+def test_a_revival_draws_as_much_noise_as_in_earlier_versions():
+    """Runs that an earlier version began go on with the noise that they would have had."""
+    x, after = images(), []
+    revival = Revival(with_closed("z=gaussian:3", [1]))
+    for draw in (lambda: revival(x, alone, SEED), lambda: torch.randn(len(x), 3)):
+        torch.manual_seed(3)
+        draw()
+        after.append(torch.rand(4))
+    assert torch.equal(*after)
+
+
 def test_a_run_with_a_revival_resumes_exactly(tmp_path):
     data = toys.tiny_images()
     settings = {

@@ -72,6 +72,8 @@ class Revival:
             highest = gather(outputs.transpose(0, 1).flatten(1).amax(1)[None]).amax(0)
             _draw_units(layer, following, highest <= 0, rng)
         features, parameters = (gather(t) for t in _through(self.model.encoder, self.head, x))
+        # Earlier versions sampled z here: without this draw, the noise of the step and the run would differ.
+        self.model.latents.posterior(parameters, self.model.temperature).rsample()
         made = parameters.float().cpu().numpy()
         means = made[:, [place.mean for place in self.places]]
         logvars = made[:, [place.logvar for place in self.places]]
