@@ -59,4 +59,5 @@ def test_scheduled_weights_are_drawn_and_an_average_is_told(tmp_path, monkeypatc
     assert drawn["weight of kl"] == [2.0, 4.0, 3.0, 2.0]
     assert "weight of nll" not in drawn  # which is always 1
     assert "learning_rate" in drawn
+    assert "→ 2" in page
     assert "moving average of the weights, decay 0.9" in page

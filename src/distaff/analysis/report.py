@@ -17,7 +17,7 @@ from distaff.foundation.files import write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
 from distaff.objectives.objective import Objective
-from distaff.objectives.schedules import Schedule, weight_at
+from distaff.objectives.schedules import Schedule, weight_at, weight_text
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, kept_if_allowed, read_log, read_names, titled
 from distaff.runs.load import TrainedRun
@@ -63,7 +63,8 @@ def report_run(
 def _summary(trained: TrainedRun, scores: Sequence[Score]) -> Facts:
     config, log = trained.config, read_log(trained.folder.log)
     seconds = log[-1]["seconds"] if log else float("nan")
-    weights = {k: v for k, v in config.recipe.arguments.items() if not isinstance(v, dict)}
+    given = {k: v for k, v in config.recipe.arguments.items() if not isinstance(v, dict)}
+    weights = {k: weight_text(v, trained.step) if isinstance(v, str) else v for k, v in given.items()}
     average = config.training.average
     return Facts(
         {
