@@ -4,6 +4,7 @@ import difflib
 import functools
 import re
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,11 @@ class DataNotice(UserWarning):
     """Information about data that users should see when the data are first read, but not every time that a
     run reopens them.
     """
+
+
+def warn(message: str) -> None:
+    """Give the user a warning."""
+    warnings.warn(message, stacklevel=3)
 
 
 def shown(value: object) -> str:

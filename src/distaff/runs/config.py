@@ -5,16 +5,13 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from distaff._version import __version__
 from distaff.data.dataset import Dataset
-from distaff.data.few_labels import Labels
-from distaff.data.pairs import find_pairs, listed, unchanged
+from distaff.data.pairs import listed
 from distaff.data.splits import split
 from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
 from distaff.foundation.errors import DistaffError, shown, told_if_it_fails
@@ -87,37 +84,6 @@ def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
             f"a recipe is a name, such as vae, or a function that returns an objective, not {what}."
         )
     return recipe
-
-
-def resolved(training: TrainingSettings, goal: Goal, data: Dataset) -> TrainingSettings:
-    """The settings with unset values filled in for the goal and the data."""
-    usual = goal.usual
-    if training.labels is not None:
-        Labels.of(data, training.labels, training.seed)
-    return replace(
-        training,
-        learning_rate=training.learning_rate or usual.learning_rate,
-        betas=training.betas or usual.betas,
-        optimizer=training.optimizer or usual.optimizer,
-        weight_decay=usual.weight_decay if training.weight_decay is None else training.weight_decay,
-        pairs=_pairs(training.pairs, goal, data),
-    )
-
-
-def _pairs(asked: str | None, goal: Goal, data: Dataset) -> str | None:
-    """The pair source of a run, checked against its data; None for recipes of single observations."""
-    if not isinstance(goal, Objective) or goal.sharing is None:
-        if asked is not None:
-            raise DistaffError(
-                f"pairs ({asked}) go with recipes that learn from them, such as ada_gvae: leave them out."
-            )
-        return None
-    source = asked or ("random" if data.pairs is None else "given")
-    source = str(Path(source).resolve()) if source.endswith(".npy") else source
-    find_pairs(source, listed(source, data))
-    if goal.sharing.known:
-        unchanged(data, np.zeros((1, 2), np.int64))
-    return source
 
 
 def labelled_goal(goal: Goal, training: TrainingSettings) -> Goal:

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from distaff.data.dataset import Dataset
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, warn
 from distaff.foundation.files import sha256
 from distaff.foundation.trust import trusting
 from distaff.models.encoders import weights_follow
@@ -17,7 +17,7 @@ from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
 from distaff.runs.config import RunConfig
 from distaff.runs.data_config import Data, DataCall
-from distaff.runs.folder import RunFolder, read_names, warn
+from distaff.runs.folder import RunFolder, read_names
 from distaff.runs.zoo import in_zoo, zoo_folder
 
 LARGER = 2

@@ -10,7 +10,7 @@ from lightning_fabric import Fabric
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs
-from distaff.foundation.errors import DistaffError, said
+from distaff.foundation.errors import DistaffError, said, warn
 from distaff.foundation.progress import Progress
 from distaff.foundation.trust import trusting
 from distaff.models.infogan import InfoGAN
@@ -22,7 +22,7 @@ from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RunConfig
-from distaff.runs.folder import RunFolder, read_log, warn
+from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.model_config import VAEConfig
 from distaff.runs.settings import Machine, TrainingSettings
 from distaff.training.batches import Batches, Supervision, seed_weights

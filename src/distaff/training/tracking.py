@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from distaff.foundation.binding import find_function
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, warn
 from distaff.foundation.files import read_json, write_json
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, warn
+from distaff.runs.folder import RunFolder
 from distaff.runs.settings import names_of_trackers
 from distaff.training import trackers
 from distaff.training.trackers import TrackedRun, Tracker
