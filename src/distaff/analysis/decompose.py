@@ -44,8 +44,7 @@ from distaff.objectives.terms import (
 )
 from distaff.runs.checkpoints import find
 from distaff.runs.folder import RunFolder
-from distaff.runs.load import load, open_data
-from distaff.runs.zoo import run_folder
+from distaff.runs.load import load, open_data, run_folder
 from distaff.training.batches import Batches
 from distaff.training.learner import more_images
 

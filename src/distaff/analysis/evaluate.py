@@ -30,9 +30,8 @@ from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
-from distaff.runs.load import TrainedRun, open_left_out
+from distaff.runs.load import TrainedRun, open_left_out, run_folder
 from distaff.runs.settings import held_out_share
-from distaff.runs.zoo import run_folder
 
 AUTOMATIC = "factor_vae_score"
 """The default metric for a run."""

@@ -20,9 +20,9 @@ from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Schedule, weight_at, weight_text
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, read_log, read_names
-from distaff.runs.load import TrainedRun
+from distaff.runs.load import TrainedRun, run_folder
 from distaff.runs.pictures import drawable, random_images, titled, traversals
-from distaff.runs.zoo import run_folder, seeds_of
+from distaff.runs.zoo import seeds_of
 from distaff.training.validation import PREFIX
 
 

@@ -8,11 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from distaff.data.arrangements import Scaled
 from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.folder_scan import Colours, Scan, scan
-from distaff.data.images import ByteImages, Images, ScaledImages
+from distaff.data.images import ByteImages, Images, Scaled, ScaledImages
 from distaff.data.labels import label_column, rows_named, with_factors
 from distaff.data.pictures import CHANNELS, Fit, open_pictures
 from distaff.data.ranges import extremes, find_range

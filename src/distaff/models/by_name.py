@@ -7,7 +7,9 @@ Arguments of networks follow their names: ``kim_mnih``, ``mlp:hidden=512,layers=
 import inspect
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from types import ModuleType
 from typing import Any, TypeVar
@@ -27,6 +29,17 @@ GIVEN = ("shape", "parameters", "width", "outputs", "norm")
 MOST = 1 << 16
 """Largest integer argument of a network, such as its number of units or layers."""
 KINDS = {int: "a whole number above 0", bool: "true or false"}
+_weights_follow: ContextVar[bool] = ContextVar("weights_follow", default=False)
+
+
+@contextmanager
+def weights_follow() -> Iterator[None]:
+    """A context in which no weights are downloaded, because models built in it are given theirs at once."""
+    token = _weights_follow.set(True)
+    try:
+        yield
+    finally:
+        _weights_follow.reset(token)
 
 
 def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
@@ -100,7 +113,7 @@ def find_network(text: str, module: ModuleType = networks) -> Callable[..., Any]
 
 def _named(name: str, module: ModuleType) -> Callable[..., Any]:
     if module is networks and name.startswith(TIMM):
-        return timm_encoder(name.removeprefix(TIMM))
+        return timm_encoder(name.removeprefix(TIMM), download=not _weights_follow.get())
     return find_function("network", name, module)
 
 

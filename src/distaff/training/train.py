@@ -21,6 +21,7 @@ from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RecipeCall, RunConfig, find_recipe, labelled_goal, named_code
 from distaff.runs.data_config import Data, DataCall
 from distaff.runs.folder import RunFolder
+from distaff.runs.load import in_zoo
 from distaff.runs.model_config import check_fit, check_words, describe
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
@@ -37,7 +38,7 @@ from distaff.runs.settings import (
     held_out_share,
     takes_settings,
 )
-from distaff.runs.zoo import begin_from, in_zoo
+from distaff.runs.zoo import begin_from
 from distaff.training.job import Job, is_tracked, launch
 from distaff.training.tracking import chosen_trackers
 
