@@ -87,17 +87,45 @@ def whole(file: str | Path, kind: str) -> Iterator[None]:
         raise DistaffError(f"{file} is not a whole {kind} ({reason}): fetch or save it again.") from problem
 
 
+def reason(problem: Exception) -> str:
+    """What an exception says, in one line; its type if it says nothing."""
+    return " ".join(str(problem).split()) or type(problem).__name__
+
+
+@contextmanager
+def foreign(sentence: Callable[[str], str]) -> Iterator[None]:
+    """Turn whatever foreign code raises into one sentence, which says the reason; our own errors pass.
+
+    >>> with foreign(lambda why: f"the table cannot be read ({why})."):
+    ...     raise OSError("no such device")
+    Traceback (most recent call last):
+    distaff.foundation.errors.DistaffError: the table cannot be read (no such device).
+    """
+    try:
+        yield
+    except DistaffError:
+        raise
+    except Exception as problem:  # readers and users' code can fail in any way
+        raise DistaffError(sentence(reason(problem))) from problem
+
+
 def is_ours(function: Callable[..., Any]) -> bool:
     """Whether a function belongs to this library, whose exceptions are not changed."""
     return f"{getattr(function, '__module__', '')}.".startswith(LIBRARY)
 
 
 @contextmanager
-def told_if_it_fails(kind: str, function: Callable[..., Any]) -> Iterator[None]:
-    """One sentence for what a user's own function raises; mistakes of the library are left as they are."""
+def told_if_it_fails(kind: str, function: Callable[..., Any], *passed: type[Exception]) -> Iterator[None]:
+    """One sentence for what a user's own function raises; mistakes of the library are left as they are.
+
+    Args:
+        kind: what the function is.
+        function: anybody's function.
+        *passed: exceptions that are left as they are, whoever raises them.
+    """
     try:
         yield
-    except DistaffError:
+    except (DistaffError, *passed):
         raise
     except Exception as problem:
         if is_ours(function):

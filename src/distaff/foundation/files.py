@@ -16,7 +16,7 @@ import platformdirs
 import yaml
 from pydantic_core import from_json
 
-from distaff.foundation.errors import DistaffError, shown, warn
+from distaff.foundation.errors import DistaffError, reason, shown, warn
 from distaff.foundation.yaml_loader import MOST_NODES, Loader, Refused
 
 LARGEST_TEXT = 64 << 20
@@ -217,8 +217,7 @@ def parse_yaml(text: str, name: str = "it") -> Any:
     except DistaffError:
         raise
     except Exception as problem:  # values that do not fit their tags can raise anything
-        why = " ".join(str(problem).split()) or type(problem).__name__
-        raise DistaffError(f"{name} is not readable YAML ({why}).") from problem
+        raise DistaffError(f"{name} is not readable YAML ({reason(problem)}).") from problem
     check_extent(value, name)
     return value
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from distaff.data.dataset import Dataset
-from distaff.foundation.errors import DistaffError, warn
+from distaff.foundation.errors import DistaffError, reason, warn
 from distaff.foundation.files import sha256
 from distaff.foundation.trust import trusting
 from distaff.models.by_name import weights_follow
@@ -127,7 +127,7 @@ def _trained_model(
     except DistaffError:
         raise
     except Exception as problem:  # networks of impossible sizes raise errors of many kinds
-        raise _cannot_be(config, weights, " ".join(str(problem).split())) from problem
+        raise _cannot_be(config, weights, reason(problem)) from problem
     checkpoints.load_weights(model, weights)
     return Representation(model.to(device), config.data.shape, config.data.made_of, titles)
 

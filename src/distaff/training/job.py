@@ -10,7 +10,7 @@ from lightning_fabric import Fabric
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs
-from distaff.foundation.errors import DistaffError, said, warn
+from distaff.foundation.errors import DistaffError, reason, said, warn
 from distaff.foundation.progress import Progress
 from distaff.foundation.trust import trusting
 from distaff.models.infogan import InfoGAN
@@ -128,8 +128,7 @@ def _made(fabric: Fabric, job: Job) -> Learner:
 
 def _one_line(problem: Exception) -> str:
     """A foreign exception as the end of a sentence."""
-    words = " ".join(str(problem).split())
-    return f"{type(problem).__name__}: {words.removesuffix('.')}."
+    return f"{type(problem).__name__}: {reason(problem).removesuffix('.')}."
 
 
 def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out: Dataset | None) -> Model:
