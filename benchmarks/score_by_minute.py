@@ -66,10 +66,8 @@ class Judge:
 def ours(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment], None], out: Path) -> None:
     """Train with the preset, or resume, and score the snapshots at the end."""
     judge = Judge(dsprites.load())
-    folder, times = (
-        RunFolder(out),
-        out.with_name(f"{out.name}.json"),
-    )  # not with_suffix: a rate contains a dot too
+    folder = RunFolder(out)
+    times = out.with_name(f"{out.name}.json")  # not with_suffix: a rate contains a dot too
     seen = {int(step): at for step, at in json.loads(times.read_text()).items()} if times.exists() else {}
     last = max((int(one.name.rpartition("-")[2]) for one in out.glob("checkpoint/step-*")), default=0)
     seen = {step: at for step, at in seen.items() if step <= last}

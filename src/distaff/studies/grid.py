@@ -20,7 +20,7 @@ def combinations(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield dict(zip(settings, chosen, strict=True))
 
 
-def requests(settings: Mapping[str, Any], scale: float = 1.0) -> Iterator[RunRequest]:
+def requests(settings: Mapping[str, Any], scale: float) -> Iterator[RunRequest]:
     """One request per combination; those that differ only in their seeds are read and checked once.
 
     Args:
