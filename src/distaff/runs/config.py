@@ -23,8 +23,8 @@ from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES
 from distaff.objectives.objective import Objective
-from distaff.runs.data_config import DataConfig
-from distaff.runs.former_versions import in_todays_words
+from distaff.runs.data_config import DataConfig, renamed_data
+from distaff.runs.former_versions import FIRST, in_todays_words
 from distaff.runs.model_config import GANConfig, ModelConfig, VAEConfig, model_config
 from distaff.runs.settings import ModelSettings, TrainingSettings, held_out_share
 
@@ -121,7 +121,10 @@ class RunConfig:
         kinds = {**PARTS, "model": model_config(parts["model"])}
         made_with = dict(m) if isinstance(m := sections.get("made_with"), Mapping) else {}
         made_by = made_with.get("distaff", __version__)
-        parts = in_todays_words(parts, made_by)
+        data = parts["data"]
+        parts["data"] = {**data, **{key: renamed_data(data[key]) for key in ("spec", "name") if key in data}}
+        if made_by == FIRST:
+            parts = in_todays_words(parts)
         if made_by == __version__:
             lacking = [
                 f"{n}.{f.name}"
