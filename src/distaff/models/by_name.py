@@ -19,7 +19,7 @@ from torch import nn
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import find_function, imported, types_of
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.text import split_call
+from distaff.foundation.text import named_values
 from distaff.models import networks
 from distaff.models.encoders import TIMM, completed, timm_encoder
 
@@ -94,6 +94,16 @@ def find(kind: str, name: str, known: Mapping[str, Thing], others: tuple[str, ..
         raise DistaffError(f"the {kind} {name!r} is no {wanted}: see how the library defines its own.")
     result: Thing = found
     return result
+
+
+def split_call(text: str) -> tuple[str, dict[str, Any]]:
+    """Split a text into a name and the arguments after it.
+
+    >>> split_call("mine:pair:depth=2,grey=true")
+    ('mine:pair', {'depth': 2, 'grey': True})
+    """
+    name, colon, rest = text.rpartition(":")
+    return (name, named_values(rest)) if colon and "=" in rest else (text, {})
 
 
 def find_network(text: str, module: ModuleType = networks) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from distaff.data.splits import split
 from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
 from distaff.foundation.errors import DistaffError, shown, told_if_it_fails
 from distaff.foundation.files import yaml_text
-from distaff.foundation.text import split_call
+from distaff.models.by_name import split_call
 from distaff.models.encoders import TIMM
 from distaff.models.priors.prior import kinds_named
 from distaff.objectives import recipes
