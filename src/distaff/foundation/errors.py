@@ -123,9 +123,10 @@ def told_if_it_fails(kind: str, function: Callable[..., Any], *passed: type[Exce
         function: anybody's function.
         *passed: exceptions that are left as they are, whoever raises them.
     """
+    left: tuple[type[Exception], ...] = (DistaffError, *passed)
     try:
         yield
-    except (DistaffError, *passed):
+    except left:
         raise
     except Exception as problem:
         if is_ours(function):
