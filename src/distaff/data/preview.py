@@ -1,7 +1,7 @@
 """A contact sheet of a data set: one row per factor, which varies while the others stay fixed."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -11,6 +11,7 @@ from distaff.data.arrangements import Table
 from distaff.data.dataset import SAMPLE, Dataset
 from distaff.data.images import IntArray
 from distaff.data.opening import open_told
+from distaff.data.pictures import Fit
 from distaff.data.splits import some_rows
 from distaff.foundation.colours import on_a_screen
 from distaff.foundation.errors import DistaffError
@@ -87,7 +88,7 @@ def draw_preview(
     *,
     out: str = "preview.png",
     resize: Annotated[int, Ge(1)] | None = None,
-    fit: Literal["crop", "pad", "squash"] | None = None,
+    fit: Fit | None = None,
     data_options: str | None = None,
     columns: Annotated[int, Ge(1), Le(200)] = 10,
     seed: Annotated[int, Ge(0)] = 0,
