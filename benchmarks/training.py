@@ -25,8 +25,8 @@ from distaff.objectives import recipes
 from distaff.objectives.objective import Objective
 from distaff.runs.settings import TrainingSettings
 from distaff.training.batches import Batches
+from distaff.training.job import fit
 from distaff.training.learner import Learner, VAELearner
-from distaff.training.loop import fit
 from distaff.training.optimisers import make_adam
 from distaff.training.recorder import Recorder
 

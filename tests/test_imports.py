@@ -1,4 +1,4 @@
-"""Imports only go down through the house, and whatever is imported is declared."""
+"""Imports only go down through the house, whatever is imported is declared, and no file is too long."""
 
 import ast
 import itertools
@@ -29,6 +29,7 @@ ROOMS = [
     {"__init__", "__main__"},
 ]
 """From the ground up; those of one floor do not know each other."""
+LONGEST = 300
 
 
 def imported_rooms(file: Path) -> set[str]:
@@ -58,6 +59,12 @@ def test_imports_only_go_down(floor):
         files = [*(SOURCE / room).rglob("*.py")] or [SOURCE / f"{room}.py"]
         for file in files:
             assert not imported_rooms(file) - below - {room}, file
+
+
+def test_a_file_fits_in_a_head():
+    """CONTRIBUTING.md: files have at most 300 lines."""
+    lengths = {file: len(file.read_text().splitlines()) for file in SOURCE.rglob("*.py")}
+    assert not [f"{file}: {lines}" for file, lines in lengths.items() if lines > LONGEST]
 
 
 def test_whatever_is_imported_is_declared():

@@ -90,7 +90,7 @@ def small_studies() -> str:
 
 def scores_by_minute() -> str:
     """FactorVAE and β-TCVAE of both libraries at the same minutes of one thread."""
-    from benchmarks.score_by_minute import kept, scores
+    from benchmarks.minutes import kept, scores
 
     headers = ("recipe", "library", "minutes", "steps", "FactorVAE score by seed", "mean", "MIG", "nats")
     rows = scores(kept(RESULTS / "score-by-minute.csv"))
@@ -99,7 +99,7 @@ def scores_by_minute() -> str:
 
 def minutes_to_score() -> str:
     """How much sooner ours reaches a score."""
-    from benchmarks.score_by_minute import kept, ratios
+    from benchmarks.minutes import kept, ratios
 
     headers = ("recipe", "mean score", "minutes of distaff", "library", "its minutes", "times as many")
     rows = ratios(kept(RESULTS / "score-by-minute.csv"))

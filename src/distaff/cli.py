@@ -1,17 +1,13 @@
 """The command line: each command calls one public function; torch is imported only if needed."""
 
-import dataclasses
 import inspect
 import itertools
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from annotated_types import Ge, Le
+from typing import Any
 
 from distaff._version import __version__
 from distaff.foundation.errors import DistaffError, of_system, speaking_in_flags, unknown
@@ -40,33 +36,20 @@ def train(arguments: Sequence[str]) -> None:
     name = next(iter(arguments), "--help")
     if name in ("-h", "--help"):
         print("Usage: distaff train RECIPE [flags]. Recipes, each with flags of its own (add --help):\n")
-        return _list_recipes()
+        return recipes(())
     if name.startswith("-"):
         raise DistaffError(
             f"name a recipe before {name}: distaff train RECIPE {name} …; distaff recipes lists them."
         )
-    recipe = find_recipe(name)
-    defaults = _of_preset(name, arguments[1:])
-    model = [field.name for field in dataclasses.fields(ModelSettings)]
-    call = _flags(
-        f"train {name}",
-        arguments[1:],
-        recipe,
-        training.train,
-        leave_out=["recipe"],
-        defaults=defaults,
-        topics={
-            name: list(inspect.signature(recipe).parameters),
-            "data": DATA,
-            "model": model,
-            "training": (),
-        }
-        | {"output": OUTPUT, "machine": ("accelerator", "devices", "strategy")},
-    )
+    recipe, flags = find_recipe(name), arguments[1:]
+    topics = {name: list(inspect.signature(recipe).parameters), "data": DATA}
+    topics |= {"model": list(ModelSettings.__dataclass_fields__), "training": (), "output": OUTPUT}
+    topics["machine"] = ("accelerator", "devices", "strategy")
+    told: dict[str, Any] = {"leave_out": ["recipe"], "defaults": _of_preset(name, flags), "topics": topics}
+    call = _flags(f"train {name}", flags, recipe, training.train, **told)
     out = call.pop("out") or f"runs/{name.replace(':', '.')}-{Path(call['data']).stem}-{call['seed']}"
     training.train(name, out=out, **call)
-    _say(f"trained: {out}\nscore it with: distaff evaluate {out}")
-    return None
+    return _say(f"trained: {out}\nscore it with: distaff evaluate {out}")
 
 
 def resume(arguments: Sequence[str]) -> None:
@@ -90,8 +73,7 @@ def evaluate(arguments: Sequence[str]) -> None:
         return print_scores(_of_run("evaluate", arguments, evaluate_run))
     call = _flags("evaluate", [runs[0], *flags], evaluate_run, trusted_modules)
     with trusting(call.pop("trust")):
-        del call["run"]
-        return print_several(evaluate_runs(runs, **call))
+        return print_several(evaluate_runs([call.pop("run"), *runs[1:]], **call))
 
 
 def choose(arguments: Sequence[str]) -> None:
@@ -167,25 +149,21 @@ def export(arguments: Sequence[str]) -> None:
 
 def metrics(arguments: Sequence[str]) -> None:
     """List the metrics: what each needs, its range, whether higher is better, its paper."""
-    from distaff.metrics.catalogue import metrics_table
+    from distaff.metrics.catalogue import in_words, metrics_table
 
     _flags("metrics", arguments, metrics_table)
-    for row in metrics_table().to_dict("records"):
-        print(f"{row['metric']:22}{row['summary']}")
-        needs = f"needs labels: {row['needs labels']}; q(z|x): {row['needs q(z|x)']}"
-        print(
-            f"{'':22}{row['range']}, {row['better']} is better; {needs}; {row['protocols']}; {row['paper']}\n"
-        )
+    print(in_words(metrics_table()))
 
 
 def data(arguments: Sequence[str]) -> None:
     """Data sets: distaff data list, info NAME, fetch NAME, verify NAME, preview NAME --out sheet.png."""
     from distaff.data import catalogue
+    from distaff.data.preview import draw_preview
 
     name, *rest = arguments or ["--help"]
     if name in ("-h", "--help"):
         return print(inspect.getdoc(data))
-    actions: dict[str, Callable[..., Any]] = {"list": list_data, "preview": preview_data}
+    actions: dict[str, Callable[..., Any]] = {"list": catalogue.listing, "preview": draw_preview}
     actions |= {"info": catalogue.info, "fetch": catalogue.fetch, "verify": catalogue.verify}
     if name not in actions:
         raise unknown("data command", name, actions)
@@ -216,14 +194,18 @@ def zoo(arguments: Sequence[str]) -> None:
     from distaff.zoo import models
 
     _flags("zoo", arguments, models)
-    known = models()
-    print("\n\n".join(map(str, known.values())) or "this installation of distaff came without models.")
+    print("\n\n".join(map(str, models().values())) or "this installation of distaff came without models.")
 
 
 def recipes(arguments: Sequence[str]) -> None:
     """List the recipes with their terms."""
-    _flags("recipes", arguments, _list_recipes)
-    _list_recipes()
+    from distaff.foundation.binding import public_functions
+    from distaff.objectives import recipes as module
+
+    _flags("recipes", arguments, recipes, leave_out=["arguments"])
+    for name, recipe in public_functions(module).items():
+        print(f"{name:22}{(inspect.getdoc(recipe) or '').splitlines()[0]}")
+        print(f"{'':22}loss = {recipe()}\n")
 
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
@@ -238,7 +220,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; bad input gives a message of one sentence and exit code 2."""
-    warnings.showwarning = _show_warning
+    warnings.showwarning = lambda message, *_, **__: _say(f"distaff: {message}")
     sys.path.insert(0, "")  # so that module:function finds a user's own file in the working directory
     try:
         try:
@@ -247,12 +229,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         finally:
             sys.stdout.flush()  # here, where a BrokenPipeError is handled
     except BrokenPipeError:
-        _end_quietly()
-    except DistaffError as error:
-        _say(f"distaff: {error}")
-        sys.exit(BAD_INPUT)
-    except OSError as error:
-        _say(f"distaff: {of_system(error)}")
+        # Exit like a program whose reader has left, as in distaff recipes | head; discard what is unwritten.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(READER_LEFT)
+    except (DistaffError, OSError) as error:
+        _say(f"distaff: {of_system(error) if isinstance(error, OSError) else error}")
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt as stop:
         _say(f"distaff: {str(stop) or 'interrupted'}")
@@ -261,19 +242,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _do(name: str, *rest: str) -> None:
     if name in ("-h", "--help"):
-        print(_help())
+        commands = (f"  {name:11}{inspect.getdoc(command)}" for name, command in COMMANDS.items())
+        title = f"distaff {__version__}: train, measure and explore disentangled representations."
+        usage = "usage: distaff COMMAND [flags]; distaff COMMAND --help says more."
+        print(title, "", usage, "", *commands, sep="\n")
     elif name == "--version":
         print(f"distaff {__version__}")
     elif name in COMMANDS:
         COMMANDS[name](rest)
     else:
         raise unknown("command", name, COMMANDS)
-
-
-def _end_quietly() -> None:
-    """Exit like a program whose reader has left, as in ``distaff recipes | head``."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard what is still to be flushed
-    sys.exit(READER_LEFT)
 
 
 def _flags(
@@ -303,86 +281,19 @@ def _several(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _of_preset(recipe: str, arguments: Sequence[str]) -> dict[str, Any]:
     """The settings of the preset among a recipe's flags, if any: the defaults of the other flags."""
+    from distaff.foundation.flags import typed
     from distaff.runs.presets import find_preset
 
-    preset, data, steps = (_typed(flag, arguments) for flag in ("--preset", "--data", "--steps"))
+    preset, data, steps = (typed(flag, arguments) for flag in ("--preset", "--data", "--steps"))
     if preset is None:
         return {}
     given = {"steps": int(steps)} if steps is not None and steps.isdecimal() and len(steps) < 19 else {}
     return find_preset(preset).fill(given, recipe, data or "dsprites")
 
 
-def _typed(flag: str, arguments: Sequence[str]) -> str | None:
-    """The value of a flag, as the next word or after an equals sign; the last one counts."""
-    values = [after for word, after in pairwise([*arguments, "--"]) if word == flag]
-    values += [word.partition("=")[2] for word in arguments if word.startswith(f"{flag}=")]
-    return next((value for value in reversed(values) if not value.startswith("--")), None)
-
-
-def _help() -> str:
-    lines = [
-        f"distaff {__version__}: train, measure and explore disentangled representations.",
-        "",
-        "usage: distaff COMMAND [flags]; distaff COMMAND --help says more.",
-        "",
-        *(f"  {name:11}{inspect.getdoc(command)}" for name, command in COMMANDS.items()),
-    ]
-    return "\n".join(lines)
-
-
-def list_data() -> list[str]:
-    """All named data sets, and whether each is on this machine."""
-    from distaff.data.catalogue import overview
-
-    return [f"{name:16}{about.summary}  [{place}]" for name, (about, place) in overview().items()]
-
-
-def preview_data(
-    name: str,
-    *,
-    out: str = "preview.png",
-    resize: Annotated[int, Ge(1)] | None = None,
-    fit: Literal["crop", "pad", "squash"] | None = None,
-    data_options: str | None = None,
-    columns: Annotated[int, Ge(1), Le(200)] = 10,
-    seed: Annotated[int, Ge(0)] = 0,
-) -> Path:
-    """Draw a contact sheet of a data set: one row per factor, which varies while the others stay fixed.
-
-    Args:
-        name: name of a data set, a file or a folder.
-        out: file of the picture.
-        resize: side to which images are resized.
-        fit: how images that are not square are resized: crop, pad or squash.
-        data_options: further options of the data set's load function, such as part=test.
-        columns: images per row.
-        seed: seed of the choice of observations.
-    """
-    from distaff.data.opening import open_told
-    from distaff.data.preview import save_preview
-    from distaff.foundation.text import told_options
-
-    data = open_told(name, None, told_options(data_options, resize=resize, fit=fit))
-    return save_preview(data, out, columns, seed)
-
-
-def _list_recipes() -> None:
-    """List the recipes with their terms."""
-    from distaff.foundation.binding import public_functions
-    from distaff.objectives import recipes as module
-
-    for name, recipe in public_functions(module).items():
-        print(f"{name:22}{(inspect.getdoc(recipe) or '').splitlines()[0]}")
-        print(f"{'':22}loss = {recipe()}\n")
-
-
 def _say(message: str) -> None:
     if os.environ.get("LOCAL_RANK", "0") == "0":
         print(message, file=sys.stderr)
-
-
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    _say(f"distaff: {message}")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from PIL import Image
 
 import distaff
 from distaff.data import folder_scan, folders, from_array, open_dataset
-from distaff.data.arrangements import Scaled, read_arrangement
+from distaff.data.arrangements import read_arrangement
 from distaff.data.bringing_in import bring_in
+from distaff.data.images import Scaled
 from distaff.data.pictures import fitted
 from distaff.data.ranges import find_range, ways
 from distaff.data.sizes import resized

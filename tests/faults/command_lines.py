@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from annotated_types import Ge, Gt
 
-from distaff import cli
 from distaff.analysis.compare import compare_runs
 from distaff.analysis.decompose import decompose_run
 from distaff.analysis.doctor import diagnose
@@ -19,6 +18,7 @@ from distaff.analysis.new_data import encode_data
 from distaff.analysis.report import report_run
 from distaff.analysis.traversals import traverse_run
 from distaff.data import catalogue
+from distaff.data.preview import draw_preview
 from distaff.explore import explore
 from distaff.export import export_run
 from distaff.foundation.binding import options_of
@@ -145,8 +145,8 @@ def _commands(places: Places) -> list[Command]:
         Command(("recipes",), ()),
         Command(("presets",), (presets,)),
         Command(("metrics",), (metrics_table,)),
-        Command(("data", "list"), (cli.list_data,)),
-        Command(("data", "preview", str(places.data)), (cli.preview_data,)),
+        Command(("data", "list"), (catalogue.listing,)),
+        Command(("data", "preview", str(places.data)), (draw_preview,)),
         Command(("data", "info", "dsprites"), (catalogue.info,)),
         Command(("data", "verify", "dsprites"), (catalogue.verify,)),
         Command(("study", "run", file), (commands.run,), ("ray",)),  # --ray needs no value

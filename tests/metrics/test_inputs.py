@@ -6,10 +6,14 @@ import torch
 from distaff import Codes, DistaffError
 from distaff.metrics import Evaluator, evaluate, mig, rmig, sap, udr
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.inputs import as_codes, as_factors, labelled, quantize_factors
+from distaff.metrics.inputs import aligned, all_labelled, as_codes, as_factors, quantize_factors
 from distaff.metrics.metric import card_of
 
 RNG = np.random.default_rng(0)
+
+
+def labelled(codes, factors):
+    return all_labelled(*aligned(codes, factors))
 
 
 def test_classes_are_numbered_in_the_order_of_values():

@@ -94,7 +94,7 @@ def test_names_given_to_latents_are_kept_and_the_package_stays_as_it_is(own_zoo)
     before = {file: file.read_bytes() for file in own_zoo.rglob("*") if file.is_file()}
     Session.open([MODEL]).runs[0].rename("z0", "row")
     assert Session.open([MODEL]).describe()["runs"][0]["latents"]
-    assert zoo.run_folder(MODEL).names.is_file()
+    assert zoo.cached_folder(MODEL).names.is_file()
     assert before == {file: file.read_bytes() for file in own_zoo.rglob("*") if file.is_file()}
 
 

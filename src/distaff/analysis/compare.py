@@ -16,9 +16,8 @@ from distaff.figures.html import Block, Cell, Picture, Table, Text, page
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
 from distaff.runs.folder import RunFolder, read_log
-from distaff.runs.load import TrainedRun
+from distaff.runs.load import TrainedRun, in_zoo, run_folder
 from distaff.runs.pictures import drawable
-from distaff.runs.zoo import in_zoo, run_folder
 from distaff.training.validation import PREFIX
 
 TOP = 10

@@ -17,8 +17,8 @@ from distaff.analysis.whole_set import WholeSet
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
-from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import write_json
+from distaff.foundation.errors import DistaffError, warn
+from distaff.foundation.files import kept_if_allowed, write_json
 from distaff.foundation.progress import Progress, watched
 from distaff.metrics.inputs import IntArray
 from distaff.metrics.options import Count, SampleCount, Seed
@@ -43,9 +43,8 @@ from distaff.objectives.terms import (
     total_correlation,
 )
 from distaff.runs.checkpoints import find
-from distaff.runs.folder import RunFolder, kept_if_allowed, warn
-from distaff.runs.load import load, open_data
-from distaff.runs.zoo import run_folder
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import load, open_data, run_folder
 from distaff.training.batches import Batches
 from distaff.training.learner import more_images
 

@@ -13,14 +13,14 @@ from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.images import IntArray
 from distaff.data.splits import some_rows
-from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file
+from distaff.foundation.errors import DistaffError, warn
+from distaff.foundation.files import atomic_file, kept_if_allowed
 from distaff.foundation.progress import Progress
 from distaff.models.coding import code_tensors, codes_from, joined
 from distaff.models.latents import LatentSpace
 from distaff.models.representation import Representation
 from distaff.runs.checkpoints import find
-from distaff.runs.folder import RunFolder, kept_if_allowed, warn
+from distaff.runs.folder import RunFolder
 from distaff.runs.load import TrainedRun
 from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 from distaff.runs.pictures import typical

@@ -17,8 +17,8 @@ from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
-from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller
-from distaff.foundation.files import refuse_to_replace
+from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller, warn
+from distaff.foundation.files import kept_if_allowed, refuse_to_replace
 from distaff.foundation.text import told_options
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.code_sources import ENDINGS, read_baseline, read_source
@@ -29,10 +29,9 @@ from distaff.metrics.selection import Selection, requested
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, kept_if_allowed, warn
-from distaff.runs.load import TrainedRun, open_left_out
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import TrainedRun, open_left_out, run_folder
 from distaff.runs.settings import held_out_share
-from distaff.runs.zoo import run_folder
 
 AUTOMATIC = "factor_vae_score"
 """The default metric for a run."""

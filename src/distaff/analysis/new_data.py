@@ -19,8 +19,7 @@ from distaff.foundation.text import told_options
 from distaff.metrics.code_sources import ROWS
 from distaff.metrics.codes_file import write_codes
 from distaff.runs.folder import RunFolder
-from distaff.runs.load import load, open_data
-from distaff.runs.zoo import run_folder
+from distaff.runs.load import load, open_data, run_folder
 
 FORMATS = (".npz", ".csv", ".parquet", ".h5ad")
 

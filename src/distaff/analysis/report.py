@@ -13,16 +13,16 @@ from distaff.analysis.evaluate import evaluate_encoded, mixed
 from distaff.data.dataset import Dataset
 from distaff.data.images import FloatImages
 from distaff.figures.html import Block, Code, Facts, Picture, Table, Text, page
-from distaff.foundation.files import write_text
+from distaff.foundation.files import kept_if_allowed, write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
 from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Schedule, weight_at, weight_text
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, kept_if_allowed, read_log, read_names, titled
-from distaff.runs.load import TrainedRun
-from distaff.runs.pictures import drawable, random_images, traversals
-from distaff.runs.zoo import run_folder, seeds_of
+from distaff.runs.folder import RunFolder, read_log, read_names
+from distaff.runs.load import TrainedRun, run_folder
+from distaff.runs.pictures import drawable, random_images, titled, traversals
+from distaff.runs.zoo import seeds_of
 from distaff.training.validation import PREFIX
 
 

@@ -10,12 +10,9 @@ import pandas as pd
 from distaff.codes import FloatArray
 from distaff.data.columns import Column
 from distaff.data.dataset import Dataset
-from distaff.data.images import FloatImages
-from distaff.data.pictures import Fit
+from distaff.data.images import FloatImages, Scaled
 from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError
-
-BYTE = 255
 
 
 @dataclass(frozen=True)
@@ -129,34 +126,6 @@ def _column(name: str, told: Any) -> Column:
         return Column(name, "count")
     mean, scale = map(float, numbers)
     return Column(name, "real", mean, scale)
-
-
-@dataclass(frozen=True)
-class Scaled:
-    """Images with the user's range of values and sizes, converted to (C, H, W) in 0–1.
-
-    Args:
-        shape: (C, H, W) that the model sees.
-        low: the user's value that becomes 0.
-        high: the user's value that becomes 1.
-        fit: how images of other proportions were fitted; None if images were not scaled.
-        mode: the kind of pixels that image files are decoded to.
-        told: whether the user gave the range; otherwise arrays that already lie in 0–1 are not changed.
-    """
-
-    shape: tuple[int, ...]
-    low: float = 0.0
-    high: float = float(BYTE)
-    fit: Fit | None = None
-    mode: str = "RGB"
-    told: bool = False
-
-    def plain(self) -> dict[str, Any]:
-        """The form stored in ``run.yaml``."""
-        return {"images": list(self.shape), "range": [self.low, self.high], "fit": self.fit} | {
-            "mode": self.mode,
-            "told": self.told,
-        }
 
 
 Arrangement = Table | Scaled | Signals

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import as_array
-from distaff.data.arrangements import Scaled
 from distaff.data.cache import cached
 from distaff.data.dataset import Dataset, called, checked_pairs
-from distaff.data.images import BitImages, ByteImages, FloatImages, Images, ScaledImages, mapped_file
+from distaff.data.images import BitImages, ByteImages, FloatImages, Images, Scaled, ScaledImages, mapped_file
 from distaff.data.labels import labelled
 from distaff.data.pictures import Fit
 from distaff.data.ranges import OutOfRange, find_range, ways

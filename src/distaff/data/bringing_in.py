@@ -14,11 +14,11 @@ from PIL import Image
 
 from distaff.codes import as_array
 from distaff.data import arrays, folders, tables
-from distaff.data.arrangements import BYTE, Arrangement, Scaled, Table
+from distaff.data.arrangements import Arrangement, Table
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object, is_frame, to_frame
-from distaff.data.images import ByteImages, FloatImages, ScaledImages
+from distaff.data.images import BYTE, ByteImages, FloatImages, Scaled, ScaledImages
 from distaff.data.labels import labelled
 from distaff.data.opening import Beside, absent, checked, find_reader, names, open_told
 from distaff.data.pictures import SUFFIXES, decode, upright

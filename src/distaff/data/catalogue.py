@@ -27,6 +27,11 @@ def overview() -> dict[str, tuple[About, str]]:
     return {name: (about(name), _availability(name)) for name in names()}
 
 
+def listing() -> list[str]:
+    """All named data sets, and whether each is on this machine."""
+    return [f"{name:16}{about.summary}  [{place}]" for name, (about, place) in overview().items()]
+
+
 def info(name: str, *, file: str | Path | None = None) -> str:
     """A few lines about a data set: content, size, factors, terms, source, and location on this machine.
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from distaff.data.arrangements import Scaled
 from distaff.data.cache import writing
 from distaff.data.decoding import or_skip
+from distaff.data.images import Scaled
 from distaff.data.pictures import CHANNELS, DEEP, SUFFIXES, Pictures, kind_of, open_pictures
 from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError

@@ -8,15 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from distaff.data.arrangements import Scaled
 from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.folder_scan import Colours, Scan, scan
-from distaff.data.images import ByteImages, Images, ScaledImages
+from distaff.data.images import ByteImages, Images, Scaled, ScaledImages
 from distaff.data.labels import label_column, rows_named, with_factors
 from distaff.data.pictures import CHANNELS, Fit, open_pictures
 from distaff.data.ranges import extremes, find_range
-from distaff.foundation.errors import DataNotice, DistaffError, said
+from distaff.foundation.errors import DataNotice, DistaffError, foreign, said
 from distaff.foundation.table_files import read_csv
 
 NAMED = 3
@@ -150,13 +149,8 @@ def _sub_folder(name: str) -> str:
 
 def _table(file: Path, names: list[str]) -> tuple[list[Any], list[str]]:
     """The columns of factors and their names, from a CSV whose first column has the file names."""
-    try:
+    with foreign(lambda why: f"{file} cannot be read as a CSV file with a heading ({why})."):
         frame = read_csv(file).drop_duplicates()
-    except DistaffError:
-        raise
-    except Exception as problem:  # readers raise errors of a dozen kinds
-        why = " ".join(str(problem).split())
-        raise DistaffError(f"{file} cannot be read as a CSV file with a heading ({why}).") from problem
     first, *titles = frame.columns
     rows = rows_named(frame[first].astype(str).tolist(), names, str(file))
     missing = [name for name, row in zip(names, rows, strict=True) if row < 0]

@@ -8,6 +8,7 @@ than waking torch's threads.
 import math
 import mmap
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,10 +17,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from distaff.codes import as_array
+from distaff.data.pictures import Fit
 from distaff.foundation.errors import DistaffError
 
 Shape = tuple[int, ...]
 IntArray = NDArray[np.int64]
+BYTE = 255
 SCATTERED = 16
 """Rows are scattered if their average distance is larger than this."""
 Indices = int | slice | Sequence[int] | NDArray[Any] | Tensor
@@ -199,6 +202,34 @@ class ScaledImages(_Stored):
         values -= self.low
         values /= self.high - self.low
         return torch.from_numpy(values.clip(0, 1, out=values))
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Images with the user's range of values and sizes, converted to (C, H, W) in 0–1.
+
+    Args:
+        shape: (C, H, W) that the model sees.
+        low: the user's value that becomes 0.
+        high: the user's value that becomes 1.
+        fit: how images of other proportions were fitted; None if images were not scaled.
+        mode: the kind of pixels that image files are decoded to.
+        told: whether the user gave the range; otherwise arrays that already lie in 0–1 are not changed.
+    """
+
+    shape: tuple[int, ...]
+    low: float = 0.0
+    high: float = float(BYTE)
+    fit: Fit | None = None
+    mode: str = "RGB"
+    told: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """The form stored in ``run.yaml``."""
+        return {"images": list(self.shape), "range": [self.low, self.high], "fit": self.fit} | {
+            "mode": self.mode,
+            "told": self.told,
+        }
 
 
 class Chosen:

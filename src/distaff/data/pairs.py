@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from distaff.data.dataset import Dataset, checked_pairs
 from distaff.data.images import IntArray
 from distaff.foundation.binding import find_function
-from distaff.foundation.errors import DistaffError, whole
+from distaff.foundation.errors import DistaffError, foreign, whole
 from distaff.foundation.files import named_path
 
 PairSource = Callable[[Dataset, int, np.random.Generator], IntArray]
@@ -112,17 +112,12 @@ def find_pairs(text: str, data: Dataset) -> PairSource:
         data: what to draw pairs from: a whole data set, or a part of one returned by ``listed``.
     """
     source = _named(text)
-    try:
+    with foreign(
+        lambda why: f"the pairs {text!r} cannot be drawn by calling it with (data, count, rng): {why}."
+    ):
         takes = inspect.signature(source).parameters
         hasty: Any = partial(source, **({"patience": PATIENCE // 100} if "patience" in takes else {}))
         rows = np.asarray(hasty(data, TRIED, np.random.default_rng(0)))
-    except DistaffError:
-        raise
-    except Exception as problem:  # user code can fail in any way
-        why = " ".join(str(problem).split()) or type(problem).__name__
-        raise DistaffError(
-            f"the pairs {text!r} cannot be drawn by calling it with (data, count, rng): {why}."
-        ) from problem
     if rows.shape != (TRIED, 2):
         raise DistaffError(
             f"the pairs {text!r} have shape {rows.shape} for {TRIED} pairs: they must be (count, 2)."

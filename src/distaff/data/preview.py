@@ -1,17 +1,22 @@
 """A contact sheet of a data set: one row per factor, which varies while the others stay fixed."""
 
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Ge, Le
 from matplotlib.figure import Figure
 
 from distaff.data.arrangements import Table
 from distaff.data.dataset import SAMPLE, Dataset
 from distaff.data.images import IntArray
+from distaff.data.opening import open_told
+from distaff.data.pictures import Fit
 from distaff.data.splits import some_rows
 from distaff.foundation.colours import on_a_screen
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.snippets import Cell, Curve, Strip, snippet
+from distaff.foundation.text import told_options
 
 
 def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
@@ -76,6 +81,31 @@ def save_preview(data: Dataset, out: str | Path, columns: int = 10, seed: int = 
             f"{path} cannot be drawn ({problem}): give the name of a .png, .pdf or .svg file."
         ) from problem
     return path
+
+
+def draw_preview(
+    name: str,
+    *,
+    out: str = "preview.png",
+    resize: Annotated[int, Ge(1)] | None = None,
+    fit: Fit | None = None,
+    data_options: str | None = None,
+    columns: Annotated[int, Ge(1), Le(200)] = 10,
+    seed: Annotated[int, Ge(0)] = 0,
+) -> Path:
+    """Draw a contact sheet of a data set: one row per factor, which varies while the others stay fixed.
+
+    Args:
+        name: name of a data set, a file or a folder.
+        out: file of the picture.
+        resize: side to which images are resized.
+        fit: how images that are not square are resized: crop, pad or squash.
+        data_options: further options of the data set's load function, such as part=test.
+        columns: images per row.
+        seed: seed of the choice of observations.
+    """
+    data = open_told(name, None, told_options(data_options, resize=resize, fit=fit))
+    return save_preview(data, out, columns, seed)
 
 
 def _rows(data: Dataset, columns: int, rng: np.random.Generator) -> dict[str, IntArray]:

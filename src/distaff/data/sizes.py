@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import interpolate, pad
 
-from distaff.data.arrangements import Scaled
 from distaff.data.dataset import Dataset
-from distaff.data.images import ByteImages, FloatImages
+from distaff.data.images import ByteImages, FloatImages, Scaled
 from distaff.data.pictures import Fit
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.progress import progress

@@ -24,9 +24,9 @@ from distaff.models.representation import Representation
 from distaff.objectives.schedules import weight_text
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, save_name
-from distaff.runs.load import TrainedRun
+from distaff.runs.load import TrainedRun, run_folder
 from distaff.runs.pictures import drawable, typical
-from distaff.runs.zoo import examples_of, run_folder
+from distaff.runs.zoo import examples_of
 
 FEW, MANY = 4096, 20_000
 """Numbers of observations that represent the data: encoded now, or taken from the codes of ``distaff

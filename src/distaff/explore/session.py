@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from distaff.codes import FloatArray
-from distaff.data.arrangements import Scaled
 from distaff.data.dataset import Dataset
+from distaff.data.images import Scaled
 from distaff.explore.latent_summary import UNUSED, Latent
 from distaff.explore.loaded_run import LoadedRun
 from distaff.explore.uploads import read_upload

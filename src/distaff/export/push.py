@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from distaff.export.card import PICTURE
 from distaff.export.formats import Written
 from distaff.export.publish import CARD
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, reason
 from distaff.runs.hub import CONFIG, WEIGHTS
 
 if TYPE_CHECKING:
@@ -41,6 +41,6 @@ def push_folder(hub: "HfApi", folder: Path, repository: str, message: str) -> Wr
         hub.create_repo(repository, exist_ok=True)
         commit = hub.create_commit(repository, additions, commit_message=message)
     except Exception as problem:  # its type depends on the client's HTTP library
-        words = " ".join(str(problem).split()).removesuffix(".")
-        raise DistaffError(f"{repository} could not be pushed: {words}.") from problem
+        why = reason(problem).removesuffix(".")
+        raise DistaffError(f"{repository} could not be pushed: {why}.") from problem
     return Written(Path(repository), f"pushed to {commit.commit_url}")

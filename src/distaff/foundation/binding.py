@@ -104,9 +104,9 @@ def names_code(text: str) -> bool:
 def name_of(kind: str, given: object) -> str:
     """The text by which ``find_function`` finds a function or object again; texts are returned unchanged.
 
-    >>> from distaff.foundation.text import split_call
-    >>> name_of("network", split_call)
-    'distaff.foundation.text:split_call'
+    >>> from distaff.foundation.text import named_values
+    >>> name_of("network", named_values)
+    'distaff.foundation.text:named_values'
     """
     if isinstance(given, str):
         return given

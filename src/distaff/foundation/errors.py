@@ -4,6 +4,7 @@ import difflib
 import functools
 import re
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,6 +48,11 @@ class DataNotice(UserWarning):
     """
 
 
+def warn(message: str) -> None:
+    """Give the user a warning."""
+    warnings.warn(message, stacklevel=3)
+
+
 def shown(value: object) -> str:
     """A value as shown in a message, shortened if it is very long."""
     text = repr(value)
@@ -81,17 +87,46 @@ def whole(file: str | Path, kind: str) -> Iterator[None]:
         raise DistaffError(f"{file} is not a whole {kind} ({reason}): fetch or save it again.") from problem
 
 
+def reason(problem: Exception) -> str:
+    """What an exception says, in one line; its type if it says nothing."""
+    return " ".join(str(problem).split()) or type(problem).__name__
+
+
+@contextmanager
+def foreign(sentence: Callable[[str], str]) -> Iterator[None]:
+    """Turn whatever foreign code raises into one sentence, which says the reason; our own errors pass.
+
+    >>> with foreign(lambda why: f"the table cannot be read ({why})."):
+    ...     raise OSError("no such device")
+    Traceback (most recent call last):
+    distaff.foundation.errors.DistaffError: the table cannot be read (no such device).
+    """
+    try:
+        yield
+    except DistaffError:
+        raise
+    except Exception as problem:  # readers and users' code can fail in any way
+        raise DistaffError(sentence(reason(problem))) from problem
+
+
 def is_ours(function: Callable[..., Any]) -> bool:
     """Whether a function belongs to this library, whose exceptions are not changed."""
     return f"{getattr(function, '__module__', '')}.".startswith(LIBRARY)
 
 
 @contextmanager
-def told_if_it_fails(kind: str, function: Callable[..., Any]) -> Iterator[None]:
-    """One sentence for what a user's own function raises; mistakes of the library are left as they are."""
+def told_if_it_fails(kind: str, function: Callable[..., Any], *passed: type[Exception]) -> Iterator[None]:
+    """One sentence for what a user's own function raises; mistakes of the library are left as they are.
+
+    Args:
+        kind: what the function is.
+        function: anybody's function.
+        *passed: exceptions that are left as they are, whoever raises them.
+    """
+    left: tuple[type[Exception], ...] = (DistaffError, *passed)
     try:
         yield
-    except DistaffError:
+    except left:
         raise
     except Exception as problem:
         if is_ours(function):

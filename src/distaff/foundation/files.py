@@ -1,5 +1,6 @@
 """Files that are complete or absent: atomic writes, strict JSON and YAML, and the locations of caches."""
 
+import errno
 import hashlib
 import json
 import math
@@ -15,11 +16,13 @@ import platformdirs
 import yaml
 from pydantic_core import from_json
 
-from distaff.foundation.errors import DistaffError, shown
+from distaff.foundation.errors import DistaffError, reason, shown, warn
 from distaff.foundation.yaml_loader import MOST_NODES, Loader, Refused
 
 LARGEST_TEXT = 64 << 20
 """Maximum size in bytes of a file of settings or results."""
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""System errors on writing to a read-only place."""
 DEEPEST = 64
 """Maximum nesting depth of such a file."""
 
@@ -97,6 +100,17 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         _sync(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def kept_if_allowed(path: Path) -> Iterator[None]:
+    """Write an optional file within this context: in a read-only folder, warn and continue without it."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno not in READ_ONLY:
+            raise
+        warn(f"{path} is not kept: its folder is read-only ({problem.strerror}).")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -203,8 +217,7 @@ def parse_yaml(text: str, name: str = "it") -> Any:
     except DistaffError:
         raise
     except Exception as problem:  # values that do not fit their tags can raise anything
-        why = " ".join(str(problem).split()) or type(problem).__name__
-        raise DistaffError(f"{name} is not readable YAML ({why}).") from problem
+        raise DistaffError(f"{name} is not readable YAML ({reason(problem)}).") from problem
     check_extent(value, name)
     return value
 

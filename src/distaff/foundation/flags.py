@@ -5,6 +5,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from io import StringIO
+from itertools import pairwise
 from typing import Annotated, Any
 
 import tyro
@@ -62,6 +63,17 @@ def parse_flags(
     for function in functions:
         _check_bounds(call, types_of(function), placed)
     return call
+
+
+def typed(flag: str, arguments: Sequence[str]) -> str | None:
+    """The value of a flag, as the next word or after an equals sign; the last one counts.
+
+    >>> typed("--steps", ["--data", "dsprites", "--steps=100"])
+    '100'
+    """
+    values = [after for word, after in pairwise([*arguments, "--"]) if word == flag]
+    values += [word.partition("=")[2] for word in arguments if word.startswith(f"{flag}=")]
+    return next((value for value in reversed(values) if not value.startswith("--")), None)
 
 
 def _parameters(

@@ -78,13 +78,3 @@ def told_options(options: str | Mapping[str, Any] | None, **flags: Any) -> dict[
             flag = name.replace("_", "-")
             raise DistaffError(f"--{flag} is given, and {name} among --data-options: keep one of them.")
     return told | given
-
-
-def split_call(text: str) -> tuple[str, dict[str, Any]]:
-    """Split a text into a name and the arguments after it.
-
-    >>> split_call("mine:pair:depth=2,grey=true")
-    ('mine:pair', {'depth': 2, 'grey': True})
-    """
-    name, colon, rest = text.rpartition(":")
-    return (name, named_values(rest)) if colon and "=" in rest else (text, {})

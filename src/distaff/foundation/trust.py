@@ -67,6 +67,19 @@ def words_of(folder: Path) -> Iterator[None]:
         _folder.reset(token)
 
 
+@contextmanager
+def words_of_file(file: Path, advice: str) -> Iterator[None]:
+    """Like ``words_of`` the folder of a file; errors name the file, and end with the advice."""
+    try:
+        with words_of(file.parent):
+            yield
+    except NotTrusted:
+        raise
+    except DistaffError as problem:
+        words = str(problem).removesuffix(".")
+        raise DistaffError(f"{file}: {words}: {advice}.") from problem
+
+
 def allow(kind: str, name: str) -> None:
     """Raise unless ``module:name`` comes from the caller, or the caller trusts it.
 

@@ -38,6 +38,16 @@ def metrics_table() -> pd.DataFrame:
     )
 
 
+def in_words(table: pd.DataFrame) -> str:
+    """The rows of ``metrics_table`` as paragraphs, for a terminal."""
+    return "\n".join(
+        f"{row['metric']:22}{row['summary']}\n"
+        f"{'':22}{row['range']}, {row['better']} is better; needs labels: {row['needs labels']}; "
+        f"q(z|x): {row['needs q(z|x)']}; {row['protocols']}; {row['paper']}\n"
+        for row in table.to_dict("records")
+    )
+
+
 def _posterior(card: Card) -> str:
     """Whether q(z|x) is needed: always, never, used if given, or only by some protocols."""
     return card.posterior if isinstance(card.posterior, str) else f"for {', '.join(card.posterior)}"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from distaff.codes import Codes
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, foreign, unknown
 from distaff.foundation.h5ad import read_h5ad
 from distaff.foundation.table_files import numbers_rows, read_csv, read_parquet
 from distaff.metrics.codes_file import read_arrays, read_codes
@@ -82,17 +82,13 @@ def read_baseline(path: Path | str, factors: str | Path | None = None, latents: 
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read the table of a CSV, TSV or parquet file."""
-    try:
-        if path.suffix.lower() == ".parquet":
-            return read_parquet(path).reset_index(drop=True)
-        return read_csv(path)
-    except FileNotFoundError:
-        raise DistaffError(f"{path} does not exist.") from None
-    except DistaffError:
-        raise
-    except Exception as error:  # readers raise errors of many types
-        why = " ".join(str(error).split()) or type(error).__name__
-        raise DistaffError(f"{path} cannot be read as a table: {why}.") from error
+    with foreign(lambda why: f"{path} cannot be read as a table: {why}."):
+        try:
+            if path.suffix.lower() == ".parquet":
+                return read_parquet(path).reset_index(drop=True)
+            return read_csv(path)
+        except FileNotFoundError:
+            raise DistaffError(f"{path} does not exist.") from None
 
 
 def read_labels_file(path: Path) -> Any:

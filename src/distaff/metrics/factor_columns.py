@@ -1,7 +1,7 @@
 """Parse labels in any form (arrays, tensors, frames, dicts, lists) into classes, column by column."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -153,6 +153,17 @@ def numbered(values: NDArray[np.float64], indices: NDArray[np.int64] | None, not
         renumbered = np.concatenate([[-1], np.cumsum(counts > 0) - 1])
         indices = renumbered[indices + 1]
     return Column(values, indices.astype(np.int64), int((counts > 0).sum()), note)
+
+
+def binned(values: NDArray[np.float64], bins: int, method: Literal["uniform", "quantile"]) -> Column:
+    """A real-valued factor in ``bins`` classes, of equal width or of equal counts."""
+    present = values[~np.isnan(values)]
+    if not len(present):
+        return numbered(values, np.full(len(values), -1))
+    levels = np.linspace(0, 1, bins + 1)[1:-1]
+    low, high = present.min(), present.max()
+    edges = np.quantile(present, levels) if method == "quantile" else low + levels * (high - low)
+    return numbered(values, np.where(np.isnan(values), -1, np.searchsorted(edges, values, side="right")))
 
 
 def _rows(values: list[Any] | tuple[Any, ...]) -> Any:

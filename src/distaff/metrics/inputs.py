@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from distaff.codes import Codes, as_array
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.factor_columns import Column, numbered, parse_column, split_columns
+from distaff.metrics.factor_columns import Column, binned, numbered, parse_column, split_columns
 from distaff.metrics.options import BinCount, check
 
 IntArray = NDArray[np.int64]
@@ -197,15 +197,10 @@ def quantize_factors(
     check("bins", bins, BinCount)
     check("method", method, Literal["uniform", "quantile"])
     factors = as_factors(factors)
-    columns: list[Column] = []
-    for value, index, size in zip(factors.values.T, factors.indices.T, factors.sizes, strict=True):
-        present = value[~np.isnan(value)]
-        if size == 0 and len(present):
-            levels = np.linspace(0, 1, bins + 1)[1:-1]
-            low, high = present.min(), present.max()
-            edges = np.quantile(present, levels) if method == "quantile" else low + levels * (high - low)
-            index = np.where(np.isnan(value), -1, np.searchsorted(edges, value, side="right"))
-        columns.append(numbered(value, index.astype(np.int64)))
+    columns = [
+        binned(value, bins, method) if size == 0 else numbered(value, index)
+        for value, index, size in zip(factors.values.T, factors.indices.T, factors.sizes, strict=True)
+    ]
     real = [name for name, size in zip(factors.names, factors.sizes, strict=True) if size == 0]
     note = (f"{_listed(real)} binned into {bins} classes ({method})",) if real else ()
     return _assemble(columns, factors.names, factors.notes + note)
@@ -236,22 +231,13 @@ def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = N
     return codes, factors.choose(~unique, f"{listed} left out: the label differs in every row")
 
 
-def labelled(
-    codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = None
-) -> tuple[Codes, Factors]:
-    """Codes and factors of the same observations, for metrics that read all factors at once.
-
-    Like ``aligned``, but rows with a missing label are dropped (``factors.notes`` says how many), and factors
-    with a single value are an error.
-    """
-    return all_labelled(*aligned(codes, factors, logvar))
-
-
 def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
-    """Codes and factors of the rows with all labels, as ``labelled`` returns them."""
-    missing = factors.missing
-    if missing.any():
-        present = ~missing
+    """Codes and factors of the rows with all labels, for metrics that read all factors at once.
+
+    ``factors.notes`` says how many rows were dropped; factors with a single value are an error.
+    """
+    present = ~factors.missing
+    if not present.all():
         if present.sum() < 2:
             absent = np.isnan(factors.values).sum(axis=0)
             raise DistaffError(
@@ -267,8 +253,7 @@ def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
 
 def refuse_constant(names: Sequence[str], sizes: Sequence[int]) -> None:
     """Raise an error if a factor has a single class."""
-    constant = [name for name, size in zip(names, sizes, strict=True) if size == 1]
-    if constant:
+    if constant := [name for name, size in zip(names, sizes, strict=True) if size == 1]:
         raise DistaffError(f"{_listed(constant)} has only one value and cannot be scored: leave it out.")
 
 
@@ -277,10 +262,8 @@ def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None
     given = [codes, *(other.values() if isinstance(other, Mapping) else [other])]
     indices = [one.index for one in given if isinstance(one, pd.DataFrame | pd.Series)]
     for index in indices[1:]:
-        first = indices[0]
-        if index.equals(first) or len(index) != len(first):
-            continue
-        if index.is_unique and index.isin(first).all():
+        alike = len(index) == len(indices[0]) and not index.equals(indices[0])
+        if alike and index.is_unique and index.isin(indices[0]).all():
             raise DistaffError(
                 f"the frames of {what} have the same index in another order: sort them by it, or drop it "
                 "(reset_index(drop=True)) if their rows already agree."

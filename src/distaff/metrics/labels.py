@@ -15,8 +15,9 @@ from distaff.metrics.inputs import (
     FactorsLike,
     Float64Array,
     IntArray,
+    aligned,
+    all_labelled,
     as_codes,
-    labelled,
     refuse_constant,
 )
 from distaff.metrics.shared import digest
@@ -108,7 +109,7 @@ def read_labels(
     if (factors is None) == (probabilities is None):
         raise DistaffError("give either factors (hard labels) or probabilities (soft labels p(y|x)).")
     if factors is not None:
-        codes, read = labelled(codes, factors)
+        codes, read = all_labelled(*aligned(codes, factors))
         return codes, hard_labels(read)
     if not isinstance(probabilities, Mapping):
         raise DistaffError(

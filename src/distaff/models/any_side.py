@@ -1,5 +1,6 @@
 """Layers of networks that take images and signals of any size, not only multiples of 16."""
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -24,6 +25,30 @@ def halvings(sides: Sequence[int], least: int = 1) -> list[tuple[int, ...]]:
     while max(sizes[-1]) > SMALLEST or len(sizes) <= least:
         sizes.append(tuple(-(-side // 2) for side in sizes[-1]))
     return sizes
+
+
+def there_and_back(
+    sides: Sequence[int], inputs: int, channels: int
+) -> tuple[list[tuple[int, int]], tuple[int, ...], list[tuple[tuple[int, ...], int, int]]]:
+    """The steps of networks that halve ``sides`` and go back; channels double up to four times as many.
+
+    Args:
+        sides: the sides of an observation.
+        inputs: its channels.
+        channels: channels after the first halving, and after the last doubling.
+
+    Returns:
+        The channels before and after each halving; channels and sides in the middle; and the sides after each
+        doubling, with the channels before and after it.
+
+    >>> there_and_back((9, 9), 3, 8)
+    ([(3, 8), (8, 16)], (16, 3, 3), [((5, 5), 16, 8), ((9, 9), 8, 8)])
+    """
+    sizes = halvings(sides)
+    widths = [channels * min(2**level, 4) for level in range(len(sizes) - 1)]
+    doublings = zip(sizes[-2::-1], itertools.pairwise([*widths[::-1], channels]), strict=True)
+    back = [(side, before, after) for side, (before, after) in doublings]
+    return list(itertools.pairwise([inputs, *widths])), (widths[-1], *sizes[-1]), back
 
 
 def image_sides(shape: Sequence[int], name: str) -> tuple[int, int]:

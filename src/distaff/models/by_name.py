@@ -7,7 +7,9 @@ Arguments of networks follow their names: ``kim_mnih``, ``mlp:hidden=512,layers=
 import inspect
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from types import ModuleType
 from typing import Any, TypeVar
@@ -17,7 +19,7 @@ from torch import nn
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import find_function, imported, types_of
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.text import split_call
+from distaff.foundation.text import named_values
 from distaff.models import networks
 from distaff.models.encoders import TIMM, completed, timm_encoder
 
@@ -27,6 +29,17 @@ GIVEN = ("shape", "parameters", "width", "outputs", "norm")
 MOST = 1 << 16
 """Largest integer argument of a network, such as its number of units or layers."""
 KINDS = {int: "a whole number above 0", bool: "true or false"}
+_weights_follow: ContextVar[bool] = ContextVar("weights_follow", default=False)
+
+
+@contextmanager
+def weights_follow() -> Iterator[None]:
+    """A context in which no weights are downloaded, because models built in it are given theirs at once."""
+    token = _weights_follow.set(True)
+    try:
+        yield
+    finally:
+        _weights_follow.reset(token)
 
 
 def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
@@ -83,6 +96,16 @@ def find(kind: str, name: str, known: Mapping[str, Thing], others: tuple[str, ..
     return result
 
 
+def split_call(text: str) -> tuple[str, dict[str, Any]]:
+    """Split a text into a name and the arguments after it.
+
+    >>> split_call("mine:pair:depth=2,grey=true")
+    ('mine:pair', {'depth': 2, 'grey': True})
+    """
+    name, colon, rest = text.rpartition(":")
+    return (name, named_values(rest)) if colon and "=" in rest else (text, {})
+
+
 def find_network(text: str, module: ModuleType = networks) -> Callable[..., Any]:
     """The network that a text names, with the arguments after its name filled in.
 
@@ -100,7 +123,7 @@ def find_network(text: str, module: ModuleType = networks) -> Callable[..., Any]
 
 def _named(name: str, module: ModuleType) -> Callable[..., Any]:
     if module is networks and name.startswith(TIMM):
-        return timm_encoder(name.removeprefix(TIMM))
+        return timm_encoder(name.removeprefix(TIMM), download=not _weights_follow.get())
     return find_function("network", name, module)
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.text import split_call
 from distaff.mixtures.pairs import LOG_2PI
+from distaff.models.by_name import split_call
 
 
 class Front(nn.Module):

@@ -8,9 +8,7 @@ also gets a linear layer on top.
 import copy
 import inspect
 import statistics
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -24,17 +22,6 @@ from distaff.models.layers import Networks, Shape
 
 TIMM = "timm:"
 """Prefix of the names of timm's encoders."""
-_weights_follow: ContextVar[bool] = ContextVar("weights_follow", default=False)
-
-
-@contextmanager
-def weights_follow() -> Iterator[None]:
-    """A context in which no weights are downloaded, because models built in it are given theirs at once."""
-    token = _weights_follow.set(True)
-    try:
-        yield
-    finally:
-        _weights_follow.reset(token)
 
 
 def completed(make: Callable[..., Any], name: str) -> Callable[..., Networks]:
@@ -132,8 +119,11 @@ def check_pair(pair: Networks, shape: Shape, parameters: int, width: int, output
             raise DistaffError(f"the {part} of {name} gives {got}: it has to give {tuple(wanted)}.")
 
 
-def timm_encoder(name: str) -> Callable[..., nn.Module]:
-    """The timm encoder of that name, such as ``resnet18`` or ``vit_tiny_patch16_224``."""
+def timm_encoder(name: str, download: bool = True) -> Callable[..., nn.Module]:
+    """The timm encoder of that name, such as ``resnet18`` or ``vit_tiny_patch16_224``.
+
+    Without ``download``, a pretrained one starts without its weights.
+    """
 
     def encoder(shape: Shape, parameters: int, pretrained: bool = False) -> nn.Module:
         """A timm network, for images of any size that it accepts.
@@ -145,7 +135,7 @@ def timm_encoder(name: str) -> Callable[..., nn.Module]:
         """
         sides = image_sides(shape, TIMM + name)
         create = _timm(name).create_model
-        fetched = pretrained and not _weights_follow.get()
+        fetched = pretrained and download
         about = {"pretrained": fetched, "in_chans": shape[0], "num_classes": parameters}
         try:
             try:  # transformers are made for one size, which has to be given

@@ -124,9 +124,11 @@ def last_up(inputs: int, outputs: int) -> nn.Module:
     return UpToOneChannel(inputs) if outputs == 1 else Up(inputs, outputs)
 
 
-def down_stack(channels: list[int], norm: bool = False) -> list[nn.Module]:
+def down_stack(
+    channels: list[int], norm: bool = False, activation: Callable[[], nn.Module] = RELU_IN_PLACE
+) -> list[nn.Module]:
     """Convolutions that halve the sides, from each number of channels to the next."""
-    return [layer for pair in itertools.pairwise(channels) for layer in down(*pair, norm)]
+    return [layer for pair in itertools.pairwise(channels) for layer in down(*pair, norm, activation)]
 
 
 def up_stack(channels: list[int], norm: bool = False) -> list[nn.Module]:
@@ -138,6 +140,11 @@ def dense(sizes: list[int], activation: Callable[[], nn.Module] = nn.ReLU) -> li
     """Linear layers from each size to the next, each followed by the activation."""
     pairs = itertools.pairwise(sizes)
     return [layer for pair in pairs for layer in (nn.Linear(*pair), activation())]
+
+
+def flat_end(size: int, hidden: int, outputs: int) -> list[nn.Module]:
+    """The layers that end an encoder, from ``size`` numbers of any shape through ``hidden`` units."""
+    return [nn.Flatten(), *dense([size, hidden]), nn.Linear(hidden, outputs)]
 
 
 class SideBySide(nn.Module):
@@ -180,6 +187,42 @@ def dense_pair(
             nn.Unflatten(1, outputs),
         ),
     )
+
+
+class Halving(NamedTuple):
+    """Settings of networks that halve the sides of images four times.
+
+    Args:
+        name: name for error messages.
+        hidden: units of the dense layers.
+        channels: channels of the decoder's convolutions, the deepest first.
+        relu: whether a ReLU follows the encoder's dense layer.
+    """
+
+    name: str
+    hidden: int
+    channels: list[int]
+    relu: bool = True
+
+    def pair(self, shape: Shape, parameters: int, width: int, outputs: Shape | None) -> Networks:
+        """The networks for images of a shape; ``distaff.models.networks`` describes the arguments."""
+        rows, columns = sixteenths(shape, self.name)
+        hidden, deep = self.hidden, self.channels[0]
+        size = deep * rows * columns
+        encoder = nn.Sequential(
+            *down_stack([shape[0], deep // 2, deep // 2, deep, deep]),
+            nn.Flatten(),
+            nn.Linear(size, hidden),
+            *([nn.ReLU()] if self.relu else []),
+            nn.Linear(hidden, parameters),
+        )
+        decoder = nn.Sequential(
+            *dense([width, hidden, size]),
+            nn.Unflatten(1, (deep, rows, columns)),
+            *up_stack(self.channels),
+            last_up(self.channels[-1], (outputs or shape)[0]),
+        )
+        return Networks(encoder, decoder)
 
 
 def sixteenths(shape: Shape, name: str) -> tuple[int, int]:

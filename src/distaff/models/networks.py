@@ -13,20 +13,20 @@ set (``distaff.models.by_name``).
 import itertools
 import math
 from functools import partial
-from typing import NamedTuple
 
 from torch import nn
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.any_side import Broadcast, Residual, Resize, halvings, image_sides
+from distaff.models.any_side import Broadcast, Residual, Resize, halvings, image_sides, there_and_back
 from distaff.models.layers import (
+    Halving,
     Networks,
     Shape,
     SideBySide,
     dense,
     dense_pair,
-    down,
     down_stack,
+    flat_end,
     last_up,
     sixteenths,
     up_stack,
@@ -60,7 +60,7 @@ def kim_mnih(
     """
     units = hidden or (128 if shape[0] == 1 and not grey else 256)
     stack = [2 * channels, 2 * channels, channels, channels]
-    return _halving(_Halving("kim_mnih", units, stack), shape, parameters, width, outputs)
+    return Halving("kim_mnih", units, stack).pair(shape, parameters, width, outputs)
 
 
 def mathieu_dsprites(
@@ -70,8 +70,7 @@ def mathieu_dsprites(
 
     As in the authors' code, no activation follows FC128; with ``relu`` a ReLU does, as in distaff 0.1.
     """
-    stack = _Halving("mathieu_dsprites", 128, [64, 64, 64, 32], relu)
-    return _halving(stack, shape, parameters, width, outputs)
+    return Halving("mathieu_dsprites", 128, [64, 64, 64, 32], relu).pair(shape, parameters, width, outputs)
 
 
 def hfvae_mlp(
@@ -117,12 +116,8 @@ def hfvae_celeba(shape: Shape, parameters: int, width: int, outputs: Shape | Non
     """Esmaeili et al. 2018, Table 5: convolutions with BatchNorm; its FC 2×256 is one layer of 512."""
     rows, columns = sixteenths(shape, "hfvae_celeba")
     size = 64 * rows * columns
-    encoder = nn.Sequential(
-        *down_stack([shape[0], 32, 32, 64, 64], norm=True),
-        nn.Flatten(),
-        *dense([size, 512]),
-        nn.Linear(512, parameters),
-    )
+    convolutions = down_stack([shape[0], 32, 32, 64, 64], norm=True)
+    encoder = nn.Sequential(*convolutions, *flat_end(size, 512, parameters))
     decoder = nn.Sequential(
         *dense([width, 256]),
         *dense([256, size], nn.Tanh),
@@ -142,10 +137,7 @@ def mathieu_dcgan(shape: Shape, parameters: int, width: int, outputs: Shape | No
     rest = sixteenths(shape, "mathieu_dcgan")
     leaky = partial(nn.LeakyReLU, 0.2, inplace=True)
     encoder = nn.Sequential(
-        *down(shape[0], 32, norm=True, activation=leaky),
-        *down(32, 64, norm=True, activation=leaky),
-        *down(64, 128, norm=True, activation=leaky),
-        *down(128, 256, norm=True, activation=leaky),
+        *down_stack([shape[0], 32, 64, 128, 256], norm=True, activation=leaky),
         nn.Conv2d(256, parameters, rest),
         nn.Flatten(),
     )
@@ -211,24 +203,19 @@ def resnet(
     Sides are halved, rounded up, until none exceeds 4; the channels double up to four times as many. The
     decoder goes back through the same sides. There is no BatchNorm, so batches may have any size.
     """
-    sizes = halvings(image_sides(shape, "resnet"))
-    widths = [channels * min(2**level, 4) for level in range(len(sizes) - 1)]
-    size = widths[-1] * math.prod(sizes[-1])
+    there, middle, back = there_and_back(image_sides(shape, "resnet"), shape[0], channels)
+    size = math.prod(middle)
     inside: list[nn.Module] = []
-    for before, after in itertools.pairwise([shape[0], *widths]):
+    for before, after in there:
         inside += [nn.Conv2d(before, after, 3, stride=2, padding=1), Residual(after)]
     outside: list[nn.Module] = []
-    for side, (before, after) in zip(
-        sizes[-2::-1], itertools.pairwise([*widths[::-1], channels]), strict=True
-    ):
+    for side, before, after in back:
         outside += [Residual(before), Resize(side), nn.Conv2d(before, after, 3, padding=1), nn.ReLU()]
     return Networks(
-        nn.Sequential(
-            *inside, nn.ReLU(), nn.Flatten(), *dense([size, hidden]), nn.Linear(hidden, parameters)
-        ),
+        nn.Sequential(*inside, nn.ReLU(), *flat_end(size, hidden, parameters)),
         nn.Sequential(
             *dense([width, hidden, size]),
-            nn.Unflatten(1, (widths[-1], *sizes[-1])),
+            nn.Unflatten(1, middle),
             *outside,
             nn.Conv2d(channels, (outputs or shape)[0], 3, padding=1),
         ),
@@ -263,7 +250,7 @@ def broadcast(
     ]
     size = channels * math.prod(rest)
     return Networks(
-        nn.Sequential(*down_again, nn.Flatten(), *dense([size, hidden]), nn.Linear(hidden, parameters)),
+        nn.Sequential(*down_again, *flat_end(size, hidden, parameters)),
         nn.Sequential(
             Broadcast(rows, columns), *flat, nn.Conv2d(channels, (outputs or shape)[0], 3, padding=1)
         ),
@@ -292,62 +279,22 @@ def conv1d(
             f"conv1d networks are for signals, not for columns of several kinds ({length} numbers in, "
             f"{outputs[0]} out): use --network mlp."
         )
-    sizes = halvings((length,))
-    widths = [channels * min(2**level, 4) for level in range(len(sizes) - 1)]
-    size = widths[-1] * sizes[-1][0]
+    there, middle, back = there_and_back((length,), parts, channels)
+    size = math.prod(middle)
     inside: list[nn.Module] = [nn.Unflatten(1, (1, length))] if alone else []
-    for before, after in itertools.pairwise([parts, *widths]):
+    for before, after in there:
         inside += [nn.Conv1d(before, after, 5, stride=2, padding=2), nn.ReLU()]
     outside: list[nn.Module] = []
-    for side, (before, after) in zip(
-        sizes[-2::-1], itertools.pairwise([*widths[::-1], channels]), strict=True
-    ):
+    for side, before, after in back:
         outside += [Resize(side), nn.Conv1d(before, after, 5, padding=2), nn.ReLU()]
     last = nn.Conv1d(channels, outputs[0] // length if alone else outputs[0], 5, padding=2)
     return Networks(
-        nn.Sequential(*inside, nn.Flatten(), *dense([size, hidden]), nn.Linear(hidden, parameters)),
+        nn.Sequential(*inside, *flat_end(size, hidden, parameters)),
         nn.Sequential(
             *dense([width, hidden, size]),
-            nn.Unflatten(1, (widths[-1], *sizes[-1])),
+            nn.Unflatten(1, middle),
             *outside,
             last,
             *([nn.Flatten()] if alone else []),
         ),
     )
-
-
-class _Halving(NamedTuple):
-    """Settings of networks that halve the sides four times.
-
-    Args:
-        name: name for error messages.
-        hidden: units of the dense layers.
-        channels: channels of the decoder's convolutions, the deepest first.
-        relu: whether a ReLU follows the encoder's dense layer.
-    """
-
-    name: str
-    hidden: int
-    channels: list[int]
-    relu: bool = True
-
-
-def _halving(stack: _Halving, shape: Shape, parameters: int, width: int, outputs: Shape | None) -> Networks:
-    name, hidden, channels, relu = stack
-    rows, columns = sixteenths(shape, name)
-    deep = channels[0]
-    size = deep * rows * columns
-    encoder = nn.Sequential(
-        *down_stack([shape[0], deep // 2, deep // 2, deep, deep]),
-        nn.Flatten(),
-        nn.Linear(size, hidden),
-        *([nn.ReLU()] if relu else []),
-        nn.Linear(hidden, parameters),
-    )
-    decoder = nn.Sequential(
-        *dense([width, hidden, size]),
-        nn.Unflatten(1, (deep, rows, columns)),
-        *up_stack(channels),
-        last_up(channels[-1], (outputs or shape)[0]),
-    )
-    return Networks(encoder, decoder)

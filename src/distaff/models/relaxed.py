@@ -23,12 +23,12 @@ SMALLEST = 1e-300
 
 
 @dataclass(frozen=True)
-class ConcretePosterior:
-    """One variable of k classes for B observations, relaxed to points of the simplex, u = log z (B, k).
+class RelaxedPosterior:
+    """Base class of relaxed variables of B observations.
 
     Args:
-        logits: (B, k) log class probabilities, up to a constant.
-        temperature: near 0 the samples are one-hot, and their gradients grow.
+        logits: (B, width) a number for each column of u.
+        temperature: near 0 the samples are at a class, and their gradients grow.
     """
 
     logits: Tensor
@@ -36,8 +36,19 @@ class ConcretePosterior:
 
     @property
     def width(self) -> int:
-        """Number of columns of u: one per class."""
+        """Number of columns of u."""
         return self.logits.shape[-1]
+
+    def map(self, f: Callable[[Tensor], Tensor]) -> Self:
+        """The posterior with ``f`` applied to its parameters."""
+        return replace(self, logits=f(self.logits))
+
+
+class ConcretePosterior(RelaxedPosterior):
+    """One variable of k classes, relaxed to points of the simplex, u = log z (B, k).
+
+    Its logits (B, k) are log class probabilities, up to a constant.
+    """
 
     @property
     def probabilities(self) -> Tensor:
@@ -78,16 +89,11 @@ class ConcretePosterior:
         """The log-probability (B, 1) of the one-hot classes c (B, k)."""
         return (c * self.logits.log_softmax(-1)).sum(-1, keepdim=True)
 
-    def map(self, f: Callable[[Tensor], Tensor]) -> Self:
-        """The posterior with ``f`` applied to its parameters."""
-        return replace(self, logits=f(self.logits))
-
     @property
     def _constant(self) -> float:
         return math.lgamma(self.width) + (self.width - 1) * math.log(self.temperature)
 
 
-@dataclass(frozen=True)
 class RoundedPosterior(ConcretePosterior):
     """The samples of ``ConcretePosterior``, with the probability of the nearest class as density.
 
@@ -105,22 +111,11 @@ class RoundedPosterior(ConcretePosterior):
         return self.logits.log_softmax(-1).T[u.argmax(-1)][None]
 
 
-@dataclass(frozen=True)
-class BernoulliPosterior:
-    """n independent bits for B observations, relaxed to (0, 1), u = log z/(1 − z) (B, n).
+class BernoulliPosterior(RelaxedPosterior):
+    """n independent bits, relaxed to (0, 1), u = log z/(1 − z) (B, n).
 
-    Args:
-        logits: (B, n) logits of the probability that a bit is 1.
-        temperature: near 0 the samples are 0 or 1, and their gradients grow.
+    Its logits (B, n) are those of the probability that a bit is 1.
     """
-
-    logits: Tensor
-    temperature: float
-
-    @property
-    def width(self) -> int:
-        """Number of columns of u: one per bit."""
-        return self.logits.shape[-1]
 
     @property
     def probabilities(self) -> Tensor:
@@ -151,10 +146,6 @@ class BernoulliPosterior:
     def log_code_dims(self, c: Tensor) -> Tensor:
         """The log-probability (B, n) of each of the bits c (B, n)."""
         return -F.binary_cross_entropy_with_logits(self.logits, c, reduction="none")
-
-    def map(self, f: Callable[[Tensor], Tensor]) -> "BernoulliPosterior":
-        """The posterior with ``f`` applied to its parameters."""
-        return BernoulliPosterior(f(self.logits), self.temperature)
 
 
 def to_simplex(u: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from distaff.foundation.errors import DistaffError, failure, is_ours, shown
+from distaff.foundation.errors import DistaffError, shown, told_if_it_fails
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, stratified
 from distaff.objectives.pairs import Sharing
@@ -42,14 +42,8 @@ class FunctionTerm(Term):
 
     def __call__(self, s: Step) -> Tensor:
         """The function's value; an error in a user's own function is reported in one sentence."""
-        try:
+        with told_if_it_fails("term", self.compute, torch.OutOfMemoryError):
             return self.compute(s)
-        except (DistaffError, torch.OutOfMemoryError):
-            raise
-        except Exception as problem:
-            if is_ours(self.compute):
-                raise
-            raise failure("term", self.compute, problem) from problem
 
 
 def term(compute: Callable[[Step], Tensor]) -> FunctionTerm:

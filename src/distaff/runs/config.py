@@ -5,29 +5,26 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from distaff._version import __version__
 from distaff.data.dataset import Dataset
-from distaff.data.few_labels import Labels
-from distaff.data.pairs import find_pairs, listed, unchanged
+from distaff.data.pairs import listed
 from distaff.data.splits import split
 from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
 from distaff.foundation.errors import DistaffError, shown, told_if_it_fails
 from distaff.foundation.files import yaml_text
-from distaff.foundation.text import split_call
+from distaff.models.by_name import split_call
 from distaff.models.encoders import TIMM
 from distaff.models.priors.prior import kinds_named
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES
 from distaff.objectives.objective import Objective
-from distaff.runs.data_config import DataConfig
-from distaff.runs.former_versions import in_todays_words
+from distaff.runs.data_config import DataConfig, renamed_data
+from distaff.runs.former_versions import FIRST, in_todays_words
 from distaff.runs.model_config import GANConfig, ModelConfig, VAEConfig, model_config
 from distaff.runs.settings import ModelSettings, TrainingSettings, held_out_share
 
@@ -89,37 +86,6 @@ def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
     return recipe
 
 
-def resolved(training: TrainingSettings, goal: Goal, data: Dataset) -> TrainingSettings:
-    """The settings with unset values filled in for the goal and the data."""
-    usual = goal.usual
-    if training.labels is not None:
-        Labels.of(data, training.labels, training.seed)
-    return replace(
-        training,
-        learning_rate=training.learning_rate or usual.learning_rate,
-        betas=training.betas or usual.betas,
-        optimizer=training.optimizer or usual.optimizer,
-        weight_decay=usual.weight_decay if training.weight_decay is None else training.weight_decay,
-        pairs=_pairs(training.pairs, goal, data),
-    )
-
-
-def _pairs(asked: str | None, goal: Goal, data: Dataset) -> str | None:
-    """The pair source of a run, checked against its data; None for recipes of single observations."""
-    if not isinstance(goal, Objective) or goal.sharing is None:
-        if asked is not None:
-            raise DistaffError(
-                f"pairs ({asked}) go with recipes that learn from them, such as ada_gvae: leave them out."
-            )
-        return None
-    source = asked or ("random" if data.pairs is None else "given")
-    source = str(Path(source).resolve()) if source.endswith(".npy") else source
-    find_pairs(source, listed(source, data))
-    if goal.sharing.known:
-        unchanged(data, np.zeros((1, 2), np.int64))
-    return source
-
-
 def labelled_goal(goal: Goal, training: TrainingSettings) -> Goal:
     """A recipe's goal, with the label loss added if there are labels."""
     if training.labels is None:
@@ -155,7 +121,10 @@ class RunConfig:
         kinds = {**PARTS, "model": model_config(parts["model"])}
         made_with = dict(m) if isinstance(m := sections.get("made_with"), Mapping) else {}
         made_by = made_with.get("distaff", __version__)
-        parts = in_todays_words(parts, made_by)
+        data = parts["data"]
+        parts["data"] = {**data, **{key: renamed_data(data[key]) for key in ("spec", "name") if key in data}}
+        if made_by == FIRST:
+            parts = in_todays_words(parts)
         if made_by == __version__:
             lacking = [
                 f"{n}.{f.name}"

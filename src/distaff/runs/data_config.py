@@ -23,11 +23,12 @@ from distaff.foundation.binding import ADDED_LATER
 from distaff.foundation.errors import DataNotice, DistaffError, unknown
 from distaff.foundation.files import named_path
 from distaff.models.likelihoods import COUNTED
-from distaff.runs.former_versions import renamed_data
 from distaff.runs.settings import AUTO, DataSettings
 
 Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
 """Everything that can be trained on: a name, a file, a folder, or data in Python."""
+DATA_SETS = {"line": "toy_line"}
+"""Data sets that have another name today."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,16 @@ class DataConfig:
 
 IN_MEMORY = ("categorical", "columns", "counts", "factors", "matrix", "range", "signals", "standardise")
 """Options of data in memory, in addition to ``resize`` and ``fit``."""
+
+
+def renamed_data(spec: Any) -> Any:
+    """The data set's name today."""
+    return DATA_SETS.get(spec, spec) if isinstance(spec, str) else spec
+
+
+def first_data_name(spec: Any) -> Any:
+    """The data set's first name, which the folders of a study's runs keep."""
+    return next((former for former, today in DATA_SETS.items() if today == spec), spec)
 
 
 def _ways(likelihood: str, standardise: bool) -> dict[str, Any]:

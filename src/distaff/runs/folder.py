@@ -1,12 +1,10 @@
 """The run folder: ``run.yaml`` and the files that training and evaluation write beside it."""
 
-import errno
 import hashlib
 import math
 import re
 import time
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from distaff.foundation import trust
-from distaff.foundation.errors import DistaffError, unknown
+from distaff.foundation.errors import DistaffError, unknown, warn
 from distaff.foundation.files import (
     json_text,
     parse_json,
@@ -31,10 +29,9 @@ from distaff.runs.manifests import is_as_written, write_sealed
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
 """Name of a file while it is being written: its final name and eight random letters."""
-READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""System errors on writing to a read-only place."""
 STALE = 600.0
 """Seconds after which a temporary file of another command counts as left behind, not as being written."""
+RESTORE = "restore it or train again"
 LONGEST_NAME = 60
 """Largest number of characters in a user's name for a latent."""
 
@@ -146,17 +143,10 @@ class RunFolder:
             text = read_text(self.config)
             content = parse_yaml(text, str(self.config))
         except DistaffError as problem:
-            words = str(problem).removesuffix(".")
-            raise DistaffError(f"{words}: restore it or train again.") from problem
-        try:
-            with trust.words_of(self.path):
-                config = RunConfig.from_plain(content)
-                trust.allow_all(config.code)
-        except trust.NotTrusted:
-            raise
-        except DistaffError as problem:
-            words = str(problem).removesuffix(".")
-            raise DistaffError(f"{self.config}: {words}: restore it or train again.") from problem
+            raise DistaffError(f"{str(problem).removesuffix('.')}: {RESTORE}.") from problem
+        with trust.words_of_file(self.config, RESTORE):
+            config = RunConfig.from_plain(content)
+            trust.allow_all(config.code)
         if not is_as_written(text):
             raise DistaffError(
                 f"{self.config} is not as it was written: restore it, or remove its last line, which holds "
@@ -215,7 +205,8 @@ class RunFolder:
         for place, all_ours in ((self.path, False), (self.snapshots, True)):
             for file in place.glob(".*"):
                 found = TEMPORARY.fullmatch(file.name)
-                if found and file.is_file() and (all_ours or found["name"] in own or _is_stale(file)):
+                ours = found and (all_ours or found["name"] in own)
+                if found and file.is_file() and (ours or time.time() - file.stat().st_mtime > STALE):
                     file.unlink(missing_ok=True)
 
     @property
@@ -242,10 +233,6 @@ class RunFolder:
             raise DistaffError(
                 f"another process is training in {self.path}: wait for it or stop it."
             ) from None
-
-
-def _is_stale(file: Path) -> bool:
-    return time.time() - file.stat().st_mtime > STALE
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
@@ -297,35 +284,13 @@ def read_names(folder: RunFolder) -> dict[str, str]:
     return content
 
 
-def save_name(folder: RunFolder, latents: Iterable[str], latent: str, title: str) -> dict[str, str]:
+def save_name(folder: RunFolder, latents: Collection[str], latent: str, title: str) -> dict[str, str]:
     """Name one of the run's ``latents``, or remove its name with an empty text; returns all names."""
-    known = tuple(latents)
-    if latent not in known:
-        raise unknown("latent", latent, known)
+    if latent not in latents:
+        raise unknown("latent", latent, latents)
     title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
     if len(title) > LONGEST_NAME:
         raise DistaffError(f"a latent's name may have {LONGEST_NAME} characters, not {len(title)}.")
     names = {**read_names(folder), latent: title}
     write_json(folder.names, {name: names[name] for name in sorted(names) if names[name]})
     return read_names(folder)
-
-
-def titled(latents: Iterable[str], names: Mapping[str, str]) -> list[str]:
-    """The latents followed by users' names for them: ``z0``, ``z1 x position``."""
-    return [f"{latent} {names[latent]}" if latent in names else latent for latent in latents]
-
-
-@contextmanager
-def kept_if_allowed(path: Path) -> Iterator[None]:
-    """Write an optional file within this context: in a read-only folder, warn and continue without it."""
-    try:
-        yield
-    except OSError as problem:
-        if problem.errno not in READ_ONLY:
-            raise
-        warn(f"{path} is not kept: its folder is read-only ({problem.strerror}).")
-
-
-def warn(message: str) -> None:
-    """Give the user a warning."""
-    warnings.warn(message, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Translation of ``run.yaml`` files of former versions."""
+"""Translation of ``run.yaml`` files of the first version."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,22 +12,16 @@ NETWORKS = {
     "mathieu_dsprites": "mathieu_dsprites:relu=true",
 }
 """Networks of the first version that have another name today, or whose name means another network today."""
-DATA_SETS = {"line": "toy_line"}
-"""Data sets that have another name today."""
 DEFAULTS = {"pinwheel": {"radial": 0.1, "tangential": 0.3}}
 """Options of data sets that had other defaults then."""
 
 
-def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_by: Any) -> dict[str, Any]:
-    """Translate the sections of a config that another version of distaff wrote.
+def in_todays_words(sections: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Translate the sections of a config that the first version of distaff wrote.
 
     A run keeps the network, data and anchors that it was trained with, even if their names have changed.
     """
-    data = sections["data"]
-    data = {**data, **{key: renamed_data(data[key]) for key in ("spec", "name") if key in data}}
-    if made_by != FIRST:
-        return {**sections, "data": data}
-    model = sections["model"]
+    data, model = sections["data"], sections["model"]
     if isinstance(model.get("network"), str):
         model = {**model, "network": NETWORKS.get(model["network"], model["network"])}
     if isinstance(data.get("options"), Mapping) and isinstance(data.get("spec"), str):
@@ -36,16 +30,6 @@ def in_todays_words(sections: Mapping[str, Mapping[str, Any]], made_by: Any) -> 
     if recipe.get("name") == "anchor_vae" and isinstance(recipe.get("arguments"), Mapping):
         recipe = {**recipe, "arguments": _by_name(recipe["arguments"], model.get("latents"))}
     return {**sections, "recipe": recipe, "model": model, "data": data}
-
-
-def renamed_data(spec: Any) -> Any:
-    """The data set's name today."""
-    return DATA_SETS.get(spec, spec) if isinstance(spec, str) else spec
-
-
-def first_data_name(spec: Any) -> Any:
-    """The data set's first name, which the folders of a study's runs keep."""
-    return next((former for former, today in DATA_SETS.items() if today == spec), spec)
 
 
 def _by_name(arguments: Mapping[str, Any], latents: Any) -> Mapping[str, Any]:

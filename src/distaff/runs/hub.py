@@ -65,17 +65,11 @@ def read_config(file: Path) -> tuple[RunConfig, int, str]:
         raise DistaffError(f"{file} is not of a distaff model: `distaff export RUN --hub DIR` writes them.")
     data = {**PLACES, **content["data"]} if isinstance(content.get("data"), dict) else {}
     given = {name: content[name] for name in ("library_version", "step", "sha256") if name in content}
-    try:
+    with trust.words_of_file(file, "export or download it again"):
         facts = Facts(**bind(Facts, {"library_version": __version__, **given}))
         sections = {**content, "data": data, "made_with": {"distaff": facts.library_version}}
         if WEIGHTS not in facts.sha256:
             raise DistaffError(f"it lacks step or sha256.{WEIGHTS}")
-        with trust.words_of(file.parent):
-            config = RunConfig.from_plain(sections)
-            trust.allow_all(config.code)
-    except trust.NotTrusted:
-        raise
-    except DistaffError as problem:
-        words = str(problem).removesuffix(".")
-        raise DistaffError(f"{file}: {words}: export or download it again.") from problem
+        config = RunConfig.from_plain(sections)
+        trust.allow_all(config.code)
     return config, facts.step, facts.sha256[WEIGHTS]

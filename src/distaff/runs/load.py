@@ -8,17 +8,17 @@ from pathlib import Path
 import torch
 
 from distaff.data.dataset import Dataset
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, reason, warn
 from distaff.foundation.files import sha256
 from distaff.foundation.trust import trusting
-from distaff.models.encoders import weights_follow
+from distaff.models.by_name import weights_follow
 from distaff.models.ica import Unmixing
 from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
 from distaff.runs.config import RunConfig
 from distaff.runs.data_config import Data, DataCall
-from distaff.runs.folder import RunFolder, read_names, warn
-from distaff.runs.zoo import in_zoo, zoo_folder
+from distaff.runs.folder import RunFolder, read_names
+from distaff.runs.zoo import PREFIX, cached_folder, zoo_folder
 
 LARGER = 2
 """Largest ratio of a model's size to that of its weights file, which holds all of it."""
@@ -51,6 +51,16 @@ class TrainedRun:
         else:
             weights, step = checkpoints.snapshot_weights(folder.snapshots, step)
         return cls(folder, config, step, _trained_model(config, step, weights, device, read_names(folder)))
+
+
+def in_zoo(place: str | Path) -> bool:
+    """Whether a place names a model that comes with distaff."""
+    return str(place).startswith(PREFIX)
+
+
+def run_folder(place: str | Path) -> RunFolder:
+    """The folder of a run by its path; for ``zoo:NAME``, a run folder in the cache, made on first use."""
+    return cached_folder(place) if in_zoo(place) else RunFolder(Path(place))
 
 
 def load(
@@ -117,7 +127,7 @@ def _trained_model(
     except DistaffError:
         raise
     except Exception as problem:  # networks of impossible sizes raise errors of many kinds
-        raise _cannot_be(config, weights, " ".join(str(problem).split())) from problem
+        raise _cannot_be(config, weights, reason(problem)) from problem
     checkpoints.load_weights(model, weights)
     return Representation(model.to(device), config.data.shape, config.data.made_of, titles)
 

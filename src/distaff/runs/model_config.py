@@ -12,9 +12,8 @@ from distaff.data.arrangements import Table
 from distaff.data.dataset import Dataset
 from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.text import split_call
 from distaff.models import infogan_networks
-from distaff.models.by_name import find_network, told_of
+from distaff.models.by_name import find_network, split_call, told_of
 from distaff.models.column_likelihood import ColumnLikelihood
 from distaff.models.encoders import check_pair
 from distaff.models.infogan import InfoGAN

@@ -1,6 +1,6 @@
 """Figures of what a model has learnt: its traversals from a typical observation."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,7 +12,6 @@ from distaff.data.images import FloatImages
 from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
-from distaff.runs.folder import titled
 
 
 def traversals(
@@ -48,6 +47,11 @@ def traversals(
         sort_by=kl,
         top=top,
     )
+
+
+def titled(latents: Iterable[str], names: Mapping[str, str]) -> list[str]:
+    """The latents followed by users' names for them: ``z0``, ``z1 x position``."""
+    return [f"{latent} {names[latent]}" if latent in names else latent for latent in latents]
 
 
 def random_images(data: Dataset, count: int) -> FloatArray:

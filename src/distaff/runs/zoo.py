@@ -84,11 +84,6 @@ def zoo_names() -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: (name != FIRST, name)))
 
 
-def in_zoo(place: str | Path) -> bool:
-    """Whether a place names a model that comes with distaff."""
-    return str(place).startswith(PREFIX)
-
-
 def zoo_folder(place: str | Path) -> Path:
     """The hub folder of ``zoo:NAME``."""
     name = str(place).removeprefix(PREFIX)
@@ -115,10 +110,8 @@ def _but_seed(config: RunConfig) -> tuple[Any, ...]:
     return told, config.recipe.with_defaults(), config.model, replace(config.training, **aside)
 
 
-def run_folder(place: str | Path) -> RunFolder:
-    """The folder of a run by its path; for ``zoo:NAME``, a run folder in the cache, made on first use."""
-    if not in_zoo(place):
-        return RunFolder(Path(place))
+def cached_folder(place: str | Path) -> RunFolder:
+    """A run folder of ``zoo:NAME`` in the cache, made on first use."""
     source = zoo_folder(place)
     target = cache_folder() / "zoo" / f"{source.name}-{_digest(source)}"
     if not RunFolder(target).config.exists():

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, warn
 from distaff.foundation.files import read_text, write_text
-from distaff.runs.folder import warn
 from distaff.studies.results import Results
 
 FILE = "study.yaml"

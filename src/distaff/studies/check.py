@@ -10,11 +10,12 @@ from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.selection import metric_of
-from distaff.runs.config import labelled_goal, resolved
+from distaff.runs.config import labelled_goal
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
 from distaff.studies.study_run import StudyRun
 from distaff.training.batches import Batches
+from distaff.training.train import resolved
 
 
 def check(runs: Sequence[StudyRun]) -> None:

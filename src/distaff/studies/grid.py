@@ -5,6 +5,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from distaff.runs.request import RunRequest
+
 
 def combinations(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Every combination of the entries of lists in ``settings``, at any depth; the last list changes fastest.
@@ -16,6 +18,24 @@ def combinations(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """
     for chosen in itertools.product(*(_choices(value) for value in settings.values())):
         yield dict(zip(settings, chosen, strict=True))
+
+
+def requests(settings: Mapping[str, Any], scale: float) -> Iterator[RunRequest]:
+    """One request per combination; those that differ only in their seeds are read and checked once.
+
+    Args:
+        settings: settings of ``RunRequest.of``, where lists are grids.
+        scale: factor for the steps of every run.
+    """
+    known: dict[str, RunRequest] = {}
+    for point in combinations(settings):
+        seed = point["seed"]
+        setting = repr({name: value for name, value in point.items() if name != "seed"})
+        if setting in known and type(seed) is int and seed >= 0:
+            yield known[setting].with_seed(seed)
+        else:
+            known[setting] = RunRequest.of(point, scale)
+            yield known[setting]
 
 
 def how_many(settings: Mapping[str, Any]) -> int:

@@ -1,7 +1,7 @@
 """``Study``: many runs, what is measured of them and what is drawn, read from a short YAML file."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS, names_of_trackers
 from distaff.studies.claim_forms import Claim
 from distaff.studies.claims import read_claims
-from distaff.studies.grid import combinations, how_many, varied_settings
+from distaff.studies.grid import how_many, requests, varied_settings
 from distaff.studies.own_metrics import is_own
 
 SCORING = ("observations", "scored_on", "ica", "metrics", "figures", "claims")
@@ -191,16 +191,11 @@ class Study:
 
 def _of_each_setting(runs: Sequence[RunRequest]) -> Iterable[RunRequest]:
     """Runs that may name different code: one for each group of runs that differ only in their seeds."""
-    return {
-        (
-            *(id(part) for part in (run.recipe, run.model)),
-            *(
-                str(text)
-                for text in (run.data.spec, run.training.pairs, run.training.hold_out, run.machine.track)
-            ),
-        ): run
-        for run in runs
-    }.values()
+    found: dict[tuple[int | str, ...], RunRequest] = {}
+    for run in runs:
+        texts = (run.data.spec, run.training.pairs, run.training.hold_out, run.machine.track)
+        found[id(run.recipe), id(run.model), *map(str, texts)] = run
+    return found.values()
 
 
 def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:
@@ -225,24 +220,11 @@ def _runs(content: Mapping[str, Any], scale: float) -> tuple[RunRequest, ...]:
                     raise DistaffError(f"{name} is an empty list: give it values, or leave it out.")
             if (count := how_many(own)) > MOST_RUNS:
                 raise DistaffError(f"{count:,} runs are more than the {MOST_RUNS:,} that a study may have.")
-            for request in _requests(own, scale):
+            for request in requests(own, scale):
                 runs.setdefault(request.key, request)
         except DistaffError as problem:
             raise DistaffError(f"{where}: {problem}") from problem
     return tuple(runs.values())
-
-
-def _requests(settings: Mapping[str, Any], scale: float) -> Iterator[RunRequest]:
-    """One request per combination; those that differ only in their seeds are read and checked once."""
-    known: dict[str, RunRequest] = {}
-    for point in combinations(settings):
-        seed = point["seed"]
-        setting = repr({name: value for name, value in point.items() if name != "seed"})
-        if setting in known and type(seed) is int and seed >= 0:
-            yield known[setting].with_seed(seed)
-        else:
-            known[setting] = RunRequest.of(point, scale)
-            yield known[setting]
 
 
 def _metrics(metrics: Any) -> tuple[str, ...]:

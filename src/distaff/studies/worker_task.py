@@ -15,14 +15,14 @@ from filelock import FileLock, Timeout
 from distaff.analysis.encoding import Encoded, trained_steps
 from distaff.analysis.evaluate import elbo, of_sample, unmix_run, varied_factors
 from distaff.foundation.binding import bind, to_plain
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, warn
 from distaff.foundation.files import write_json
 from distaff.foundation.trust import trusting
 from distaff.metrics import Evaluation, evaluate_scores
 from distaff.metrics.scores_file import Scores, Setup
 from distaff.runs.config import named_code
 from distaff.runs.data_config import DataCall
-from distaff.runs.folder import RunFolder, warn
+from distaff.runs.folder import RunFolder
 from distaff.runs.request import RunRequest
 from distaff.studies.own_metrics import is_own
 from distaff.studies.run_files import WORK, Work

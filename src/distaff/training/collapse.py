@@ -4,9 +4,10 @@ import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from distaff.foundation.errors import warn
 from distaff.foundation.files import atomic_folder
 from distaff.runs import checkpoints
-from distaff.runs.folder import RunFolder, truncate_log, warn
+from distaff.runs.folder import RunFolder, truncate_log
 
 PATIENCE = 300
 """Number of steps that a collapse must last before a warning."""

@@ -10,7 +10,7 @@ from lightning_fabric import Fabric
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs
-from distaff.foundation.errors import DistaffError, said
+from distaff.foundation.errors import DistaffError, reason, said, warn
 from distaff.foundation.progress import Progress
 from distaff.foundation.trust import trusting
 from distaff.models.infogan import InfoGAN
@@ -22,13 +22,12 @@ from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RunConfig
-from distaff.runs.folder import RunFolder, read_log, warn
+from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.model_config import VAEConfig
 from distaff.runs.settings import Machine, TrainingSettings
-from distaff.training.batches import Batches, Supervision, seed_weights
+from distaff.training.batches import Batches, Supervision, seed_step, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner, trained_model
-from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.preview import Preview
 from distaff.training.recorder import Recorder
@@ -129,8 +128,7 @@ def _made(fabric: Fabric, job: Job) -> Learner:
 
 def _one_line(problem: Exception) -> str:
     """A foreign exception as the end of a sentence."""
-    words = " ".join(str(problem).split())
-    return f"{type(problem).__name__}: {words.removesuffix('.')}."
+    return f"{type(problem).__name__}: {reason(problem).removesuffix('.')}."
 
 
 def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out: Dataset | None) -> Model:
@@ -169,6 +167,28 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         if recorder.best is not None:
             model.load_state_dict(recorder.best)
     return model
+
+
+def fit(learner: Learner, batches: Batches, start: int, steps: int, recorder: Recorder) -> None:
+    """Train from step ``start`` up to ``steps``; whatever happens, the last checkpoint is good.
+
+    The noise of a step is a function of the seed, the step and the process, so that a run killed at any point
+    and resumed from its checkpoint ends with exactly the weights of an uninterrupted run.
+    """
+    for index in range(start, steps):
+        if recorder.patience_is_over():
+            return recorder.checkpoint(learner, index)
+        seed_step(batches.seed, index, batches.share.start)
+        values = learner.update(batches, index)
+        recorder.validate(learner, index + 1)
+        recorder.add(index, values)
+        recorder.snapshot(learner, index + 1)
+        stop = recorder.asked_to_stop(index + 1)
+        if stop or recorder.checkpoint_due(index + 1):
+            recorder.checkpoint(learner, index + 1)
+        if stop:
+            return None
+    return recorder.checkpoint(learner, max(start, steps))
 
 
 def _compare_threads(folder: RunFolder) -> None:

@@ -10,10 +10,11 @@ from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
 from distaff.figures.html import Block, Code, Facts, Picture, page
+from distaff.foundation.errors import warn
 from distaff.foundation.files import write_text
 from distaff.models.coding import code_tensors, codes_from
 from distaff.models.representation import Model, Representation
-from distaff.runs.folder import RunFolder, read_log, read_names, warn
+from distaff.runs.folder import RunFolder, read_log, read_names
 from distaff.runs.pictures import traversals, typical
 
 LOOKED_AT = 256

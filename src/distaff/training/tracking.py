@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from distaff.foundation.binding import find_function
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, reason, warn
 from distaff.foundation.files import read_json, write_json
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, warn
+from distaff.runs.folder import RunFolder
 from distaff.runs.settings import names_of_trackers
 from distaff.training import trackers
 from distaff.training.trackers import TrackedRun, Tracker
@@ -51,7 +51,8 @@ class Tracking:
             act()
         except Exception as problem:  # a lost server or a full disk is no reason to stop training
             self.found.pop(name, None)
-            warn(f"{name} no longer tracks the run: {_one_line(problem)}; the run's own log continues.")
+            why = reason(problem).rstrip(".")
+            warn(f"{name} no longer tracks the run: {why}; the run's own log continues.")
 
 
 def chosen_trackers(track: str | None, folder: RunFolder | None = None) -> dict[str, Callable[..., Tracker]]:
@@ -118,7 +119,7 @@ def tracking(
         except DistaffError:
             raise
         except Exception as problem:  # trackers raise errors of their own kinds
-            raise DistaffError(f"{kind} cannot track the run: {_one_line(problem)}.") from problem
+            raise DistaffError(f"{kind} cannot track the run: {reason(problem).rstrip('.')}.") from problem
     if folder is not None and found:
         write_json(folder.trackers, {**before, **{kind: one.key for kind, one in found.items()}})
     trackers_of_run = Tracking(found)
@@ -145,8 +146,3 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         inner = isinstance(value, Mapping) and value
         flat |= _flat(value, f"{prefix}{name}.") if inner else {f"{prefix}{name}": value}
     return flat
-
-
-def _one_line(problem: Exception) -> str:
-    words = " ".join(str(problem).split()) or type(problem).__name__
-    return words.rstrip(".")

@@ -6,15 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from distaff.data.dataset import Dataset
+from distaff.data.few_labels import Labels
+from distaff.data.pairs import find_pairs, listed, unchanged
 from distaff.foundation.binding import bind, name_of
-from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown, warn
 from distaff.foundation.other_words import called_here
 from distaff.foundation.trust import trusting
 from distaff.models.representation import Representation
+from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
-from distaff.runs.config import Goal, RecipeCall, RunConfig, find_recipe, labelled_goal, named_code, resolved
+from distaff.runs.config import Goal, RecipeCall, RunConfig, find_recipe, labelled_goal, named_code
 from distaff.runs.data_config import Data, DataCall
-from distaff.runs.folder import RunFolder, warn
+from distaff.runs.folder import RunFolder
+from distaff.runs.load import in_zoo
 from distaff.runs.model_config import check_fit, check_words, describe
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
@@ -31,7 +38,7 @@ from distaff.runs.settings import (
     held_out_share,
     takes_settings,
 )
-from distaff.runs.zoo import begin_from, in_zoo
+from distaff.runs.zoo import begin_from
 from distaff.training.job import Job, is_tracked, launch
 from distaff.training.tracking import chosen_trackers
 
@@ -166,6 +173,37 @@ def resume(
         longer = replace(config, training=training)
         return launch(Job(longer, longer.goal(), dataset, run, machine, held=config))
     return launch(Job(config, config.goal(), dataset, run, machine))
+
+
+def resolved(training: TrainingSettings, goal: Goal, data: Dataset) -> TrainingSettings:
+    """The settings with unset values filled in for the goal and the data."""
+    usual = goal.usual
+    if training.labels is not None:
+        Labels.of(data, training.labels, training.seed)
+    return replace(
+        training,
+        learning_rate=training.learning_rate or usual.learning_rate,
+        betas=training.betas or usual.betas,
+        optimizer=training.optimizer or usual.optimizer,
+        weight_decay=usual.weight_decay if training.weight_decay is None else training.weight_decay,
+        pairs=_pairs(training.pairs, goal, data),
+    )
+
+
+def _pairs(asked: str | None, goal: Goal, data: Dataset) -> str | None:
+    """The pair source of a run, checked against its data; None for recipes of single observations."""
+    if not isinstance(goal, Objective) or goal.sharing is None:
+        if asked is not None:
+            raise DistaffError(
+                f"pairs ({asked}) go with recipes that learn from them, such as ada_gvae: leave them out."
+            )
+        return None
+    source = asked or ("random" if data.pairs is None else "given")
+    source = str(Path(source).resolve()) if source.endswith(".npy") else source
+    find_pairs(source, listed(source, data))
+    if goal.sharing.known:
+        unchanged(data, np.zeros((1, 2), np.int64))
+    return source
 
 
 def fitting(training: TrainingSettings, size: int) -> TrainingSettings:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from distaff.foundation.errors import DistaffError, said
+from distaff.foundation.errors import DistaffError, said, warn
 from distaff.foundation.files import read_json, write_json, write_text, yaml_text
 from distaff.models.representation import Representation
 from distaff.runs.data_config import DataCall
-from distaff.runs.folder import warn
 from distaff.studies.centrality import model_centrality
 from distaff.studies.choice.grid import Entry
 from distaff.studies.commands import run as run_study

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import pandas as pd
 import pytest
 
-from benchmarks.score_by_minute import Moment, Way, by_mark, draw, of, ratios, reached, scores
+from benchmarks.minutes import Moment, Way, by_mark, draw, of, ratios, reached, scores
 
 
 @pytest.fixture
