@@ -13,9 +13,14 @@ from distaff.metrics import (
     factor_vae_score,
     gaussian_total_correlation,
     hoyer,
+    mcc,
     mig,
+    mig_sup,
     pairwise_information,
+    r2,
     rmig,
+    sap,
+    single_neuron,
     udr,
     z_diff,
 )
@@ -199,6 +204,31 @@ def test_a_metric_from_outside_gets_intervals_for_nothing():
     codes = Codes(np.random.default_rng(0).uniform(size=(900, 2)))
     low, high = first_latent(codes, bootstrap=200).interval
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(1 / 12 / 900), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("score", "options"),
+    [
+        (mig, {}),
+        (mig, {"protocol": "chen18", "samples": 60}),
+        (mig_sup, {}),
+        (mig_sup, {"protocol": "li20-code", "samples": 60}),
+        (sap, {}),
+        (sap, {"continuous": True}),
+        (mcc, {}),
+        (r2, {}),
+        (single_neuron, {}),
+    ],
+)
+def test_rows_without_any_label_leave_the_interval_as_it_is(score, options):
+    """They are in no score: with them it was as if the others were drawn from more rows than there are."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, size=(1000, 2))
+    codes = Codes(y + rng.normal(scale=0.7, size=y.shape), np.full(y.shape, np.log(0.5)))
+    there = rng.random(len(y)) < 0.2
+    with_all = score(codes, np.where(there[:, None], y, np.nan), bootstrap=150, **options).interval
+    labelled = score(codes[there], y[there], bootstrap=150, **options).interval
+    assert np.diff(with_all) == pytest.approx(np.diff(labelled), rel=0.15)
 
 
 @pytest.mark.parametrize("draws", [-1, 1, 9])

@@ -185,6 +185,7 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
             count=len(codes),
             draws=draws,
             seed=given["seed"],
+            labelled=_fewest_labels(whole),
         )
     labels = whole.get("factors", whole.get("labels"))
     notes = () if labels is None else labels.notes
@@ -261,6 +262,13 @@ def _part(card: Card, whole: Mapping[str, Any], rows: IntArray) -> dict[str, Any
         codes, factors = _paired(card, codes, whole["factors"].select(rows))
         return {"codes": codes, "factors": factors}
     return {"codes": codes}
+
+
+def _fewest_labels(whole: Mapping[str, Any]) -> int | None:
+    """The number of labels of the factor that has fewest, if the formula reads factors."""
+    if "factors" not in whole:
+        return None
+    return int((~np.isnan(whole["factors"].values)).sum(axis=0).min())
 
 
 def _named(names: Sequence[str], values: Breakdown | None) -> Mapping[str, float] | None:
