@@ -189,7 +189,7 @@ def test_latents_that_never_move_correlate_with_nothing():
 def test_probabilities_rounded_below_0_have_their_information():
     """1 − p for p = 1 + 1e-7: a class that two of the three observations never have."""
     exact = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    rounded = exact + [[1e-7, -1e-7], [0, 0], [-1e-7, 1e-7]]
+    rounded = exact + np.array([[1e-7, -1e-7], [0, 0], [-1e-7, 1e-7]])
     for probabilities in (exact, rounded):
         codes = Codes(np.empty((3, 0)), categories={"c": probabilities})
         information = np.log(3) - 2 / 3 * np.log(2)

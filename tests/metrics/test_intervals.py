@@ -165,6 +165,27 @@ def test_rows_of_every_input_are_halved_together():
     assert hoyer(means, logvar=0 * means, bootstrap=10).interval == hoyer(means, bootstrap=10).interval
 
 
+@pytest.mark.parametrize("by_factor", [False, True, "within"])
+@pytest.mark.parametrize("absent", [[], [3, 5]])
+def test_halves_have_the_factors_of_the_whole(by_factor, absent):
+    """Of 60 rows two share a label of the first factor: in most halves no two do, as if it named the rows."""
+
+    @dataclass(frozen=True)
+    class Nothing:
+        pass
+
+    @metric(paper="none", protocols={"toy": Nothing()}, by_factor=by_factor)
+    def share_of_first(codes, factors, settings):
+        """1 for the first factor, 0 for any other."""
+        each = np.array([float(name == "factor0") for name in factors.names])
+        return Result(each.mean(), per_factor=each)
+
+    first, second = np.arange(60.0), np.arange(60.0) % 2
+    first[0], second[absent] = 1, np.nan
+    score = share_of_first(np.zeros((60, 1)), np.column_stack([first, second]), bootstrap=10)
+    assert score.interval == (0.5, 0.5)
+
+
 def test_halves_that_cannot_be_scored_leave_no_interval_but_a_note():
     rare = np.zeros(40, dtype=int)
     rare[0] = 1

@@ -173,8 +173,8 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
     try:
         found = results(whole, given["seed"])
     except RealValued:
-        _, factors = aligned(given["codes"], given["factors"])
-        codes, factors = _paired(card, given["codes"], factors.without_real())
+        codes, factors = aligned(given["codes"], given["factors"])
+        codes, factors = _paired(card, codes, factors.without_real())
         whole = {**whole, "codes": codes, "factors": factors}
         found = results(whole, given["seed"])
     if draws:
@@ -219,7 +219,7 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
         codes, labels = read_labels(given["codes"], given["factors"], given["probabilities"])
         return {"codes": codes, "labels": labels}
     if "factors" in takes or "labels" in takes:
-        codes, factors = _paired(card, given["codes"], given["factors"])
+        codes, factors = _paired(card, *aligned(given["codes"], given["factors"]))
         return {"codes": codes, "factors": factors}
     if "codes" in takes:
         return {"codes": as_codes(given["codes"], given["logvar"])}
@@ -236,9 +236,8 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"models": read}
 
 
-def _paired(card: Card, codes: Any, factors: Any) -> tuple[Codes, Factors]:
+def _paired(card: Card, codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
     """Codes and factors of the same rows; missing labels are kept if the metric reads factors one by one."""
-    codes, factors = aligned(codes, factors)
     apart = card.by_factor and factors.missing.any()
     return one_by_one(codes, factors) if apart else all_labelled(codes, factors)
 
