@@ -65,11 +65,11 @@ class Box:
         mu = mu - centre
         quadratic, linear, constant = (c / LOG_2 for c in coefficients(mu, logvar))
         heights = -0.5 * (logvar + LOG_2PI) / LOG_2
-        # Terms of about (half the box)² / σ² cancel for a near pair: this determines the precision. In float64
-        # they are so large for few components, which then do not share the error of all three coefficients.
+        # Terms of about (half the box)² / σ² cancel for a near pair: this decides the precision. If float64
+        # is not enough, single components decide a sum, and the errors of three coefficients add up.
         terms = (torch.exp(-logvar).amax(0) * ((high - low) / 2).square()).sum().item()
         direct = not 4 * terms * torch.finfo(torch.float64).eps < ROUNDING
-        # The sum over many latents is rounded too, however near the pair: by its size, of heights and squares.
+        # The sum over many latents is rounded too, by the size of the heights and squares in it.
         size = heights.abs().sum(1).amax().item() + mu.shape[1]
         single = (terms + size) * torch.finfo(torch.float32).eps < ROUNDING
         factor = torch.cat([mu, quadratic] if direct else [quadratic, linear], 1)
