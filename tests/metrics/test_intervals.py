@@ -252,6 +252,11 @@ def test_rows_without_any_label_leave_the_interval_as_it_is(score, options):
     assert np.diff(with_all) == pytest.approx(np.diff(labelled), rel=0.15)
 
 
+def test_halves_that_all_have_the_same_labels_show_no_error():
+    with pytest.raises(DistaffError, match="too few labels"):
+        errors([scored(1, 2)], lambda rows, seed: alone(scored(1, 2)), 40, 10, 0, labelled=2)
+
+
 @pytest.mark.parametrize("draws", [-1, 1, 9])
 def test_too_few_halves_are_refused(draws):
     with pytest.raises(DistaffError, match="10 halves"):

@@ -114,6 +114,8 @@ def errors(
     variances = []
     for share in shares:
         values, rows = _scored_parts(again, count, share, draws, rng)
+        if (rows >= readable).any():
+            raise DistaffError("too few labels: every half that can be scored has them all.")
         scale = (1 / read) / (1 / rows - 1 / readable) if len(shares) == 1 else 1 / (1 - share)
         with np.errstate(invalid="ignore"):  # for infinite values
             variances.append(values.var(axis=0, ddof=1) * scale)
