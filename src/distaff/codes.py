@@ -192,4 +192,4 @@ def _probabilities(name: str, values: Any, count: int) -> FloatArray:
         raise DistaffError(
             f"each row of {name!r} must hold the probabilities of two or more classes and sum to 1."
         )
-    return array
+    return array.clip(min=0) if array.min(initial=0) < 0 else array  # such as the rounding of 1 − p

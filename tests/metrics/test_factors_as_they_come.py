@@ -102,6 +102,15 @@ def test_information_of_a_factor_is_that_of_the_rows_that_have_its_label(metric)
     assert "factor 'size': 80 of 240 rows dropped, the label is missing" in one.notes
 
 
+def test_minimality_is_the_mean_of_latents_that_are_at_most_1():
+    """Labels where the latent varies, and none where it rests: it knows more of them than it says in all."""
+    latent = np.r_[np.arange(15.0), np.zeros(900)][:, None]
+    labels = np.column_stack([np.r_[np.arange(15.0), np.full(900, np.nan)], np.arange(915) % 2])
+    minimality, _ = minimality_sufficiency(latent, labels)
+    assert minimality.per_latent == {"z0": 1.0}
+    assert minimality.value == 1.0
+
+
 @pytest.mark.parametrize("metric", [factor_vae_score, z_diff, irs])
 def test_a_factor_is_held_fixed_among_the_rows_that_have_its_label(metric):
     quick = {z_diff: {"pairs": 5, "points": 300, "test": 100}}.get(metric, {})

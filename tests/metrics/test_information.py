@@ -179,6 +179,23 @@ def test_correlations_of_means_overrate_what_noisy_latents_share():
     np.testing.assert_array_equal(np.diag(correlation_matrix(means, logvar)), 1)
 
 
+def test_latents_that_never_move_correlate_with_nothing():
+    z = np.column_stack([np.full(1000, 0.1), np.full(1000, 0.7), np.arange(1000.0)])
+    np.testing.assert_array_equal(correlation_matrix(z, of="means"), np.eye(3))
+    still = correlation_matrix(z, np.full(z.shape, -np.inf))
+    np.testing.assert_array_equal(still, np.eye(3))
+
+
+def test_probabilities_rounded_below_0_have_their_information():
+    """1 − p for p = 1 + 1e-7: a class that two of the three observations never have."""
+    exact = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    rounded = exact + np.array([[1e-7, -1e-7], [0, 0], [-1e-7, 1e-7]])
+    for probabilities in (exact, rounded):
+        codes = Codes(np.empty((3, 0)), categories={"c": probabilities})
+        information = np.log(3) - 2 / 3 * np.log(2)
+        assert total_information(codes, samples=300).value == pytest.approx(information, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -13,9 +13,14 @@ from distaff.metrics import (
     factor_vae_score,
     gaussian_total_correlation,
     hoyer,
+    mcc,
     mig,
+    mig_sup,
     pairwise_information,
+    r2,
     rmig,
+    sap,
+    single_neuron,
     udr,
     z_diff,
 )
@@ -160,6 +165,27 @@ def test_rows_of_every_input_are_halved_together():
     assert hoyer(means, logvar=0 * means, bootstrap=10).interval == hoyer(means, bootstrap=10).interval
 
 
+@pytest.mark.parametrize("by_factor", [False, True, "within"])
+@pytest.mark.parametrize("absent", [[], [3, 5]])
+def test_halves_have_the_factors_of_the_whole(by_factor, absent):
+    """Of 60 rows two share a label of the first factor: in most halves no two do, as if it named the rows."""
+
+    @dataclass(frozen=True)
+    class Nothing:
+        pass
+
+    @metric(paper="none", protocols={"toy": Nothing()}, by_factor=by_factor)
+    def share_of_first(codes, factors, settings):
+        """1 for the first factor, 0 for any other."""
+        each = np.array([float(name == "factor0") for name in factors.names])
+        return Result(each.mean(), per_factor=each)
+
+    first, second = np.arange(60.0), np.arange(60.0) % 2
+    first[0], second[absent] = 1, np.nan
+    score = share_of_first(np.zeros((60, 1)), np.column_stack([first, second]), bootstrap=10)
+    assert score.interval == (0.5, 0.5)
+
+
 def test_halves_that_cannot_be_scored_leave_no_interval_but_a_note():
     rare = np.zeros(40, dtype=int)
     rare[0] = 1
@@ -199,6 +225,36 @@ def test_a_metric_from_outside_gets_intervals_for_nothing():
     codes = Codes(np.random.default_rng(0).uniform(size=(900, 2)))
     low, high = first_latent(codes, bootstrap=200).interval
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(1 / 12 / 900), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("score", "options"),
+    [
+        (mig, {}),
+        (mig, {"protocol": "chen18", "samples": 60}),
+        (mig_sup, {}),
+        (mig_sup, {"protocol": "li20-code", "samples": 60}),
+        (sap, {}),
+        (sap, {"continuous": True}),
+        (mcc, {}),
+        (r2, {}),
+        (single_neuron, {}),
+    ],
+)
+def test_rows_without_any_label_leave_the_interval_as_it_is(score, options):
+    """They are in no score: with them it was as if the others were drawn from more rows than there are."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, size=(1000, 2))
+    codes = Codes(y + rng.normal(scale=0.7, size=y.shape), np.full(y.shape, np.log(0.5)))
+    there = rng.random(len(y)) < 0.2
+    with_all = score(codes, np.where(there[:, None], y, np.nan), bootstrap=150, **options).interval
+    labelled = score(codes[there], y[there], bootstrap=150, **options).interval
+    assert np.diff(with_all) == pytest.approx(np.diff(labelled), rel=0.15)
+
+
+def test_halves_that_all_have_the_same_labels_show_no_error():
+    with pytest.raises(DistaffError, match="too few labels"):
+        errors([scored(1, 2)], lambda rows, seed: alone(scored(1, 2)), 40, 10, 0, labelled=2)
 
 
 @pytest.mark.parametrize("draws", [-1, 1, 9])

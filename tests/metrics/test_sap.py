@@ -135,6 +135,19 @@ def test_real_factors_are_scored_by_r_squared_without_being_told():
     assert score.value > 0.98
 
 
+@pytest.mark.parametrize("protocol", ["kumar18", "locatello19"])
+def test_numbers_are_named_among_factors_that_lack_different_labels(protocol):
+    y = RNG.integers(0, 4, size=(400, 3)).astype(np.float64)
+    z = y + RNG.normal(size=y.shape)
+    gaps = RNG.random(y.shape) < [0.0, 0.3, 0.5]
+    score = sap(z, np.where(gaps, np.nan, y), protocol=protocol, continuous=["factor1"])
+    for k, name in enumerate(("factor0", "factor1", "factor2")):
+        own = sap(z[~gaps[:, k]], y[~gaps[:, k], k], protocol=protocol, continuous=k == 1)
+        assert score.per_factor[name] == pytest.approx(own.value, abs=1e-12)
+    assert score.settings["continuous"] == ["factor1"]
+    assert score.value == pytest.approx(np.mean(list(score.per_factor.values())))
+
+
 def test_bad_input_is_refused():
     with pytest.raises(DistaffError, match="only one"):
         sap(noise_codes(CLASSES, 1), CLASSES)

@@ -51,6 +51,27 @@ def broadcast(z: Tensor, mu: Tensor, logvar: Tensor, log_weights: Tensor | float
 KINDS = ["sharp", "deterministic", "broad", "trained", "mixed", "far from the origin"]
 
 
+@pytest.mark.parametrize("dims", [300, 1000])
+@pytest.mark.parametrize("alike", [True, False])
+def test_sums_over_many_latents_of_any_width_agree_with_float64(dims, alike):
+    """Means in one place, where nothing cancels: single precision would round the sum itself."""
+    random = torch.Generator().manual_seed(dims)
+    widths = torch.rand(800, 1 if alike else dims, generator=random, dtype=torch.float64)
+    mu, logvar = torch.zeros(800, dims), (2 * math.log(1e-6) * widths).expand(800, dims)
+    z = samples(mu, logvar, 30)
+    error = Mixture(mu, logvar).log_density(z) - broadcast(z, mu, logvar)
+    assert error.abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("apart", [0.3, 0.7, 1.0, 1.3])
+def test_two_far_and_narrow_posteriors_agree_with_float64(apart):
+    mu = apart * torch.tensor([[-1.0], [1.0]], dtype=torch.float64)
+    logvar = torch.full_like(mu, 2 * math.log(1e-6))
+    z = samples(mu, logvar, 200)
+    error = Mixture(mu, logvar).log_density(z) - broadcast(z, mu, logvar)
+    assert error.abs().max() < 1e-4
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_log_density_agrees_with_float64(kind):
     mu, logvar = posteriors(kind, 6000)

@@ -315,6 +315,22 @@ def test_intervals_of_differences_cover_paired_and_not():
     assert 0.91 <= np.mean(covered["apart"]) <= 0.995
 
 
+@pytest.mark.parametrize("seeds", [3, 5])
+@pytest.mark.parametrize("seed_effect", [0.0, 3.0])
+@pytest.mark.parametrize("alone", [1, 2])
+def test_intervals_of_differences_cover_if_some_seeds_are_not_paired(seeds, seed_effect, alone):
+    """One or two seeds of each group whose other run is not finished: alone, they seemed not to vary."""
+    random = np.random.default_rng(alone)
+    covered = []
+    for _ in range(120):
+        shift = seed_effect * random.normal(size=seeds + alone)
+        first, second = (random.normal(size=seeds) + part for part in (shift[:seeds] + 1, shift[alone:]))
+        effect = difference_of(dict(enumerate(first)), dict(enumerate(second, start=alone)))
+        covered.append(effect.interval[0] <= 1 <= effect.interval[1])
+        assert np.mean(effect.draws) == pytest.approx(effect.value, abs=0.02 * (1 + np.ptp(effect.draws)))
+    assert np.mean(covered) >= 0.91
+
+
 @pytest.mark.parametrize(
     ("claim", "message"),
     [

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distaff.foundation.errors import DistaffError
+from distaff.metrics.active_latents import standardised
 from distaff.metrics.inputs import CodesLike, Float64Array, as_codes
 
 
@@ -36,9 +37,7 @@ def correlation_matrix(
         z += np.exp(codes.logvars / 2) * np.random.default_rng(seed).standard_normal(z.shape)
     elif of != "means":
         raise DistaffError(f"of must be 'samples' or 'means', not {of!r}.")
-    z -= z.mean(axis=0)
-    deviation = np.sqrt(np.square(z).mean(axis=0))
-    z /= np.where(deviation > 0, deviation, 1)
+    z = standardised(z)
     matrix = z.T @ z / len(z)
     np.fill_diagonal(matrix, 1)
     return np.clip(matrix, -1, 1)

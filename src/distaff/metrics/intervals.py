@@ -41,7 +41,14 @@ Again = Callable[[IntArray, int], Mapping[str, Result]]
 
 
 def with_intervals(
-    card: Card, results: Mapping[str, Result], again: Again, *, count: int, draws: int, seed: int
+    card: Card,
+    results: Mapping[str, Result],
+    again: Again,
+    *,
+    count: int,
+    draws: int,
+    seed: int,
+    labelled: int | None = None,
 ) -> dict[str, Result]:
     """The results of a metric with their intervals, or with a note that says why there are none.
 
@@ -52,10 +59,11 @@ def with_intervals(
         count: number of rows.
         draws: number of parts to score.
         seed: random seed for the parts.
+        labelled: number of rows with a label, of the factor that has fewest; all by default.
     """
     try:
         found = _own_errors(list(results.values())) or errors(
-            list(results.values()), again, count, draws, seed, card.shares
+            list(results.values()), again, count, draws, seed, card.shares, labelled
         )
     except DistaffError as failure:
         note = f"no interval: halves of the rows give no score ({failure})"
@@ -81,12 +89,19 @@ def checked_draws(bootstrap: int) -> int:
 
 
 def errors(
-    results: Sequence[Result], again: Again, count: int, draws: int, seed: int, shares: Sequence[float] = HALF
+    results: Sequence[Result],
+    again: Again,
+    count: int,
+    draws: int,
+    seed: int,
+    shares: Sequence[float] = HALF,
+    labelled: int | None = None,
 ) -> list[Error]:
     """The error of each result, from the results of random parts of the ``count`` rows.
 
     If a score reads n of N rows, and m rows of a part, the variance over parts is (1/m − 1/N)σ² and is
-    rescaled to σ²/n. If the variance does not fall as 1/N (that of a maximum hardly falls), parts of several
+    rescaled to σ²/n. A score of no more rows than have a label (``labelled``) reads some of these, so that
+    N is their number. If the variance does not fall as 1/N (that of a maximum hardly falls), parts of several
     sizes show how it falls: a line through the logarithms of variance and size is extrapolated to all rows
     (Bertail, Politis & Romano 1999).
 
@@ -95,10 +110,13 @@ def errors(
     """
     rng = np.random.default_rng([seed, 1])
     read = np.array([result.rows or count for result in results])
+    readable = np.where(read <= (labelled or count), labelled or count, count)
     variances = []
     for share in shares:
         values, rows = _scored_parts(again, count, share, draws, rng)
-        scale = (1 / read) / (1 / rows - 1 / count) if len(shares) == 1 else 1 / (1 - share)
+        if (rows >= readable).any():
+            raise DistaffError("too few labels: every half that can be scored has them all.")
+        scale = (1 / read) / (1 / rows - 1 / readable) if len(shares) == 1 else 1 / (1 - share)
         with np.errstate(invalid="ignore"):  # for infinite values
             variances.append(values.var(axis=0, ddof=1) * scale)
     if len(shares) == 1:

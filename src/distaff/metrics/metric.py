@@ -173,8 +173,8 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
     try:
         found = results(whole, given["seed"])
     except RealValued:
-        _, factors = aligned(given["codes"], given["factors"])
-        codes, factors = _paired(card, given["codes"], factors.without_real())
+        codes, factors = aligned(given["codes"], given["factors"])
+        codes, factors = _paired(card, codes, factors.without_real())
         whole = {**whole, "codes": codes, "factors": factors}
         found = results(whole, given["seed"])
     if draws:
@@ -185,6 +185,7 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
             count=len(codes),
             draws=draws,
             seed=given["seed"],
+            labelled=_fewest_labels(whole),
         )
     labels = whole.get("factors", whole.get("labels"))
     notes = () if labels is None else labels.notes
@@ -218,7 +219,7 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
         codes, labels = read_labels(given["codes"], given["factors"], given["probabilities"])
         return {"codes": codes, "labels": labels}
     if "factors" in takes or "labels" in takes:
-        codes, factors = _paired(card, given["codes"], given["factors"])
+        codes, factors = _paired(card, *aligned(given["codes"], given["factors"]))
         return {"codes": codes, "factors": factors}
     if "codes" in takes:
         return {"codes": as_codes(given["codes"], given["logvar"])}
@@ -235,9 +236,8 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"models": read}
 
 
-def _paired(card: Card, codes: Any, factors: Any) -> tuple[Codes, Factors]:
+def _paired(card: Card, codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
     """Codes and factors of the same rows; missing labels are kept if the metric reads factors one by one."""
-    codes, factors = aligned(codes, factors)
     apart = card.by_factor and factors.missing.any()
     return one_by_one(codes, factors) if apart else all_labelled(codes, factors)
 
@@ -261,6 +261,13 @@ def _part(card: Card, whole: Mapping[str, Any], rows: IntArray) -> dict[str, Any
         codes, factors = _paired(card, codes, whole["factors"].select(rows))
         return {"codes": codes, "factors": factors}
     return {"codes": codes}
+
+
+def _fewest_labels(whole: Mapping[str, Any]) -> int | None:
+    """The number of labels of the factor that has fewest, if the formula reads factors."""
+    if "factors" not in whole:
+        return None
+    return int((~np.isnan(whole["factors"].values)).sum(axis=0).min())
 
 
 def _named(names: Sequence[str], values: Breakdown | None) -> Mapping[str, float] | None:

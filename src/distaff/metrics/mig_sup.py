@@ -102,6 +102,7 @@ def mig_sup(codes: Codes, factors: Factors, settings: FactorGap, seed: int) -> R
         notes += (
             f"latents left out because the variance of their means is at most {settings.active:g}: {still}",
         )
+    fewest = int((factors.indices >= 0).sum(axis=0).min())
     ordered = np.sort(np.clip(information / labels.entropies, 0, 1), axis=1)
     gaps = ordered[:, -1] - ordered[:, -2]
     return Result(
@@ -109,7 +110,7 @@ def mig_sup(codes: Codes, factors: Factors, settings: FactorGap, seed: int) -> R
         per_latent={name: float(gaps[i]) for i, name in enumerate(codes.names) if active[i]},
         details=gap_details(codes, labels, information),
         notes=notes,
-        rows=min(settings.samples or len(codes), len(codes)),
+        rows=min(settings.samples, fewest) if settings.samples else None,
     )
 
 

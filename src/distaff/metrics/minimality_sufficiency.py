@@ -69,12 +69,13 @@ def minimality_sufficiency(codes: Codes, factors: Factors, settings: FewBins) ->
     known = mean_information(codes, settings.bins, labels)
     information, heights = known.information, known.entropies
     varies = heights > 0
-    own = np.divide(information.max(axis=1), heights, out=np.zeros(len(heights)), where=varies)
+    # If labels are missing, H(z_i) is that of other rows than the information, and may be below it.
+    own = np.divide(information.max(axis=1), heights, out=np.zeros(len(heights)), where=varies).clip(max=1)
     full = np.minimum(information.max(axis=0) / labels.entropies, 1)
     still = [name for name, moving in zip(codes.names, varies, strict=True) if not moving]
     notes = (f"constant latents left out: {', '.join(still)}",) if still else ()
     details = gap_details(codes, labels, information)
-    minimal = float(np.minimum(own[varies], 1).mean()) if varies.any() else 0.0
+    minimal = float(own[varies].mean()) if varies.any() else 0.0
     by_latent = {name: float(v) for name, v, moves in zip(codes.names, own, varies, strict=True) if moves}
     return {
         "minimality": Result(minimal, per_latent=by_latent, details=details, notes=notes),

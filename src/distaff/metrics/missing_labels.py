@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import (
-    CodesLike,
     Factors,
-    FactorsLike,
     IntArray,
-    aligned,
     refuse_constant,
 )
 from distaff.metrics.score import Result
@@ -44,9 +41,8 @@ class Part:
     factors: Factors
 
 
-def one_by_one(codes: CodesLike, factors: FactorsLike) -> tuple[Codes, Factors]:
+def one_by_one(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
     """Codes and factors, with notes that count the missing labels; no rows are dropped yet."""
-    codes, factors = aligned(codes, factors)
     absent = np.array([np.count_nonzero(np.isnan(values)) for values in factors.values.T])
     if not absent.any():
         refuse_constant(factors.names, factors.sizes)

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.inputs import Factors
+from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.metric import metric
+from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.options import Count, Positive
 from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_accuracies
 from distaff.metrics.score import Result
@@ -51,7 +52,7 @@ def _idle(settings: Predictability, _: Codes) -> tuple[str, ...]:
     },
     bounds=(0, 1),
     idle=_idle,
-    by_factor=True,
+    by_factor="within",
     says="compactness",
     widest={
         "kumar18": (2048, "searches thresholds on every latent, for every factor"),
@@ -97,6 +98,26 @@ def sap(
         raise DistaffError("SAP is a gap between two latents: the codes have only one.")
 
     real = _continuous(factors, continuous)
+    cut = parts(codes, factors)
+    found = of_each(cut, lambda part: _predictability(part, real[part.columns], settings, seed))
+    table = as_columns(cut, [one for one, _ in found])
+    ordered = np.sort(table, axis=0)
+    gaps = ordered[-1] - ordered[-2]
+    by_r2 = [name for name, r in zip(factors.names, real, strict=True) if r]
+    return Result(
+        gaps.mean(),
+        per_factor=gaps,
+        details={"predictability": table},
+        settings={"continuous": by_r2},
+        rows=min(tested for _, tested in found),
+    )
+
+
+def _predictability(
+    part: Part, real: NDArray[np.bool_], settings: Predictability, seed: int
+) -> tuple[Float64Array, int]:
+    """(latents, k) S_ik of the k factors of a part, and the number of rows that it was tested on."""
+    codes, factors = part.codes, part.factors
     tested = len(codes)
     table = np.empty((len(codes.names), len(factors.names)))
     if real.any():
@@ -113,17 +134,7 @@ def sap(
         else:
             sizes = [size for size, r in zip(factors.sizes, real, strict=True) if not r]
             table[:, ~real] = threshold_accuracies(codes, classes, sizes)
-
-    ordered = np.sort(table, axis=0)
-    gaps = ordered[-1] - ordered[-2]
-    by_r2 = [name for name, r in zip(factors.names, real, strict=True) if r]
-    return Result(
-        gaps.mean(),
-        per_factor=gaps,
-        details={"predictability": table},
-        settings={"continuous": by_r2},
-        rows=tested,
-    )
+    return table, tested
 
 
 def _continuous(factors: Factors, given: Sequence[str] | bool | None) -> NDArray[np.bool_]:

@@ -65,10 +65,13 @@ class Box:
         mu = mu - centre
         quadratic, linear, constant = (c / LOG_2 for c in coefficients(mu, logvar))
         heights = -0.5 * (logvar + LOG_2PI) / LOG_2
-        # Terms of about (half the box)² / σ² cancel for a near pair: this determines the precision.
+        # Terms of about (half the box)² / σ² cancel for a near pair: this decides the precision. If float64
+        # is not enough, single components decide a sum, and the errors of three coefficients add up.
         terms = (torch.exp(-logvar).amax(0) * ((high - low) / 2).square()).sum().item()
-        direct = not terms * torch.finfo(torch.float64).eps < ROUNDING
-        single = terms * torch.finfo(torch.float32).eps < ROUNDING
+        direct = not 4 * terms * torch.finfo(torch.float64).eps < ROUNDING
+        # The sum over many latents is rounded too, by the size of the heights and squares in it.
+        size = heights.abs().sum(1).amax().item() + mu.shape[1]
+        single = (terms + size) * torch.finfo(torch.float32).eps < ROUNDING
         factor = torch.cat([mu, quadratic] if direct else [quadratic, linear], 1)
         return cls(
             low=low,

@@ -56,24 +56,27 @@ def mean_of(values: Mapping[int, float]) -> Effect:
 def difference_of(first: Mapping[int, float], second: Mapping[int, float]) -> Effect:
     """The difference of two means over seeds, first − second.
 
-    A seed that both groups have is drawn for both at once, so that its effect on both cancels; seeds of only
-    one group are drawn within that group.
+    A seed that both groups have is drawn for both at once, so that its effect on both cancels. A seed of only
+    one group varies as the values of that group do: one or two such seeds do not show by themselves how far
+    seeds differ. A single seed in common does not show it either, and counts as one of each group.
 
     Args:
         first: seed → value.
         second: seed → value.
     """
     generator = _generator()
-    both = np.array([[first[seed], second[seed]] for seed in first if seed in second], np.float64)
-    sums = _sums(both.reshape(-1, 2), generator)
-    alone = [
-        np.array([value for seed, value in one.items() if seed not in other], np.float64)
-        for one, other in ((first, second), (second, first))
-    ]
-    totals = [sums[:, i] + _sums(values[:, None], generator)[:, 0] for i, values in enumerate(alone)]
+    shared = [seed for seed in first if seed in second]
+    shared = shared if len(shared) > 1 else []
+    fewest = min(len(first), len(second))
+    both = np.array([[first[seed], second[seed]] for seed in shared], np.float64).reshape(-1, 2)
+    sums = _sums(both, generator)
+    if 0 < len(both) < fewest:  # fewer seeds than ``_effect`` corrects for
+        correction = np.sqrt(len(both) / (len(both) - 1) * (fewest - 1) / fewest)
+        sums = both.sum(0) + correction * (sums - both.sum(0))
+    groups = [np.array(list(one.values()), np.float64) for one in (first, second)]
+    totals = [_totals(sums[:, i], both[:, i], group, generator) for i, group in enumerate(groups)]
     draws = totals[0] / len(first) - totals[1] / len(second)
-    value = float(np.mean(list(first.values())) - np.mean(list(second.values())))
-    return _effect(value, draws, min(len(first), len(second)))
+    return _effect(float(groups[0].mean() - groups[1].mean()), draws, fewest)
 
 
 def rank_correlation_of(points: Mapping[int, Floats]) -> Effect:
@@ -143,11 +146,20 @@ def _effect(value: float, draws: Floats, seeds: int) -> Effect:
     return Effect(value, value + stretch * (draws - value), seeds)
 
 
-def _sums(values: Floats, generator: np.random.Generator) -> Floats:
-    """(DRAWS, columns) sums over all rows of a resample, drawn with replacement."""
-    if not len(values):
+def _totals(drawn: Floats, shared: Floats, group: Floats, generator: np.random.Generator) -> Floats:
+    """(DRAWS,) sums over a group, from those drawn of the values that share a seed with the other group."""
+    others = _sums(group[:, None], generator, len(group) - len(shared))[:, 0]
+    # The others are drawn from the whole group: this moves them from its mean to their own.
+    totals: Floats = drawn + others + (len(shared) * group.mean() - shared.sum())
+    return totals
+
+
+def _sums(values: Floats, generator: np.random.Generator, count: int | None = None) -> Floats:
+    """(DRAWS, columns) sums over ``count`` rows drawn with replacement, by default as many as there are."""
+    count = len(values) if count is None else count
+    if not count:
         return np.zeros((DRAWS, values.shape[1]))
-    rows = generator.integers(len(values), size=(DRAWS, len(values)))
+    rows = generator.integers(len(values), size=(DRAWS, count))
     drawn: Floats = values[rows].sum(1)
     return drawn
 
