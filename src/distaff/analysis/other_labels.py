@@ -9,7 +9,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.labels import rows_named, with_factors
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import as_factors
-from distaff.metrics.code_sources import ARRAYS, TABLES, in_place, read_labels_file
+from distaff.metrics.code_sources import ARRAYS, TABLES, in_place, names_of_rows, read_labels_file
 
 
 def with_labels(data: Dataset, file: str | Path) -> Dataset:
@@ -41,11 +41,12 @@ def with_labels(data: Dataset, file: str | Path) -> Dataset:
 
 
 def _in_order(path: Path, labels: pd.DataFrame, data: Dataset) -> Any:
-    """The labels in the order of the observations, by the column that names them, if any does."""
+    """The labels in the order of the observations, by the column or index that names them, if any does."""
     names = [] if data.row_names is None else [str(name) for name in data.row_names]
-    for column in labels:
-        keys = labels[column].astype(str)
-        if keys.is_unique and keys.isin({*names, *(PurePath(name).name for name in names)}).any():
-            rows = rows_named(keys.tolist(), names, str(path))
-            return labels.drop(columns=column).reset_index(drop=True).reindex(rows).reset_index(drop=True)
+    known = {*names, *(PurePath(name).name for name in names)}
+    for heading, keys in names_of_rows(labels).items():
+        if keys.isin(known).any():
+            rows = rows_named(list(keys), names, str(path))
+            kept = labels.drop(columns=heading, errors="ignore").reset_index(drop=True)
+            return kept.reindex(rows).reset_index(drop=True)
     return in_place(path, labels)

@@ -17,12 +17,14 @@ from distaff.data.labels import label_column, rows_named, with_factors
 from distaff.data.pictures import CHANNELS, Fit, open_pictures
 from distaff.data.ranges import extremes, find_range
 from distaff.foundation.errors import DataNotice, DistaffError, said
-from distaff.foundation.table_files import read_csv
+from distaff.foundation.table_files import named_rows, read_csv
 
 NAMED = 3
 """Maximum number of skipped files that a message names."""
 WHITE, DARK = 65535.0, 8
 """White in 16-bit images; they are dark if their brightest pixel is below this fraction (1/8) of it."""
+RINGING = 0.25
+"""How far beyond black and white scaling may carry the pixels at an edge, in fractions of the range."""
 
 
 def load(
@@ -72,8 +74,12 @@ def load(
     if skip_bad:
         data, names = data.subset(good), [names[row] for row in good]
         _warn_of_bad(place, sorted({*pictures.names} - {*names}), len(pictures.names))
-    if labels is None:
-        return data
+    return data if labels is None else labelled(data, labels)
+
+
+def labelled(data: Dataset, labels: str | Path) -> Dataset:
+    """The images of a folder with the labels that ``load`` takes."""
+    names = [] if data.row_names is None else [str(name) for name in data.row_names]
     if labels == "folders":
         return with_factors(data, [[_sub_folder(name) for name in names]], ["folder"])
     return with_factors(data, *_table(Path(labels), names))
@@ -85,9 +91,8 @@ def _stored(
     """Decoded images as the model sees them, and how they were converted."""
     shape = (CHANNELS[found.mode], *found.size)
     if like is not None:
-        low, high, told = like.low, like.high, like.told
-        if found.mode != "F" and not told:
-            low, high = 0.0, 255.0
+        told = like.told
+        low, high = (like.low, like.high) if told else own_range(images, found.mode, found.short, name)
     else:
         told = text is not None
         low, high = _range(images, found, text, name)
@@ -95,6 +100,28 @@ def _stored(
     if found.mode != "F" and (low, high) == (0, 255):
         return ByteImages(images, channels_last=True), how
     return ScaledImages(images, low, high, channels_last=True), how
+
+
+def own_range(images: NDArray[Any], mode: str, short: bool, name: str) -> tuple[float, float]:
+    """Black and white of new images for a model whose range nobody gave, by their own kind of pixels.
+
+    Args:
+        images: the decoded images.
+        mode: the mode they were decoded to.
+        short: whether they have 16 bits.
+        name: what an error calls them.
+    """
+    if mode != "F":
+        return 0.0, 255.0
+    if short:
+        return 0.0, WHITE
+    low, high = extremes(images, name)
+    if low < -RINGING or high > 1 + RINGING:
+        raise DistaffError(
+            f"images of {name} run from {low:g} to {high:g}, and the model was trained on bytes, 16 bits or "
+            "values of 0–1: bring them there first."
+        )
+    return 0.0, 1.0
 
 
 def _range(images: NDArray[Any], found: Scan, text: str | None, name: str) -> tuple[float, float]:
@@ -112,7 +139,8 @@ def _range(images: NDArray[Any], found: Scan, text: str | None, name: str) -> tu
             warnings.warn(said(text), DataNotice, stacklevel=2)
         return 0.0, WHITE
     low, high = extremes(images, name)
-    if low < 0 or high > 1:
+    slack = 0.0 if found.other is None else RINGING
+    if low < -slack or high > 1 + slack:
         raise DistaffError(
             f"{found.deep}, and the images run from {low:g} to {high:g}: say what is black and white, as in "
             f"--range min-max, --range percentiles or --range={low:g}:{high:g}."
@@ -151,7 +179,10 @@ def _sub_folder(name: str) -> str:
 def _table(file: Path, names: list[str]) -> tuple[list[Any], list[str]]:
     """The columns of factors and their names, from a CSV whose first column has the file names."""
     try:
-        frame = read_csv(file).drop_duplicates()
+        frame = named_rows(read_csv(file))
+        if not pd.api.types.is_integer_dtype(frame.index):
+            frame = frame.reset_index()
+        frame = frame.drop_duplicates()
     except DistaffError:
         raise
     except Exception as problem:  # readers raise errors of a dozen kinds
