@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import itertools
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -65,7 +66,7 @@ def train(arguments: Sequence[str]) -> None:
     )
     out = call.pop("out") or f"runs/{name.replace(':', '.')}-{Path(call['data']).stem}-{call['seed']}"
     training.train(name, out=out, **call)
-    _say(f"trained: {out}\nscore it with: distaff evaluate {out}")
+    _say(f"trained: {out}\nscore it with: distaff evaluate {shlex.quote(str(out))}")
     return None
 
 
@@ -343,6 +344,8 @@ def preview_data(
     out: str = "preview.png",
     resize: Annotated[int, Ge(1)] | None = None,
     fit: Literal["crop", "pad", "squash"] | None = None,
+    range: str | None = None,
+    skip_bad: bool = False,
     data_options: str | None = None,
     columns: Annotated[int, Ge(1), Le(200)] = 10,
     seed: Annotated[int, Ge(0)] = 0,
@@ -354,6 +357,8 @@ def preview_data(
         out: file of the picture.
         resize: side to which images are resized.
         fit: how images that are not square are resized: crop, pad or squash.
+        range: the values that are black and white: min-max, percentiles, signed or 0:4095.
+        skip_bad: leave out images that do not decode, instead of stopping at the first.
         data_options: further options of the data set's load function, such as part=test.
         columns: images per row.
         seed: seed of the choice of observations.
@@ -362,7 +367,8 @@ def preview_data(
     from distaff.data.preview import save_preview
     from distaff.foundation.text import told_options
 
-    data = open_told(name, None, told_options(data_options, resize=resize, fit=fit))
+    told = told_options(data_options, resize=resize, fit=fit, range=range, skip_bad=skip_bad)
+    data = open_told(name, None, told)
     return save_preview(data, out, columns, seed)
 
 

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from distaff.codes import FloatArray
 from distaff.data.arrangements import Table
 from distaff.data.dataset import SAMPLE, Dataset
 from distaff.data.images import IntArray
@@ -15,7 +17,7 @@ from distaff.foundation.snippets import Cell, Curve, Strip, snippet
 
 
 def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
-    """One row of images per factor; random images if no factor is known; a scatter plot for vectors.
+    """One row of images or signals per factor; random ones if no factor is known; a scatter plot for vectors.
 
     On a grid, a row varies its factor from the first class to the last around one random combination;
     otherwise it shows a random observation of each class (for a real factor, in rising order).
@@ -28,15 +30,21 @@ def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
     axes = figure.subplots(len(rows), columns, squeeze=False)
     for line, (label, indices) in zip(axes, rows.items(), strict=True):
         line[0].set_ylabel(label, rotation=0, ha="right", va="center")
-        for place, image in zip(line, data.images[indices], strict=False):
-            picture = on_a_screen(image.numpy()).transpose(1, 2, 0)
-            place.imshow(
-                picture.squeeze(-1) if picture.shape[-1] == 1 else picture, cmap="gray", vmin=0, vmax=1
-            )
+        for place, observation in zip(line, data.images[indices], strict=False):
+            _draw(place, observation.numpy())
         for place in line:
             place.set(xticks=[], yticks=[])
             place.set_frame_on(False)
     return figure
+
+
+def _draw(place: Axes, observation: FloatArray) -> None:
+    """An image (C, H, W), or the channels of a signal (C, T) as curves."""
+    if observation.ndim == 2:
+        place.plot(observation.T, linewidth=1)
+        return
+    picture = on_a_screen(observation).transpose(1, 2, 0)
+    place.imshow(picture.squeeze(-1) if picture.shape[-1] == 1 else picture, cmap="gray", vmin=0, vmax=1)
 
 
 def contact_sheet(data: Dataset, columns: int = 8, seed: int = 0) -> str:
