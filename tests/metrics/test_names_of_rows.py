@@ -117,3 +117,12 @@ def test_whole_numbers_among_codes_may_be_labels_which_is_said(tmp_path):
     assert read_source(tmp_path / "codes.csv", "size", "x")[0].names == ("x",)
     CODES.round().to_csv(tmp_path / "rounded.csv", index=False)
     assert read_source(tmp_path / "rounded.csv")[0].names == ("wide", "tall")
+
+
+def test_files_may_be_named_without_folders_endings_and_zeros(tmp_path):
+    files = [f"photos/{n:03}.png" for n in range(60)]
+    CODES.set_axis(pd.Index(files, name="observation")).to_csv(tmp_path / "codes.csv")
+    shuffled(LABELS.assign(id=range(60))).to_csv(tmp_path / "labels.csv", index=False)
+    read, factors = read_source(tmp_path / "codes.csv", tmp_path / "labels.csv")
+    assert (read.names, factors.names) == (("wide", "tall"), ("size",))
+    assert np.array_equal(factors.indices[:, 0], SIZES)

@@ -1,6 +1,6 @@
 """Labels of a run's observations that lie in a file of their own."""
 
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -8,6 +8,7 @@ import pandas as pd
 from distaff.data.dataset import Dataset
 from distaff.data.labels import rows_named, with_factors
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.table_files import ways_to_name
 from distaff.metrics import as_factors
 from distaff.metrics.code_sources import ARRAYS, TABLES, in_place, names_of_rows, read_labels_file
 
@@ -43,9 +44,13 @@ def with_labels(data: Dataset, file: str | Path) -> Dataset:
 def _in_order(path: Path, labels: pd.DataFrame, data: Dataset) -> Any:
     """The labels in the order of the observations, by the column or index that names them, if any does."""
     names = [] if data.row_names is None else [str(name) for name in data.row_names]
-    known = {*names, *(PurePath(name).name for name in names)}
+    files = {way for name in names for way in ways_to_name(name)[:2]}
     for heading, keys in names_of_rows(labels).items():
-        if keys.isin(known).any():
+        known = {*keys}
+        # Numbers without the ending of a file may be alike by chance, if only some of them are.
+        if not known.isdisjoint(files) or all(
+            not known.isdisjoint(ways_to_name(name)) for name in names or [""]
+        ):
             rows = rows_named(list(keys), names, str(path))
             kept = labels.drop(columns=heading, errors="ignore").reset_index(drop=True)
             return kept.reindex(rows).reset_index(drop=True)

@@ -52,7 +52,9 @@ class Column:
     def values(self, numbers: FloatArray) -> "pd.Series[Any]":
         """The user's values for the model's output (N, width); for classes, the most likely one."""
         if self.kind == "classes":
-            return pd.Series(np.array(self.classes, object)[numbers.argmax(1)]).infer_objects()
+            likeliest = np.array(self.classes, object)[numbers.argmax(1)]
+            likeliest[np.isnan(numbers).any(axis=1)] = None
+            return pd.Series(likeliest).infer_objects()
         return pd.Series(numbers[:, 0].astype(np.float64) * self.scale + self.mean)
 
     def _one_hot(self, values: "pd.Series[Any]", where: str) -> FloatArray:

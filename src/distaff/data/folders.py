@@ -17,7 +17,7 @@ from distaff.data.labels import label_column, rows_named, with_factors
 from distaff.data.pictures import CHANNELS, Fit, open_pictures
 from distaff.data.ranges import extremes, find_range
 from distaff.foundation.errors import DataNotice, DistaffError, said
-from distaff.foundation.table_files import named_rows, read_csv
+from distaff.foundation.table_files import UNNAMED, read_csv, ways_to_name
 
 NAMED = 3
 """Maximum number of skipped files that a message names."""
@@ -179,10 +179,7 @@ def _sub_folder(name: str) -> str:
 def _table(file: Path, names: list[str]) -> tuple[list[Any], list[str]]:
     """The columns of factors and their names, from a CSV whose first column has the file names."""
     try:
-        frame = named_rows(read_csv(file))
-        if not pd.api.types.is_integer_dtype(frame.index):
-            frame = frame.reset_index()
-        frame = frame.drop_duplicates()
+        frame = _names_first(read_csv(file), names).drop_duplicates()
     except DistaffError:
         raise
     except Exception as problem:  # readers raise errors of a dozen kinds
@@ -204,6 +201,17 @@ def _table(file: Path, names: list[str]) -> tuple[list[Any], list[str]]:
     if not titles:
         raise DistaffError(f"{file} has no column of labels beside the file names.")
     return [label_column(labels[title], title, str(file)) for title in titles], [str(t) for t in titles]
+
+
+def _names_first(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """The table without an index that pandas wrote before the names of images."""
+    if not isinstance(frame.index, pd.RangeIndex):  # as R writes the names of rows
+        return frame.reset_index()
+    if len(frame.columns) < 3 or not str(frame.columns[0]).startswith(UNNAMED):
+        return frame
+    second = {*frame.iloc[:, 1].astype(str)}
+    named = any(not second.isdisjoint(ways_to_name(name)) for name in names)
+    return frame.iloc[:, 1:] if named else frame
 
 
 def _all_different(column: "pd.Series[Any]") -> bool:

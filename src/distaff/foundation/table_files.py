@@ -5,7 +5,7 @@ unpack to more rows than fit in memory.
 import itertools
 import re
 import warnings
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,17 @@ def named_rows(frame: pd.DataFrame) -> pd.DataFrame:
     if pd.api.types.is_integer_dtype(frame.index) and (frame.index == np.arange(len(frame))).all():
         return frame.reset_index(drop=True)
     return frame
+
+
+def ways_to_name(name: str) -> list[str]:
+    """What a table may call a row that another calls ``name``, such as by a file, the most precise first.
+
+    >>> ways_to_name("birds/007.png")
+    ['birds/007.png', '007.png', 'birds/007', '007', '7']
+    """
+    path = PurePath(name)
+    plain = str(int(path.stem)) if path.stem.isdecimal() else path.stem
+    return [name, path.name, str(path.with_suffix("")) if path.name else name, path.stem, plain]
 
 
 def numbers_rows(numbers: "pd.Series[Any]") -> bool:

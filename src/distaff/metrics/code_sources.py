@@ -10,7 +10,7 @@ import pandas as pd
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.h5ad import read_h5ad
-from distaff.foundation.table_files import named_rows, numbers_rows, read_csv, read_parquet
+from distaff.foundation.table_files import named_rows, numbers_rows, read_csv, read_parquet, ways_to_name
 from distaff.metrics.codes_file import read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 
@@ -198,12 +198,22 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> tuple[Any, list[st
     both = [(a, b) for a in ours for b in theirs if a == b or _unnamed_texts(a, b, ours[a], theirs[b])]
     for a, b in both:
         if ours[a].isin(theirs[b]).any():
-            kept = labels.set_axis(theirs[b], axis=0).drop(columns=b, errors="ignore")
-            return kept.reindex(ours[a]).reset_index(drop=True), [a] if a in table else []
+            return _in_order(labels, theirs[b], b, ours[a]), [a] if a in table else []
+    files = ours.get(ROWS, ours.get(INDEX))
+    for b, keys in {} if files is None else theirs.items():
+        found = [next((way for way in ways_to_name(name) if way in keys), None) for name in files]
+        if None not in found and len({*found}) == len(found):  # such as the numbers of files
+            return _in_order(labels, keys, b, found), [ROWS] if ROWS in table else []
     if same := [a for a, b in both if a == b]:
         raise DistaffError(f"no {same[0]} of {path} is in {beside}: the two files describe different rows.")
     _refuse_other_order(path, table, beside, labels)
     return in_place(beside, labels), []
+
+
+def _in_order(labels: pd.DataFrame, names: pd.Index, heading: str, wanted: Any) -> pd.DataFrame:
+    """The rows of some names, which lie under a heading or in the index, without these names."""
+    kept = labels.set_axis(names, axis=0).drop(columns=heading, errors="ignore")
+    return kept.reindex(wanted).reset_index(drop=True)
 
 
 def names_of_rows(table: pd.DataFrame) -> dict[str, pd.Index]:
