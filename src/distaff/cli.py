@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -49,7 +50,7 @@ def train(arguments: Sequence[str]) -> None:
     call = _flags(f"train {name}", flags, recipe, training.train, **told)
     out = call.pop("out") or f"runs/{name.replace(':', '.')}-{Path(call['data']).stem}-{call['seed']}"
     training.train(name, out=out, **call)
-    return _say(f"trained: {out}\nscore it with: distaff evaluate {out}")
+    return _say(f"trained: {out}\nscore it with: distaff evaluate {shlex.quote(str(out))}")
 
 
 def resume(arguments: Sequence[str]) -> None:

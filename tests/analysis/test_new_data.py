@@ -11,6 +11,7 @@ from PIL import Image
 import distaff
 from distaff import cli
 from distaff.analysis import evaluate_run
+from distaff.analysis.other_labels import with_labels
 from distaff.foundation.h5ad import read_h5ad
 from distaff.metrics import modularity
 from distaff.metrics.codes_file import read_codes
@@ -170,3 +171,18 @@ def test_a_table_comes_back_in_its_own_units_with_missing_values_filled_in(tmp_p
     distaff.resume(out, steps=4, progress=False)
     in_python = distaff.train("vae", frame, data_options=options, accelerator="cpu", **TINY)
     np.testing.assert_array_equal(in_python.encode(frame).means, model.encode(frame).means)
+
+
+def test_labels_are_paired_by_names_without_endings_and_by_a_saved_index(place, tmp_path):
+    """Not by position: a folder is read in the order 0.png, 1.png, 10.png, …."""
+    data, classes = distaff.data.open_dataset(place / "photos", resize=16), np.arange(12) % 3
+    table = pd.DataFrame({"id": np.arange(12), "hue": classes}).sample(frac=1, random_state=0)
+    table.to_csv(tmp_path / "ids.csv", index=False)
+    named = table.set_axis([f"{n}.png" for n in table["id"]], axis=0)
+    named[["hue"]].to_csv(tmp_path / "index.csv")
+    named[["hue"]].to_parquet(tmp_path / "index.parquet")
+    for file in ("ids.csv", "index.csv", "index.parquet"):
+        labelled = with_labels(data, tmp_path / file)
+        numbers = [int(name.removesuffix(".png")) for name in data.row_names]
+        assert labelled.names == ("hue",)
+        np.testing.assert_array_equal(labelled.factors[:, 0], classes[numbers])

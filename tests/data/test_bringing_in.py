@@ -261,3 +261,48 @@ def test_a_data_set_known_by_name_is_not_told_what_only_a_folder_of_training_tak
     assert len(bring_in("pinwheel", (2,), None, told)) == 80
     with pytest.raises(DistaffError, match="skip_bad"):
         bring_in("pinwheel", (2,), None, {}, skip_bad=True)
+
+
+@pytest.mark.parametrize("labels", ["folders", "table"])
+def test_labels_of_training_need_not_cover_new_images(photos, tmp_path, labels):
+    """A model of labelled photographs encodes others, which have no labels."""
+    (tmp_path / "table.csv").write_text("file,kind\n0.png,a\n1.png,b\n2.png,a\n")
+    told = {"labels": "folders" if labels == "folders" else str(tmp_path / "table.csv")}
+    (tmp_path / "new").mkdir()
+    Image.fromarray(np.full((16, 16, 3), 9, np.uint8)).save(tmp_path / "new" / "other.png")
+    for place in (tmp_path / "new", tmp_path / "new" / "other.png"):
+        assert bring_in(place, (3, 16, 16), Scaled((3, 16, 16)), told).factors is None
+        with pytest.raises(DistaffError, match=r"not in a sub-folder|has no row for other\.png"):
+            bring_in(place, (3, 16, 16), Scaled((3, 16, 16)), None, **told)
+
+
+def test_files_are_as_bright_as_their_own_kind_of_pixels_says(tmp_path):
+    """A model of bytes takes files of 16 bits and of floats, and the other way round."""
+    grey, kinds = np.full((16, 16), 51, np.uint8), {}
+    kinds["bytes"], kinds["short"], kinds["floats"] = grey, grey.astype(np.uint16) * 257, grey / 255
+    for name, pixels in kinds.items():
+        (tmp_path / name).mkdir()
+        picture = Image.fromarray(pixels.astype(np.float32) if name == "floats" else pixels)
+        picture.save(tmp_path / name / "one.tif")
+        for trained, high, mode in (("bytes", 255.0, "L"), ("short", 65535.0, "F"), ("floats", 1.0, "F")):
+            like = Scaled((1, 16, 16), 0.0, high, None, mode)
+            for given in (tmp_path / name, Image.open(tmp_path / name / "one.tif")):
+                seen = bring_in(given, (1, 16, 16), like).images[:].numpy()
+                np.testing.assert_allclose(seen, 0.2, atol=1e-6, err_msg=f"{name} for a model of {trained}")
+    Image.fromarray(np.full((16, 16), 300, np.float32)).save(tmp_path / "floats" / "one.tif")
+    with pytest.raises(DistaffError, match="run from 300 to 300, and the model was trained on bytes"):
+        bring_in(tmp_path / "floats", (1, 16, 16), Scaled((1, 16, 16)))
+
+
+def test_floats_of_0_to_1_stay_so_when_edges_are_scaled(tmp_path):
+    """Scaling with Lanczos' filter overshoots at edges."""
+    stripes = np.repeat(np.arange(40) // 5 % 2, 40).reshape(40, 40).astype(np.float32)
+    Image.fromarray(stripes).save(tmp_path / "stripes.tif")
+    images = folders.load(tmp_path, resize=24).images[:].numpy()
+    assert images.min() == 0
+    assert images.max() == 1
+
+
+def test_what_macos_writes_beside_copied_files_is_no_image(photos):
+    (photos / "._0.png").write_bytes(b"\0\5\26\7")
+    assert len(folders.load(photos, resize=16, fit="crop")) == 3

@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -256,3 +257,22 @@ def test_what_is_left_out_is_named(folder: Path) -> None:
         UserWarning, match=r"1 of 5 images in photos left out because they do not decode: half.png"
     ):
         assert len(folders.load(folder, skip_bad=True)) == 4
+
+
+@pytest.mark.parametrize("how", ["without endings", "as numbers", "after an index", "as an index"])
+def test_tables_name_images_in_many_ways(tmp_path: Path, how: str) -> None:
+    """As tables of competitions do, whose rows are rarely in the order of the files."""
+    (tmp_path / "photos").mkdir()
+    stems = [f"{n:03}" if how == "as numbers" else f"{n}x" for n in range(12)]
+    for stem in stems:
+        Image.fromarray(np.zeros((16, 16), np.uint8)).save(tmp_path / "photos" / f"{stem}.png")
+    table = pd.DataFrame({"file": stems, "kind": [f"k{n % 3}" for n in range(12)], "size": np.arange(12) % 2})
+    table = table.sample(frac=1, random_state=0)
+    if how == "as an index":
+        table = table.set_index("file").rename_axis(None)
+    table.to_csv(tmp_path / "labels.csv", index="index" in how)
+    data = open_dataset(tmp_path / "photos", labels=tmp_path / "labels.csv")
+    assert data.names == ("kind", "size")
+    expected = [int(str(name).split(".")[0].rstrip("x")) for name in data.row_names]
+    np.testing.assert_array_equal(data.factors[:, 0], np.array(expected) % 3)
+    np.testing.assert_array_equal(data.factors[:, 1], np.array(expected) % 2)

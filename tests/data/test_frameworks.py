@@ -97,3 +97,23 @@ def test_hugging_face_pictures_are_read_and_wrong_columns_named() -> None:
         from_hugging_face(Split(), "img")
     with pytest.raises(DistaffError, match="one split"):
         from_hugging_face({"train": Split()})
+
+
+def test_further_labels_of_tuples_are_read_if_they_are_named() -> None:
+    images, kinds, sizes = torch.rand(12, 1, 16, 16), torch.arange(12) % 3, torch.arange(12) % 2
+    pictures = torch.utils.data.TensorDataset(images, kinds, sizes)
+    data = from_torch(pictures, names=["kind", "size"])
+    assert (data.names, data.sizes) == (("kind", "size"), (3, 2))
+    assert from_torch(pictures, names=["kind"]).names == ("kind",)
+
+
+def test_items_that_are_dicts_are_said_to_be() -> None:
+    class Dicts(torch.utils.data.Dataset):
+        def __len__(self) -> int:
+            return 4
+
+        def __getitem__(self, number: int) -> dict[str, object]:
+            return {"image": torch.rand(1, 16, 16), "label": number}
+
+    with pytest.raises(DistaffError, match="items of Dicts are dicts of image, label: make them"):
+        from_torch(Dicts())

@@ -87,3 +87,24 @@ def test_images_of_other_channels_than_a_screen_has_are_drawn(channels: int) -> 
     images = np.random.default_rng(0).random((12, channels, 8, 8))
     pictures = [one for row in shown(from_array(images, channels="first")) for one in row]
     assert {picture.shape for picture in pictures} == {(8, 8, 3) if channels == 4 else (8, 8)}
+
+
+def test_what_messages_propose_is_a_flag_of_preview(tmp_path: Path) -> None:
+    """Damaged files and values out of range are told of with the flags that help."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number in range(3):
+        pixels = np.full((16, 16), 3.0 * number, np.float32)
+        Image.fromarray(pixels).save(folder / f"{number}.tif")
+    (folder / "bad.tif").write_bytes(b"no")
+    main(
+        ["data", "preview", str(folder), "--skip-bad", "--range", "min-max", "--out", str(tmp_path / "a.png")]
+    )
+    assert (tmp_path / "a.png").stat().st_size > 0
+
+
+def test_signals_are_drawn_as_curves(tmp_path: Path) -> None:
+    np.save(tmp_path / "waves.npy", np.sin(np.linspace(0, 9, 40) * np.arange(1, 7)[:, None]))
+    data = open_dataset(tmp_path / "waves.npy", signals=True)
+    (axes, *_) = preview(data).axes
+    assert [len(line.get_xdata()) for line in axes.lines] == [40]

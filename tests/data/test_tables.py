@@ -1,5 +1,7 @@
 """Tables: columns learnt once, applied to other rows, and given back in the user's units."""
 
+import warnings
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -12,7 +14,7 @@ from distaff.data.arrangements import read_arrangement
 from distaff.data.bringing_in import bring_in
 from distaff.data.frameworks import from_object
 from distaff.data.tables import from_frame, from_vectors
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DataNotice, DistaffError
 
 FRAME = pd.DataFrame(
     {
@@ -314,3 +316,91 @@ def test_a_column_is_not_read_in_two_ways():
         from_frame(FRAME, categorical="visits", counts="visits")
     with pytest.raises(DistaffError, match=r"column 'kind' of .* is named among columns and factors"):
         from_frame(FRAME, columns="kind", factors="kind")
+
+
+def test_cells_that_share_a_name_stay_as_many_as_they_are(tmp_path):
+    """Scanpy joins experiments whose barcodes repeat, and warns that observation names are not unique."""
+    matrix = np.random.default_rng(0).normal(size=(20, 3))
+    path = _written_cells(tmp_path / "cells.h5ad", matrix)
+    with h5py.File(path, "r+") as file:
+        file["obs/_index"][:] = [f"cell{n % 10}" for n in range(20)]
+    for options in ({}, {"factors": "kind"}):
+        data = open_dataset(path, standardise=False, **options)
+        np.testing.assert_allclose(data.images[:].numpy(), matrix, rtol=1e-6)
+    obs = pd.DataFrame({"kind": list("ab") * 10}, index=[f"cell{n % 10}" for n in range(20)])
+    assert len(from_object(Cells(sparse.csr_matrix(matrix), obs), factors="kind")) == 20
+
+
+@pytest.mark.parametrize("names", ["texts", "numbers"])
+def test_an_index_saved_with_a_table_names_its_rows_and_is_not_trained_on(tmp_path, names):
+    """What pandas writes of some rows of a larger table, without ``index=False``."""
+    rng = np.random.default_rng(0)
+    index = [f"row{n}" for n in range(30)] if names == "texts" else rng.permutation(900)[:30].tolist()
+    path = tmp_path / "mine.csv"
+    pd.DataFrame({"a": rng.normal(size=30), "b": rng.normal(size=30)}, index=index).to_csv(path)
+    data = tables.load(path)
+    assert [column.name for column in data.arrangement.columns] == ["a", "b"]
+    assert data.row_names.tolist() == list(map(str, index))
+    assert [c.name for c in tables.load(path, columns="a+Unnamed: 0").arrangement.columns] == [
+        "a",
+        "Unnamed: 0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("trained", "later"),
+    [
+        (["1", "2", "x"], ["1", "2", "2"]),
+        (["1", "2", "2"], ["1", "2", "x"]),
+        (["True", "False", "unknown"], ["True", "False", "True"]),
+        (["1", "2", "x", ""], ["1", "", "2"]),
+        (["2", "2.5", "x"], ["2", "2.5", "2.5"]),
+    ],
+)
+def test_classes_are_known_again_whatever_the_other_rows_of_a_file_hold(tmp_path, trained, later):
+    """A reader takes a column for texts or for numbers by all of its cells."""
+    for name, cells in (("first", trained), ("later", later)):
+        rows = "\n".join(f"{0.1 * n},{cell}" for n, cell in enumerate(cells * 5))
+        (tmp_path / f"{name}.csv").write_text(f"size,grade\n{rows}\n")
+    like = tables.load(tmp_path / "first.csv", categorical="grade").arrangement
+    classes = [str(value) for value in like.columns[1].classes]
+    if "x" in later:
+        with pytest.raises(DistaffError, match="holds 'x' in row 2, which was not in training"):
+            tables.load(tmp_path / "later.csv", like=like)
+        return
+    seen = tables.load(tmp_path / "later.csv", like=like).images[:3].numpy()[:, 1:]
+    for row, cell in zip(seen, later, strict=True):
+        assert np.isnan(row).all() if cell == "" else classes[row.argmax()] == cell
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([[1, 2]] * 8, "column 'a' of the DataFrame holds a list in row 0, where a number or a text belongs"),
+        ([None, *[np.zeros(2)] * 7], "column 'a' of the DataFrame holds a ndarray in row 1"),
+        (np.ones(8) + 1j, "column 'a' of the DataFrame holds complex numbers"),
+    ],
+)
+def test_cells_that_are_neither_numbers_nor_texts_are_named(cells, message):
+    frame = pd.DataFrame({"a": pd.Series(list(cells)), "b": np.arange(8.0) % 3})
+    with pytest.raises(DistaffError, match=message):
+        from_frame(frame)
+    assert from_frame(frame, columns="b").shape == (1,)
+
+
+def test_a_sign_for_missing_numbers_is_pointed_out(tmp_path):
+    ages = [str(n) if n % 5 else "?" for n in range(40)]
+    frame = pd.DataFrame({"age": ages, "kind": ["a", "b"] * 20})
+    with pytest.warns(DataNotice, match=r"column 'age' .* classes, since some .* no numbers, such as '\?'"):
+        data = from_frame(frame)
+    assert data.arrangement.columns[0].kind == "classes"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        from_frame(frame, columns="kind")
+        from_frame(frame, categorical="age")
+
+
+def test_a_table_in_another_encoding_is_said_to_be(tmp_path):
+    (tmp_path / "cities.csv").write_bytes("size,city\n1.5,Köln\n2.5,Zürich\n".encode("latin-1"))
+    with pytest.raises(DistaffError, match=r"cities\.csv is not a text in UTF-8"):
+        tables.load(tmp_path / "cities.csv")

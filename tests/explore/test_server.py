@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from distaff.data import open_dataset
 from distaff.explore.server import LARGEST_QUESTION
 from distaff.explore.session import STEPS, Session
-from distaff.explore.uploads import LARGEST_UPLOAD
+from distaff.explore.uploads import LARGEST_UPLOAD, read_upload
 from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
@@ -223,3 +224,18 @@ def test_a_run_in_training_says_so(run):
             Session.open([run])
     with pytest.raises(DistaffError, match="no checkpoint yet"):
         Session.open([run])
+
+
+@pytest.mark.parametrize("mode", ["L", "LA", "P", "RGBA", "I;16"])
+@pytest.mark.parametrize("told", [None, "0:4095"])
+def test_an_upload_is_prepared_as_the_runs_own_files_were(tmp_path, mode, told):
+    """Also where pixels are transparent, or where a range was given for scans of 16 bits."""
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 200, (24, 24, len(mode) if mode in ("LA", "RGBA") else 1), dtype=np.uint8)
+    picture = Image.fromarray(values.squeeze().astype(np.uint16) * 16 if mode == "I;16" else values.squeeze())
+    (tmp_path / "scans").mkdir()
+    (picture.convert("P") if mode == "P" else picture).save(tmp_path / "scans" / "one.png")
+    data = open_dataset(tmp_path / "scans", resize=16, fit="pad", **({} if told is None else {"range": told}))
+    content = (tmp_path / "scans" / "one.png").read_bytes()
+    uploaded = read_upload(content, data.shape, data.arrangement)
+    np.testing.assert_allclose(uploaded, data.images[0].numpy(), atol=1e-6)

@@ -42,7 +42,8 @@ def test_a_metric_that_is_named_says_what_it_needs(tmp_path, capsys):
     code, lines = run(capsys, tmp_path / "codes.npy", "--metrics", "mig")
     assert code == 2
     assert lines == [
-        "distaff: mig needs factors: give the ground truth of each row, in an npz as an array named factors."
+        "distaff: mig needs factors: give the ground truth of each row, in an npz as an array named factors, "
+        "or a file of labels or columns of a table as --factors."
     ]
 
 

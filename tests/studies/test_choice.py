@@ -157,11 +157,17 @@ def _given() -> dict[str, tuple[object, dict[str, object]]]:
     frame = pd.DataFrame(
         {"a": rng.normal(5, 3, 30), "b": rng.poisson(3, 30), "c": rng.choice(["x", "y"], 30)}
     )
-    frame.loc[4, "a"] = None
+    frame.loc[4, "a"] = frame.loc[7, "c"] = None
+    genes = rng.poisson(3, (30, 4)).astype(np.float32)
+    cells = SimpleNamespace(  # what of an AnnData is read
+        X=np.log1p(genes), layers={"counts": genes}, obsm={}, obs=frame[["c"]], obs_names=frame.index
+    )
+    cells.var_names = [f"gene{n}" for n in range(4)]
     images = rng.integers(0, 256, (20, 16, 16, 3), dtype=np.uint8)
     squares = toys.tiny_images(20)
     return {
         "frame": (frame, {"counts": "b"}),
+        "cells": (cells, {"matrix": "counts", "counts": "all", "factors": "c"}),
         "bytes": (images, {}),
         "floats": (rng.random((20, 1, 16, 16), dtype=np.float32), {}),
         "tensor": (torch.rand(20, 1, 16, 16), {}),

@@ -1,6 +1,6 @@
 """Labels of a run's observations that lie in a file of their own."""
 
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -8,8 +8,9 @@ import pandas as pd
 from distaff.data.dataset import Dataset
 from distaff.data.labels import rows_named, with_factors
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.table_files import ways_to_name
 from distaff.metrics import as_factors
-from distaff.metrics.code_sources import ARRAYS, TABLES, in_place, read_labels_file
+from distaff.metrics.code_sources import ARRAYS, TABLES, in_place, names_of_rows, read_labels_file
 
 
 def with_labels(data: Dataset, file: str | Path) -> Dataset:
@@ -41,11 +42,16 @@ def with_labels(data: Dataset, file: str | Path) -> Dataset:
 
 
 def _in_order(path: Path, labels: pd.DataFrame, data: Dataset) -> Any:
-    """The labels in the order of the observations, by the column that names them, if any does."""
+    """The labels in the order of the observations, by the column or index that names them, if any does."""
     names = [] if data.row_names is None else [str(name) for name in data.row_names]
-    for column in labels:
-        keys = labels[column].astype(str)
-        if keys.is_unique and keys.isin({*names, *(PurePath(name).name for name in names)}).any():
-            rows = rows_named(keys.tolist(), names, str(path))
-            return labels.drop(columns=column).reset_index(drop=True).reindex(rows).reset_index(drop=True)
+    files = {way for name in names for way in ways_to_name(name)[:2]}
+    for heading, keys in names_of_rows(labels).items():
+        known = {*keys}
+        # Numbers without the ending of a file may be alike by chance, if only some of them are.
+        if not known.isdisjoint(files) or all(
+            not known.isdisjoint(ways_to_name(name)) for name in names or [""]
+        ):
+            rows = rows_named(list(keys), names, str(path))
+            kept = labels.drop(columns=heading, errors="ignore").reset_index(drop=True)
+            return kept.reindex(rows).reset_index(drop=True)
     return in_place(path, labels)

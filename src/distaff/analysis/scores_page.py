@@ -122,7 +122,7 @@ def _bars(scores: Sequence[Score]) -> list[Block]:
         means = {s.name: s.null.mean for s in scores if s.name in heights and s.null is not None}
         nulls = {name: mean for name, mean in means.items() if mean is not None}
         figure = figures.scores_by_factor(heights, list(factors), score="score", nulls=nulls)
-        title = "Scores by factor"
+        title = "Scores by factor" + (f": {', '.join(group)}" if len(found) > 1 else "")
         caption = "A line across bars is what shuffled factors score, over all factors." if nulls else None
         blocks.append(Picture(figure, alt=title, title=title, caption=caption))
     return blocks

@@ -147,6 +147,11 @@ def _from_npz(path: Path, key: str, largest: int) -> tuple[NDArray[Any], Column,
             raise DistaffError(
                 f"{path} has no array {key!r} and looks like dSprites: use --data dsprites --file {path}."
             )
+        if key not in archive:
+            raise DistaffError(
+                f"{path} has no array {key!r}: it holds {', '.join(archive.names) or 'nothing'}; say which "
+                "to read with --data-options key=NAME."
+            )
         return (
             archive.array(key),
             archive.array("factors") if "factors" in archive else None,

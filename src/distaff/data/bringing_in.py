@@ -104,7 +104,14 @@ def _opened(
                 f"{path} holds images, but the model was trained on rows of {shape[0]} numbers."
             )
         known = _taken(folders.load, ("labels", "skip_bad", "fit"), told, options, path)
-        return folders.load(path, **known, like=images)
+        if "labels" in options or known.get("labels") is None:
+            return folders.load(path, **known, like=images)
+        labels = known.pop("labels")
+        found = folders.load(path, **known, like=images)
+        try:
+            return folders.labelled(found, labels)
+        except DistaffError:  # the labels of the training images need not cover others
+            return found
     if suffix in tables.SUFFIXES and isinstance(like, Table):
         known = _taken(tables.load, ("factors", "matrix"), told, options, path)
         return tables.load(path, **known, like=like)
@@ -171,7 +178,10 @@ def _photograph(picture: Image.Image, shape: Shape, like: Arrangement | None) ->
         mode = "F" if picture.mode[0] in "IF" and mode == "L" else mode
         size = (shape[1], shape[2])
         pixels = decode(file.getvalue(), "the photograph", mode, size, fit=how.fit or "squash")
-    low, high = (how.low, how.high) if how.told or mode == "F" else (0.0, float(BYTE))
+    if how.told:
+        low, high = how.low, how.high
+    else:  # Pillow gives some files of 16 bits as whole numbers of 32
+        low, high = folders.own_range(pixels[None], mode, picture.mode.startswith("I"), "the photograph")
     return Dataset(ScaledImages(pixels[None], low, high, channels_last=True), name="photograph")
 
 

@@ -52,13 +52,19 @@ class Column:
     def values(self, numbers: FloatArray) -> "pd.Series[Any]":
         """The user's values for the model's output (N, width); for classes, the most likely one."""
         if self.kind == "classes":
-            return pd.Series(np.array(self.classes, object)[numbers.argmax(1)]).infer_objects()
+            likeliest = np.array(self.classes, object)[numbers.argmax(1)]
+            likeliest[np.isnan(numbers).any(axis=1)] = None
+            return pd.Series(likeliest).infer_objects()
         return pd.Series(numbers[:, 0].astype(np.float64) * self.scale + self.mean)
 
     def _one_hot(self, values: "pd.Series[Any]", where: str) -> FloatArray:
         plain = plain_values(values)
         known = {value: place for place, value in enumerate(self.classes)}
-        places = np.array([-1 if value is None else known.get(value, -2) for value in plain])
+        # A column of 1, 2 and "x" was texts; rows without the "x" are read as numbers.
+        texts = {_text(value): place for place, value in enumerate(self.classes)}
+        places = np.array(
+            [-1 if v is None else known[v] if v in known else texts.get(_text(v), -2) for v in plain]
+        )
         if (places == -2).any():
             row = int(np.argmax(places == -2))
             raise DistaffError(
@@ -108,6 +114,11 @@ def learn_column(name: str, values: "pd.Series[Any]", kind: Kind, standardise: b
 
 def as_numbers(values: "pd.Series[Any]", name: str, where: str) -> NDArray[np.float64]:
     """A column as numbers, NaN where empty; an error names any other value and its row."""
+    if pd.api.types.is_complex_dtype(values):
+        raise DistaffError(
+            f"column {name!r} of {where} holds complex numbers: make two columns of it, such as of real and "
+            "imaginary parts."
+        )
     numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     wrong = np.isnan(numbers) & values.notna().to_numpy()
     if wrong.any():
@@ -120,6 +131,18 @@ def as_numbers(values: "pd.Series[Any]", name: str, where: str) -> NDArray[np.fl
         row = int(np.argmax(np.isinf(numbers)))
         raise DistaffError(f"column {name!r} of {where} is infinite in row {row}: correct it first.")
     return numbers
+
+
+def refuse_lists(values: "pd.Series[Any]", name: str, where: str) -> None:
+    """Raise an error if a cell holds several values, such as a list."""
+    if values.dtype != object:
+        return
+    for row, value in enumerate(values):
+        if isinstance(value, list | tuple | dict | set | np.ndarray):
+            raise DistaffError(
+                f"column {name!r} of {where} holds a {type(value).__name__} in row {row}, where a number or "
+                "a text belongs: make a column of each of its values, or leave the column out."
+            )
 
 
 def check_counts(numbers: NDArray[np.float64], name: str, where: str) -> None:
@@ -141,6 +164,11 @@ def plain_values(values: "pd.Series[Any]") -> list[Value | None]:
         None if gone else (v if isinstance(v, str | int | float | bool) else str(v))
         for v, gone in zip(listed, missing, strict=True)
     ]
+
+
+def _text(value: Value) -> str:
+    """A class as it is written in a file: beside a missing cell, 2 is read as 2.0."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def listed(names: Any) -> list[str]:

@@ -16,12 +16,14 @@ from distaff.data.labels import label_column, rows_named, with_factors
 from distaff.data.pictures import CHANNELS, Fit, open_pictures
 from distaff.data.ranges import extremes, find_range
 from distaff.foundation.errors import DataNotice, DistaffError, foreign, said
-from distaff.foundation.table_files import read_csv
+from distaff.foundation.table_files import UNNAMED, read_csv, ways_to_name
 
 NAMED = 3
 """Maximum number of skipped files that a message names."""
 WHITE, DARK = 65535.0, 8
 """White in 16-bit images; they are dark if their brightest pixel is below this fraction (1/8) of it."""
+RINGING = 0.25
+"""How far beyond black and white scaling may carry the pixels at an edge, in fractions of the range."""
 
 
 def load(
@@ -71,8 +73,12 @@ def load(
     if skip_bad:
         data, names = data.subset(good), [names[row] for row in good]
         _warn_of_bad(place, sorted({*pictures.names} - {*names}), len(pictures.names))
-    if labels is None:
-        return data
+    return data if labels is None else labelled(data, labels)
+
+
+def labelled(data: Dataset, labels: str | Path) -> Dataset:
+    """The images of a folder with the labels that ``load`` takes."""
+    names = [] if data.row_names is None else [str(name) for name in data.row_names]
     if labels == "folders":
         return with_factors(data, [[_sub_folder(name) for name in names]], ["folder"])
     return with_factors(data, *_table(Path(labels), names))
@@ -84,9 +90,8 @@ def _stored(
     """Decoded images as the model sees them, and how they were converted."""
     shape = (CHANNELS[found.mode], *found.size)
     if like is not None:
-        low, high, told = like.low, like.high, like.told
-        if found.mode != "F" and not told:
-            low, high = 0.0, 255.0
+        told = like.told
+        low, high = (like.low, like.high) if told else own_range(images, found.mode, found.short, name)
     else:
         told = text is not None
         low, high = _range(images, found, text, name)
@@ -94,6 +99,28 @@ def _stored(
     if found.mode != "F" and (low, high) == (0, 255):
         return ByteImages(images, channels_last=True), how
     return ScaledImages(images, low, high, channels_last=True), how
+
+
+def own_range(images: NDArray[Any], mode: str, short: bool, name: str) -> tuple[float, float]:
+    """Black and white of new images for a model whose range nobody gave, by their own kind of pixels.
+
+    Args:
+        images: the decoded images.
+        mode: the mode they were decoded to.
+        short: whether they have 16 bits.
+        name: what an error calls them.
+    """
+    if mode != "F":
+        return 0.0, 255.0
+    if short:
+        return 0.0, WHITE
+    low, high = extremes(images, name)
+    if low < -RINGING or high > 1 + RINGING:
+        raise DistaffError(
+            f"images of {name} run from {low:g} to {high:g}, and the model was trained on bytes, 16 bits or "
+            "values of 0–1: bring them there first."
+        )
+    return 0.0, 1.0
 
 
 def _range(images: NDArray[Any], found: Scan, text: str | None, name: str) -> tuple[float, float]:
@@ -111,7 +138,8 @@ def _range(images: NDArray[Any], found: Scan, text: str | None, name: str) -> tu
             warnings.warn(said(text), DataNotice, stacklevel=2)
         return 0.0, WHITE
     low, high = extremes(images, name)
-    if low < 0 or high > 1:
+    slack = 0.0 if found.other is None else RINGING
+    if low < -slack or high > 1 + slack:
         raise DistaffError(
             f"{found.deep}, and the images run from {low:g} to {high:g}: say what is black and white, as in "
             f"--range min-max, --range percentiles or --range={low:g}:{high:g}."
@@ -150,7 +178,7 @@ def _sub_folder(name: str) -> str:
 def _table(file: Path, names: list[str]) -> tuple[list[Any], list[str]]:
     """The columns of factors and their names, from a CSV whose first column has the file names."""
     with foreign(lambda why: f"{file} cannot be read as a CSV file with a heading ({why})."):
-        frame = read_csv(file).drop_duplicates()
+        frame = _names_first(read_csv(file), names).drop_duplicates()
     first, *titles = frame.columns
     rows = rows_named(frame[first].astype(str).tolist(), names, str(file))
     missing = [name for name, row in zip(names, rows, strict=True) if row < 0]
@@ -167,6 +195,17 @@ def _table(file: Path, names: list[str]) -> tuple[list[Any], list[str]]:
     if not titles:
         raise DistaffError(f"{file} has no column of labels beside the file names.")
     return [label_column(labels[title], title, str(file)) for title in titles], [str(t) for t in titles]
+
+
+def _names_first(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """The table without an index that pandas wrote before the names of images."""
+    if not isinstance(frame.index, pd.RangeIndex):  # as R writes the names of rows
+        return frame.reset_index()
+    if len(frame.columns) < 3 or not str(frame.columns[0]).startswith(UNNAMED):
+        return frame
+    second = {*frame.iloc[:, 1].astype(str)}
+    named = any(not second.isdisjoint(ways_to_name(name)) for name in names)
+    return frame.iloc[:, 1:] if named else frame
 
 
 def _all_different(column: "pd.Series[Any]") -> bool:

@@ -85,7 +85,7 @@ def to_frame(data: Any, named: Mapping[str, Any] | None = None, matrix: str | No
                 c for option in ("columns", "factors", "categorical") for c in several(named.get(option))
             }
             beside = [column for column in beside if column in wanted]
-        return frame.join(data.obs[beside])
+        return pd.concat([frame, data.obs[beside]], axis=1)  # a join would multiply rows that share a name
     if matrix is not None:
         raise DistaffError(f"matrix={matrix} is for an AnnData, not for a {type(data).__name__}.")
     try:
@@ -111,7 +111,8 @@ def from_torch(dataset: Any, names: Sequence[str] | None = None, channels: Chann
     """Copy a ``torch.utils.data.Dataset`` with a length into memory.
 
     Args:
-        dataset: items are images (tensors, arrays or PIL), or pairs of an image and one or more labels.
+        dataset: items are images (tensors, arrays or PIL), or tuples of an image and one or more labels, of
+            which the first is read, or as many as there are names.
         names: one name per label.
         channels: the axis that holds the channels, if it is not clear from the shape.
     """
@@ -119,9 +120,17 @@ def from_torch(dataset: Any, names: Sequence[str] | None = None, channels: Chann
     if not hasattr(dataset, "__len__") or not len(dataset):
         raise DistaffError(f"{name} has no length or no items: only finite data sets can be used.")
     items = [dataset[number] for number in progress(range(len(dataset)), f"reading {name}")]
+    if isinstance(items[0], Mapping):
+        keys = ", ".join(map(str, items[0]))
+        raise DistaffError(
+            f"items of {name} are dicts of {keys}: make them images, or tuples of an image and its labels."
+        )
     if not isinstance(items[0], tuple | list):
         return from_array(_stacked(items, name), None, names, channels, name)
     images = _stacked([item[0] for item in items], name)
+    if names is not None and 2 < len(names) + 1 == len(items[0]):
+        columns = [_stacked([item[k] for item in items], name) for k in range(1, len(items[0]))]
+        return with_factors(from_array(images, channels=channels, name=name), columns, names)
     labels = _stacked([item[1] for item in items], name) if len(items[0]) > 1 else None
     return from_array(images, labels, names, channels, name)
 

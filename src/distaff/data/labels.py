@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from distaff.codes import as_array, known_labels
 from distaff.data.dataset import Dataset, called
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.table_files import ways_to_name
 
 
 def labelled(data: Dataset, factors: Any, names: Sequence[str] | None = None) -> Dataset:
@@ -42,6 +42,8 @@ def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | N
 def rows_named(keys: Sequence[str], names: Sequence[str], where: str) -> list[int]:
     """The row of a table that names each observation, by its whole name or by that of its file alone.
 
+    Tables often leave out the ending of a file, and readers of tables the zeros before a number.
+
     Args:
         keys: what the rows of the table name.
         names: of the observations, such as ``birds/1.png``.
@@ -52,6 +54,8 @@ def rows_named(keys: Sequence[str], names: Sequence[str], where: str) -> list[in
 
     >>> rows_named(["2.png", "birds/1.png"], ["birds/1.png", "birds/2.png", "3.png"], "labels.csv")
     [1, 0, -1]
+    >>> rows_named(["2", "dog"], ["birds/002.png", "dog.jpg"], "labels.csv")
+    [0, 1]
     """
     rows = {key: row for row, key in enumerate(keys)}
     if len(rows) < len(keys):
@@ -60,12 +64,13 @@ def rows_named(keys: Sequence[str], names: Sequence[str], where: str) -> list[in
     found: list[int] = []
     shared: dict[str, str] = {}
     for name in names:
-        file = PurePath(name).name
-        if name not in rows and file in rows and shared.setdefault(file, name) != name:
+        key = next((key for key in ways_to_name(name) if key in rows), None)
+        if key is not None and shared.setdefault(key, name) != name:
             raise DistaffError(
-                f"{where} has one row for {file}, which is {shared[file]} and {name}: write their folders."
+                f"{where} has one row for {key}, which is {shared[key]} and {name}: write their folders and "
+                "endings."
             )
-        found.append(rows.get(name, rows.get(file, -1)))
+        found.append(-1 if key is None else rows[key])
     return found
 
 

@@ -24,6 +24,8 @@ LARGEST_FILE, LARGEST_IMAGE = 200 << 20, 64_000_000
 GREY = frozenset({"1", "L", "LA"})
 COLOUR = frozenset({"RGB", "RGBA", "P", "PA", "CMYK", "YCbCr", "HSV", "LAB"})
 SHORT = frozenset({"I;16", "I;16B", "I;16L", "I;16N"})
+APPLE_DOUBLE = "._"
+"""The beginning of names that macOS gives to what it writes beside copied files; these are no images."""
 DEEP = frozenset({"I", "F", *SHORT})
 """Grey with more than 8 bits: integers up to 65,535, or any numbers."""
 Fit = Literal["squash", "crop", "pad"]
@@ -206,7 +208,11 @@ def _files_below(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 yield from _files_below(entry.path, f"{prefix}{entry.name}/")
-            elif os.path.splitext(entry.name)[1].lower() in SUFFIXES and entry.is_file():
+            elif os.path.splitext(entry.name)[1].lower() not in SUFFIXES or entry.name.startswith(
+                APPLE_DOUBLE
+            ):
+                continue
+            elif entry.is_file():
                 yield prefix + entry.name, _state(entry.stat())
 
 
@@ -278,4 +284,4 @@ def _is_picture(place: Path, name: str) -> bool:
     path = PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or (path.parts and path.parts[0].endswith(":")):
         raise DistaffError(f"{place} holds the entry {name!r}, which points outside of it: it is not opened.")
-    return path.suffix.lower() in SUFFIXES and not path.name.startswith("._")
+    return path.suffix.lower() in SUFFIXES and not path.name.startswith(APPLE_DOUBLE)

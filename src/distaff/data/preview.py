@@ -5,8 +5,10 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Le
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from distaff.codes import FloatArray
 from distaff.data.arrangements import Table
 from distaff.data.dataset import SAMPLE, Dataset
 from distaff.data.images import IntArray
@@ -20,7 +22,7 @@ from distaff.foundation.text import told_options
 
 
 def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
-    """One row of images per factor; random images if no factor is known; a scatter plot for vectors.
+    """One row of images or signals per factor; random ones if no factor is known; a scatter plot for vectors.
 
     On a grid, a row varies its factor from the first class to the last around one random combination;
     otherwise it shows a random observation of each class (for a real factor, in rising order).
@@ -33,15 +35,21 @@ def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
     axes = figure.subplots(len(rows), columns, squeeze=False)
     for line, (label, indices) in zip(axes, rows.items(), strict=True):
         line[0].set_ylabel(label, rotation=0, ha="right", va="center")
-        for place, image in zip(line, data.images[indices], strict=False):
-            picture = on_a_screen(image.numpy()).transpose(1, 2, 0)
-            place.imshow(
-                picture.squeeze(-1) if picture.shape[-1] == 1 else picture, cmap="gray", vmin=0, vmax=1
-            )
+        for place, observation in zip(line, data.images[indices], strict=False):
+            _draw(place, observation.numpy())
         for place in line:
             place.set(xticks=[], yticks=[])
             place.set_frame_on(False)
     return figure
+
+
+def _draw(place: Axes, observation: FloatArray) -> None:
+    """An image (C, H, W), or the channels of a signal (C, T) as curves."""
+    if observation.ndim == 2:
+        place.plot(observation.T, linewidth=1)
+        return
+    picture = on_a_screen(observation).transpose(1, 2, 0)
+    place.imshow(picture.squeeze(-1) if picture.shape[-1] == 1 else picture, cmap="gray", vmin=0, vmax=1)
 
 
 def contact_sheet(data: Dataset, columns: int = 8, seed: int = 0) -> str:
@@ -89,6 +97,8 @@ def draw_preview(
     out: str = "preview.png",
     resize: Annotated[int, Ge(1)] | None = None,
     fit: Fit | None = None,
+    range: str | None = None,
+    skip_bad: bool = False,
     data_options: str | None = None,
     columns: Annotated[int, Ge(1), Le(200)] = 10,
     seed: Annotated[int, Ge(0)] = 0,
@@ -100,11 +110,14 @@ def draw_preview(
         out: file of the picture.
         resize: side to which images are resized.
         fit: how images that are not square are resized: crop, pad or squash.
+        range: the values that are black and white: min-max, percentiles, signed or 0:4095.
+        skip_bad: leave out images that do not decode, instead of stopping at the first.
         data_options: further options of the data set's load function, such as part=test.
         columns: images per row.
         seed: seed of the choice of observations.
     """
-    data = open_told(name, None, told_options(data_options, resize=resize, fit=fit))
+    told = told_options(data_options, resize=resize, fit=fit, range=range, skip_bad=skip_bad)
+    data = open_told(name, None, told)
     return save_preview(data, out, columns, seed)
 
 

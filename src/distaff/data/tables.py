@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from distaff.data.arrangements import Table
-from distaff.data.columns import Kind, learn_column, listed
+from distaff.data.columns import Kind, learn_column, listed, refuse_lists
 from distaff.data.dataset import Dataset
 from distaff.data.labels import label_column, with_factors
 from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
 from distaff.foundation.h5ad import read_annotated
-from distaff.foundation.table_files import numbers_rows, read_csv, read_parquet
+from distaff.foundation.table_files import UNNAMED, named_rows, numbers_rows, read_csv, read_parquet
 
 DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[T ].*)?"
 """A date, with or without a time, such as 2024-05-31, 5/31/2024 or 31.5.24."""
@@ -50,16 +50,18 @@ def load(
     path = Path(file)
     if matrix is not None and path.suffix != ".h5ad":
         raise DistaffError(f"matrix={matrix} is for an .h5ad file, which {path} is not.")
+    named = [] if like is None else [column.name for column in like.columns]
+    named += [name for names in (columns, factors, categorical) for name in several(names)]
     with whole(path, f"{path.suffix} table"):
         if path.suffix == ".h5ad":
-            named = [] if like is None else [column.name for column in like.columns]
-            named += [name for names in (columns, factors, categorical) for name in several(names)]
             matrix = matrix or (None if like is None else like.matrix)
             frame = read_annotated(path, matrix, named, absent=like is not None)
         elif path.suffix == ".parquet":
             frame = read_parquet(path)
         else:
             frame = read_csv(path)
+            if not any(name.startswith(UNNAMED) for name in named):
+                frame = named_rows(frame)
     where = os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
     data = from_frame(frame, columns, factors, categorical, counts, standardise, like, path.stem, where)
     return of_matrix(data, matrix)
@@ -138,6 +140,7 @@ def _kinds(
     kinds: dict[str, Kind] = {}
     for name in wanted:
         values = frame[name]
+        refuse_lists(values, name, where)
         numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
         if name in classes:
             kinds[name] = "classes"
@@ -149,6 +152,7 @@ def _kinds(
             kinds[name] = "real"
         else:
             kinds[name] = "classes"
+            _point_out_numbers(values, name, where)
     if not kinds:
         raise DistaffError(f"{where} has no column to train on.")
     return kinds
@@ -176,6 +180,19 @@ def several(names: Names) -> list[str]:
     (['price', 'kind'], ['price'])
     """
     return [name.strip() for name in names.split("+")] if isinstance(names, str) else listed(names)
+
+
+def _point_out_numbers(values: "pd.Series[Any]", name: str, where: str) -> None:
+    """Warn of texts that make classes of a column of numbers, such as a sign for missing values."""
+    seen = values.dropna()
+    other = seen[pd.to_numeric(seen.astype(str), errors="coerce").isna()]
+    if 0 < len(other) < len(seen) / 2:
+        warnings.warn(
+            f"column {name!r} of {where} is read as classes, since some of its cells are no numbers, such as "
+            f"{str(other.iloc[0])!r}: leave these empty if they stand for missing numbers.",
+            DataNotice,
+            stacklevel=2,
+        )
 
 
 def _holds_numbers(values: "pd.Series[Any]") -> bool:

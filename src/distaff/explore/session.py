@@ -71,8 +71,8 @@ class Session:
     def start_from_file(self, content: bytes) -> Json:
         """Start from an image that the user uploaded."""
         model = self.runs[0].model
-        how = model.arrangement.fit if isinstance(model.arrangement, Scaled) else None
-        return self._start("your image", read_upload(content, model.shape, how or "crop"))
+        like = model.arrangement if isinstance(model.arrangement, Scaled) else None
+        return self._start("your image", read_upload(content, model.shape, like))
 
     def start_at_centre(self) -> Json:
         """Start from z = 0 and the first class, with no observation."""

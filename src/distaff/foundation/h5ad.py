@@ -72,7 +72,8 @@ def read_annotated(
         there = {str(name) for name in file["obs"].attrs["column-order"]} if absent else set(columns)
         beside = [name for name in columns if name not in names and name in there]
         obs = _frame(file, path, beside) if beside else _frame(file, path, ()).iloc[:, :0]
-    return pd.DataFrame(values, index=obs.index, columns=pd.Index(names)).join(obs)
+    matrix_frame = pd.DataFrame(values, index=obs.index, columns=pd.Index(names))
+    return pd.concat([matrix_frame, obs], axis=1)  # a join would multiply rows that share a name
 
 
 @contextmanager

@@ -5,7 +5,7 @@ unpack to more rows than fit in memory.
 import itertools
 import re
 import warnings
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ MOST_CELLS = 10_000_000
 """Number of values that any parquet file may hold, however small it is."""
 PER_BYTE = 2_000
 """Number of values per byte that a larger file may hold: repeated values take almost no space."""
+UNNAMED = "Unnamed: "
+"""The prefix of what pandas calls a column of a CSV file that has no heading."""
 FEW_ROWS = 20
 """With up to this many rows, numbers that increase by one may be a coincidence."""
 LOOKED_AT = 100
@@ -26,7 +28,10 @@ LOOKED_AT = 100
 def read_csv(path: Path) -> pd.DataFrame:
     """The table of a ``.csv`` or ``.tsv`` file; its first line names the columns, unless it has fractions."""
     comma, point, named = _punctuation(path)
-    frame = pd.read_csv(path, sep=comma, decimal=point, header=0 if named else None)
+    try:
+        frame = pd.read_csv(path, sep=comma, decimal=point, header=0 if named else None)
+    except UnicodeDecodeError as problem:
+        raise DistaffError(f"{path} is not a text in UTF-8: save it again with that encoding.") from problem
     # One cell more is the row's name, as R writes it, which is no fraction.
     if frame.index.nlevels > 1 or pd.api.types.is_float_dtype(frame.index):
         raise DistaffError(f"{path} has rows with more cells than its heading has names.")
@@ -63,6 +68,32 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def named_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with the names of rows that were saved with it as its index; 0, 1, … are no names.
+
+    In a CSV file it is a first column without a heading, of texts or whole numbers that are all different.
+    """
+    first = frame.columns[0] if len(frame.columns) > 1 else None
+    if str(first).startswith(UNNAMED) and isinstance(frame.index, pd.RangeIndex):
+        names = frame[first]
+        if names.is_unique and not names.isna().any() and not pd.api.types.is_float_dtype(names):
+            frame = frame.set_index(first).rename_axis(None)
+    if pd.api.types.is_integer_dtype(frame.index) and (frame.index == np.arange(len(frame))).all():
+        return frame.reset_index(drop=True)
+    return frame
+
+
+def ways_to_name(name: str) -> list[str]:
+    """What a table may call a row that another calls ``name``, such as by a file, the most precise first.
+
+    >>> ways_to_name("birds/007.png")
+    ['birds/007.png', '007.png', 'birds/007', '007', '7']
+    """
+    path = PurePath(name)
+    plain = str(int(path.stem)) if path.stem.isdecimal() else path.stem
+    return [name, path.name, str(path.with_suffix("")) if path.name else name, path.stem, plain]
 
 
 def numbers_rows(numbers: "pd.Series[Any]") -> bool:

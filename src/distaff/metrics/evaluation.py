@@ -259,7 +259,7 @@ def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Sc
     elif inputs.factors is None:
         raise DistaffError(
             f"{card.name} needs factors: give the ground truth of each row, in an npz as an array named "
-            "factors."
+            "factors, or a file of labels or columns of a table as --factors."
         )
     elif inputs.factors.missing.any():
         given = (inputs.codes, inputs.factors)

@@ -28,7 +28,10 @@ def traversals(
     for latents. A discrete latent's row shows its classes; the rest of the row stays white.
     """
     if len(data.shape) != 3:
-        raise DistaffError(f"traversals are drawn of images, and {data.name} holds vectors.")
+        kind = "vectors" if len(data.shape) == 1 else "signals"
+        raise DistaffError(
+            f"traversals are drawn of images, and {data.name} holds {kind}: distaff explore shows theirs."
+        )
     start = data.subset([len(data) // 2 if index is None else index])
     space = model.model.latents
     variables = space.coded

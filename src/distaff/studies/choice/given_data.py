@@ -33,7 +33,9 @@ def on_disk(call: DataCall, dataset: Dataset, folder: Path) -> DataCall:
     if isinstance(data, str | Path):
         return DataCall(_absolute(str(data)), call.file, call.options)
     if is_frame(data):
-        return _written_table(to_frame(data, call.options), folder, call)
+        options = {name: value for name, value in call.options.items() if name != "matrix"}
+        frame = to_frame(data, options, call.options.get("matrix"))
+        return _written_table(frame, folder, DataCall(data, None, options))
     if isinstance(data, Dataset | TorchDataset | DataLoader) or hasattr(data, "column_names"):
         return _written_dataset(dataset, folder, call)
     return _written_array(as_array(data), folder, call)
