@@ -31,6 +31,7 @@ from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, kept_if_allowed, warn
 from distaff.runs.load import TrainedRun, open_left_out
+from distaff.runs.other_files import with_other_files
 from distaff.runs.settings import held_out_share
 from distaff.runs.zoo import run_folder
 
@@ -179,6 +180,7 @@ def _scored_data(
     if "leave_out" in config.data.options:
         return open_left_out(run.folder)
     kept = config.parts(config.data.reopen())[1]
+    with_other_files(config, kept)  # an error if they have changed
     if kept is None:
         raise DistaffError(
             f"{run.folder.path} was trained on all its data: only --hold-out 0.1 and --leave-out keep some "
