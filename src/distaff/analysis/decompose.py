@@ -42,7 +42,7 @@ from distaff.objectives.terms import (
     tc_within_groups,
     total_correlation,
 )
-from distaff.runs.checkpoints import find
+from distaff.runs.checkpoints import find, fitting
 from distaff.runs.folder import RunFolder, kept_if_allowed, warn
 from distaff.runs.load import load, open_data
 from distaff.runs.zoo import run_folder
@@ -256,18 +256,19 @@ def _pass(
 def _critics(
     folder: RunFolder, latents: LatentSpace, ratios: Sequence[DensityRatio]
 ) -> dict[DensityRatio, torch.nn.Module]:
-    newest, _ = find(folder.checkpoints, warn)
+    newest, _ = find(folder.trained, warn)
     assert newest is not None
     state = newest / "training.safetensors"
     if not ratios or not state.is_file():  # a model of the zoo comes without its critics
         return {}
-    tensors = load_file(state)
     critics = {}
-    for ratio in ratios:
-        prefix = f"critic.{ratio.name}/"
-        network = ratio.network(latents)
-        network.load_state_dict(
-            {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-        )
-        critics[ratio] = network
+    with fitting(state):
+        tensors = load_file(state)
+        for ratio in ratios:
+            prefix = f"critic.{ratio.name}/"
+            network = ratio.network(latents)
+            network.load_state_dict(
+                {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+            )
+            critics[ratio] = network
     return critics
