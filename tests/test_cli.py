@@ -156,6 +156,22 @@ def limit_file_size() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 
 
+def limit_file_size_further() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+
+
+def test_codes_that_a_full_disk_cannot_hold_are_one_sentence(images, tmp_path):
+    """safetensors has an error of its own where a file cannot be written."""
+    out = tmp_path / "run"
+    assert distaff("train", "beta_vae", "--data", images, "--out", out, *QUICK).end().returncode == 0
+    done = distaff("evaluate", out, "--metrics", "wsepin", before=limit_file_size_further).end()
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "codes.safetensors cannot be read or written: File too large: make room, then" in done.stderr
+    assert not list(out.glob(".codes*"))
+    assert distaff("evaluate", out, "--metrics", "wsepin").end().returncode == 0
+
+
 def test_a_full_disk_is_one_sentence_and_loses_nothing(images, tmp_path):
     """A limit on file size fails writes as a full disk does, at the first checkpoint after it is set."""
     out = tmp_path / "run"

@@ -12,7 +12,7 @@ import yaml
 
 from distaff import cli
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import json_text, parse_json, write_json, yaml_text
+from distaff.foundation.files import json_text, parse_json, parse_yaml, write_json, yaml_text
 from tests import toys
 from tests.studies.conftest import without_workers
 
@@ -140,3 +140,13 @@ def test_settings_that_are_not_finite_are_refused_by_name(tmp_path):
     with pytest.raises(DistaffError, match="gamma is inf"):
         yaml_text({"recipe": {"arguments": [{"gamma": math.inf}]}})
     assert yaml.safe_load(yaml_text({"beta": 4.0, "name": "β"})) == {"beta": 4.0, "name": "β"}
+
+
+@pytest.mark.parametrize("text", ['{"a": [1%s]}', "-1%s", '{"%s": 1, "b": -1%s}'])
+def test_whole_numbers_that_no_float_can_hold_are_refused(text):
+    digits = "0" * 400
+    for parse in (parse_json, parse_yaml):
+        with pytest.raises(DistaffError, match="holds a whole number of over 300 digits"):
+            parse(text.replace("%s", digits))
+    assert parse_json(json.dumps(digits).encode()) == digits
+    assert parse_yaml(f"- {10**300}") == [10**300]

@@ -2,18 +2,21 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import nn
 from torch.distributions import MultivariateNormal
 
-from distaff.analysis.decompose import decompose, decompose_run
+from distaff.analysis.decompose import _critics, decompose, decompose_run
 from distaff.analysis.whole_set import WholeSet
 from distaff.cli import main
 from distaff.data.arrays import from_array
 from distaff.data.splits import some
+from distaff.foundation.errors import DistaffError
 from distaff.metrics import total_correlation, total_information
 from distaff.metrics.sampled import Samples
 from distaff.models import VAE, LatentSpace, Representation
@@ -21,9 +24,10 @@ from distaff.models.latents import Real
 from distaff.models.layers import Networks
 from distaff.models.likelihoods import UnitGaussian
 from distaff.models.priors import parse_prior
-from distaff.objectives.critics import CriticSettings
+from distaff.objectives.critics import CriticSettings, DensityRatio
 from distaff.objectives.densities import Shape, stratified
 from distaff.objectives.evidence import iwae_bound
+from distaff.runs import RunFolder
 from distaff.runs.load import load
 from distaff.training.train import train
 from tests import toys
@@ -310,3 +314,22 @@ def test_the_bound_is_the_elbo_and_its_distance_from_it(run):
     few = [decompose(trained, DATA, bounded=8, seed=seed, **quick) for seed in range(3)]
     for found in few:
         assert found.log_px == pytest.approx(float(bound), abs=4 * found.standard_errors["log_px"] + 0.3)
+
+
+def test_critics_are_those_beside_the_trained_model_and_fit_their_settings(tmp_path):
+    critic = CriticSettings(hidden=8, layers=1)
+    early = {"hold_out": 0.3, "patience": 1, "validate_every": 1, "learning_rate": 0.5, "steps": 40}
+    train("factor_vae", DATA, out=tmp_path, critic=critic, progress=False, **SETTINGS | early)
+    folder = RunFolder(tmp_path)
+    (best,), last = folder.best.iterdir(), max(folder.checkpoints.iterdir())
+    assert best.name < last.name
+    config = folder.read()
+    ratios = [part.term for part in config.goal().terms if isinstance(part.term, DensityRatio)]
+    (network,) = _critics(folder, config.model.latents, ratios).values()
+    kept = load_file(best / "training.safetensors")
+    for name, weights in network.state_dict().items():
+        assert weights.equal(kept[f"critic.total_correlation/{name}"])
+    wider = replace(config, recipe=replace(config.recipe, arguments={"critic": {"hidden": 9, "layers": 1}}))
+    ratios = [part.term for part in wider.goal().terms if isinstance(part.term, DensityRatio)]
+    with pytest.raises(DistaffError, match=r"do not fit the model that run\.yaml describes"):
+        _critics(folder, config.model.latents, ratios)

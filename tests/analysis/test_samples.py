@@ -222,6 +222,16 @@ def test_a_run_that_may_only_be_read_is_scored_drawn_and_decomposed(only_read, t
     assert not only_read.codes.exists()
 
 
+@pytest.mark.parametrize("why", [errno.EACCES, errno.EROFS])
+def test_a_run_that_may_only_be_read_is_not_being_trained(run, monkeypatch, why):
+    def refuse(path, timeout):
+        raise OSError(why, "no", str(path))
+
+    (run.path / ".lock").touch()
+    monkeypatch.setattr("distaff.runs.folder.FileLock", refuse)
+    assert not run.being_trained
+
+
 def test_what_was_asked_for_and_may_not_be_written_is_named_by_its_own_name(only_read, capsys):
     with pytest.raises(SystemExit) as stop:
         main(["report", str(only_read.path), "--no-progress"])

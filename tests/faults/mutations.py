@@ -10,7 +10,7 @@ import yaml
 
 Path = tuple[str | int, ...]
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 10**9, 10**30, -0.5, 1e308, float("nan"), float("inf")),
+    *(None, True, False, 0, -1, 1, 10**9, 10**30, 10**400, -0.5, 1e308, float("nan"), float("inf")),
     *("", " ", "x" * 5000, "2020-13-45", "\u0000", "é", "[", "¹", "0x10", "1e9", "nan", "null"),
     *("os:system", "tests.faults.canary:touch", "z=tests.faults.canary:touch:2", "mlp:hidden=65536"),
     *("gaussian:100000", "z=gaussian:1000000000", "linear:1:0:0", "linear:nan:inf:5", "../../../etc/passwd"),

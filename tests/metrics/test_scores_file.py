@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from distaff.foundation.files import read_json, write_json
 from distaff.metrics import Evaluation, Score, write_scores
 from distaff.metrics.scores_file import ELBO, Scores, Setup
 
@@ -108,4 +109,16 @@ def test_those_that_evaluate_wrote_then_count_for_no_metric(tmp_path):
 )
 def test_a_damaged_file_holds_nothing(tmp_path, text):
     (tmp_path / "s.json").write_text(text)
+    assert Scores.read(tmp_path / "s.json") == Scores()
+
+
+@pytest.mark.parametrize("null", [[], {}, 3, "a", {"shuffled": 3}, {"shuffled": [], "other": 1}])
+def test_a_null_that_is_none_is_not_read(tmp_path, null):
+    write_scores(tmp_path / "s.json", Evaluation((Score("mig", 0.3, "a"),), {}))
+    content = read_json(tmp_path / "s.json")
+    content["scores"][0]["null"] = {"shuffled": [0.1, None], "baselines": {"noise": 0.2}, "best": None}
+    write_json(tmp_path / "s.json", content)
+    assert Scores.read(tmp_path / "s.json").entries[0].score.null.baselines == {"noise": 0.2}
+    content["scores"][0]["null"] = null
+    write_json(tmp_path / "s.json", content)
     assert Scores.read(tmp_path / "s.json") == Scores()

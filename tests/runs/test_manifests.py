@@ -1,6 +1,7 @@
 """Every byte that training reads back is covered by a hash: a change is noticed, or changes nothing."""
 
 import contextlib
+import os
 import shutil
 import warnings
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import distaff
 from distaff.analysis.encoding import already_encoded
 from distaff.foundation.errors import DistaffError
 from distaff.runs import RunFolder, checkpoints
+from distaff.runs.folder import read_log
 from distaff.runs.load import TrainedRun
 from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 from tests import toys
@@ -153,3 +155,19 @@ def test_a_manifest_speaks_for_files_beside_it_alone(tmp_path):
     (tmp_path / "m.json").write_text('{"step": 1, "sha256": {"../a": "0"}}')
     with pytest.raises(Damaged):
         check_manifest(tmp_path / "m.json", [])
+
+
+@pytest.mark.parametrize(
+    "name", ["checkpoint/{}/checkpoint.json", "checkpoint/{}/model.safetensors", "log.jsonl"]
+)
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(trained, tmp_path, name):
+    run = Path(shutil.copytree(trained, tmp_path / "run"))
+    file = run / name.format("step-000000004")
+    file.unlink()
+    os.mkfifo(file)
+    if file.name == "log.jsonl":
+        with pytest.raises(DistaffError, match="it is not a regular file"):
+            read_log(file)
+    else:
+        with pytest.warns(UserWarning, match="step-000000004 is damaged"):
+            assert TrainedRun.open(RunFolder(run)).step == 2

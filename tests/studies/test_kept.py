@@ -1,11 +1,15 @@
 """Results that are kept: written from a study, read again, and counted paper by paper."""
 
+import errno
 import json
+import tempfile
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from distaff import DistaffError
+from distaff import DistaffError, studies
+from distaff.studies.commands import write_page
 from distaff.studies.kept import claims_by_paper, holds_kept, kept_studies
 from distaff.studies.results import Results
 from distaff.studies.study import Study
@@ -105,6 +109,45 @@ def test_seeds_of_two_machines_are_joined_and_judged_as_those_of_one(tmp_path, m
     assert kept_studies("parts")[0].runs == (6, 6)
 
 
+def test_nothing_that_is_kept_is_lost_to_a_study_that_was_not_begun_or_has_fewer_runs(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "toy.yaml").write_text(STUDY)
+    (tmp_path / "other.yaml").write_text(STUDY.replace("seeds: 2", "seeds: [2]"))
+    for file in ("toy", "other"):
+        code, printed = in_process(capsys, "study", "run", f"{file}.yaml", "--out", file, "--workers", 1)
+        assert code == 0, printed
+    keep = ("study", "keep", "--into", "kept")
+    assert in_process(capsys, *keep, "toy")[0] == 0
+    before = {file: file.read_bytes() for file in (tmp_path / "kept").rglob("*.*")}
+    code, printed = in_process(capsys, *keep, "toy.yaml", "--out", "elsewhere")
+    assert (code, "study.parquet would be lost" in printed) == (2, True), printed
+    code, printed = in_process(capsys, *keep, "other", "--join")
+    assert (code, "holds 4 finished runs that are not of this study" in printed) == (2, True), printed
+    assert {file: file.read_bytes() for file in (tmp_path / "kept").rglob("*.*")} == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda table: pd.concat([table, table]),
+        lambda table: table.assign(reconstruction="much"),
+        lambda table: table.assign(run=None),
+        lambda table: table.assign(state=1),
+    ],
+)
+def test_a_kept_table_that_is_no_study_s_is_not_joined(tmp_path, damage):
+    table = Results(Study.parse(STUDY), tmp_path / "none").table
+    place = tmp_path / "kept" / "small-kim18-toy"
+    place.mkdir(parents=True)
+    table.to_parquet(place / "study.parquet", index=False)
+    assert kept_studies(tmp_path / "kept")[0].runs == (0, 4)
+    damage(table).to_parquet(place / "study.parquet", index=False)
+    with pytest.raises(DistaffError, match="cannot be read as results of a study"):
+        kept_studies(tmp_path / "kept")
+
+
 def test_a_claim_of_several_studies_counts_once_by_the_first_that_was_run(tmp_path):
     kept_file(
         tmp_path,
@@ -127,6 +170,27 @@ def test_a_claim_of_several_studies_counts_once_by_the_first_that_was_run(tmp_pa
     }
     assert counts.loc["do20", "undecided"] == 1
     assert counts.loc["all", "claims"] == 4
+
+
+@pytest.mark.filterwarnings("ignore:.* is not kept. its folder is read-only")
+def test_a_study_that_may_only_be_read_is_judged_and_shown(tmp_path, monkeypatch):
+    """A root user may write anywhere, so the refusal is made up."""
+    Results(Study.parse(STUDY), tmp_path / "study").write()
+    before = sorted((tmp_path / "study").iterdir())
+    made = tempfile.mkstemp
+
+    def refuse(*, prefix, dir):
+        if Path(dir) == tmp_path / "study":
+            raise OSError(errno.EROFS, "Read-only file system", f"{dir}/{prefix}x1y2")
+        return made(prefix=prefix, dir=dir)
+
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    with pytest.warns(UserWarning, match=r"claims\.json is not kept: its folder is read-only"):
+        verdicts = studies.check_claims(tmp_path / "study")
+    assert [verdict.outcome for verdict in verdicts] == ["not run", "not run"]
+    page = write_page(tmp_path / "study", page=tmp_path / "page.html")
+    assert "Higher β reconstructs worse" in page.read_text()
+    assert sorted((tmp_path / "study").iterdir()) == before
 
 
 def test_what_cannot_be_kept_or_read_is_one_sentence(tmp_path, capsys):

@@ -1,5 +1,7 @@
 """Tables over settings, correlations of scores, and selection without labels."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,9 @@ from scipy import stats
 from distaff import studies
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import udr
+from distaff.studies.results import Results
 from distaff.studies.selection import metric_correlations, udr_agreement, udr_scores
+from distaff.studies.study import Study
 from distaff.studies.tables import _summary, group_table
 
 
@@ -79,3 +83,26 @@ def test_udr_beside_the_labelled_scores(done):
     expected = stats.spearmanr(scores["udr"], joined)[0]
     assert agreement.loc["mig", "correlation"] == pytest.approx(expected, nan_ok=True)
     assert agreement.loc["mig", "n"] == 6
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ({"step": 9, "nll": "much"}, 6),
+        ({"step": 9, "nll": [1]}, 6),
+        ({"step": 9, "nll": 10**400}, 6),
+        ({"step": 9, "nll": 1, "seconds": 10**400}, 6),
+        ({"step": 10**30, "nll": 1}, 1e30),
+    ],
+)
+def test_lines_of_a_log_that_are_none_neither_stop_a_table_nor_its_file(tmp_path, line, step):
+    study = Study.parse(
+        "{name: x, data: pinwheel, steps: 8, runs: [vae], metrics: [hoyer], common: {log_every: 2},"
+        "claims: [{says: a, within: {metric: log.nll, range: [0, 9]}}]}"
+    )
+    (run,) = Results(study, tmp_path).all_runs
+    run.folder.path.mkdir(parents=True)
+    run.folder.log.write_text(json.dumps({"step": 6, "nll": 2.5}) + "\n" + json.dumps(line) + "\n")
+    table = Results(study, tmp_path).write()
+    assert table["step"].tolist() == [step]
+    assert float(run.last_line["nll"]) in (2.5, 1)

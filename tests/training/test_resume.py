@@ -172,12 +172,14 @@ def test_when_every_checkpoint_is_damaged_it_says_so(short_run, tmp_path):
         load(tmp_path / "run")
 
 
-def test_a_half_written_checkpoint_is_not_seen_and_cleared_away(short_run, tmp_path):
-    short_run()
-    half_written = tmp_path / "run/checkpoint/.step-000000099.abc"
+@pytest.mark.parametrize("place", ["checkpoint", "best"])
+def test_a_half_written_checkpoint_is_not_seen_and_cleared_away(short_run, tmp_path, place):
+    settings = {"hold_out": 0.2, "patience": 3, "validate_every": 4} if place == "best" else {}
+    short_run(**settings)
+    half_written = tmp_path / f"run/{place}/.step-000000099.abc"
     half_written.mkdir()
     assert load(tmp_path / "run").shape == (1, 16, 16)
-    short_run()
+    short_run(**settings)
     assert not half_written.exists()
 
 

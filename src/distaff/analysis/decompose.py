@@ -17,8 +17,8 @@ from distaff.analysis.whole_set import WholeSet
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
-from distaff.foundation.errors import DistaffError, warn
-from distaff.foundation.files import kept_if_allowed, write_json
+from distaff.foundation.errors import DistaffError, kept_if_allowed, warn
+from distaff.foundation.files import write_json
 from distaff.foundation.progress import Progress, watched
 from distaff.metrics.inputs import IntArray
 from distaff.metrics.options import Count, SampleCount, Seed
@@ -42,7 +42,7 @@ from distaff.objectives.terms import (
     tc_within_groups,
     total_correlation,
 )
-from distaff.runs.checkpoints import find
+from distaff.runs.checkpoints import find, fitting
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load, open_data, run_folder
 from distaff.training.batches import Batches
@@ -255,18 +255,19 @@ def _pass(
 def _critics(
     folder: RunFolder, latents: LatentSpace, ratios: Sequence[DensityRatio]
 ) -> dict[DensityRatio, torch.nn.Module]:
-    newest, _ = find(folder.checkpoints, warn)
+    newest, _ = find(folder.trained, warn)
     assert newest is not None
     state = newest / "training.safetensors"
     if not ratios or not state.is_file():  # a model of the zoo comes without its critics
         return {}
-    tensors = load_file(state)
     critics = {}
-    for ratio in ratios:
-        prefix = f"critic.{ratio.name}/"
-        network = ratio.network(latents)
-        network.load_state_dict(
-            {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-        )
-        critics[ratio] = network
+    with fitting(state):
+        tensors = load_file(state)
+        for ratio in ratios:
+            prefix = f"critic.{ratio.name}/"
+            network = ratio.network(latents)
+            network.load_state_dict(
+                {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+            )
+            critics[ratio] = network
     return critics

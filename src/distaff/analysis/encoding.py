@@ -13,8 +13,8 @@ from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.images import IntArray
 from distaff.data.splits import some_rows
-from distaff.foundation.errors import DistaffError, warn
-from distaff.foundation.files import atomic_file, kept_if_allowed
+from distaff.foundation.errors import DistaffError, kept_if_allowed, warn
+from distaff.foundation.files import atomic_file, regular
 from distaff.foundation.progress import Progress
 from distaff.models.coding import code_tensors, codes_from, joined
 from distaff.models.latents import LatentSpace
@@ -131,13 +131,13 @@ def already_encoded(
         sample: required ``observations`` and ``seed``; empty for the whole data set, None for any.
     """
     try:
-        with safe_open(run.folder.codes, "numpy") as file:
+        with safe_open(regular(run.folder.codes), "numpy") as file:
             metadata = file.metadata() or {}
             kept = {name: metadata[name] for name in KEPT_SAMPLE if metadata.get(name, "").isdecimal()}
             if metadata != {**_key(run.step, fingerprint), **kept} or sample not in (None, kept):
                 return None
             arrays = _checked_arrays(run.folder, file)
-    except (FileNotFoundError, SafetensorError):
+    except (OSError, SafetensorError):
         return None
     if arrays is None:
         return None
@@ -147,13 +147,13 @@ def already_encoded(
 def kept_codes(folder: RunFolder, step: int, rows: int) -> Codes | None:
     """The kept codes for the weights after a step, of ``rows`` observations drawn with seed 0."""
     try:
-        with safe_open(folder.codes, "numpy") as file:
+        with safe_open(regular(folder.codes), "numpy") as file:
             key = file.metadata() or {}
             ours = key.get("step") == str(step) and key.get("seed", "0") == "0"
             if not ours or file.get_slice("means").get_shape()[0] != rows:
                 return None
             arrays = _checked_arrays(folder, file)
-    except (FileNotFoundError, SafetensorError):
+    except (OSError, SafetensorError):
         return None
     return None if arrays is None else codes_from(arrays)
 

@@ -17,8 +17,8 @@ from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
-from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller, warn
-from distaff.foundation.files import kept_if_allowed, refuse_to_replace
+from distaff.foundation.errors import DistaffError, kept_if_allowed, said, spoken_to_its_caller, warn
+from distaff.foundation.files import refuse_to_replace
 from distaff.foundation.text import told_options
 from distaff.metrics import Factors, Score, as_factors
 from distaff.metrics.code_sources import ENDINGS, read_baseline, read_source
@@ -31,6 +31,7 @@ from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import TrainedRun, open_left_out, run_folder
+from distaff.runs.other_files import with_other_files
 from distaff.runs.settings import held_out_share
 
 AUTOMATIC = "factor_vae_score"
@@ -178,6 +179,7 @@ def _scored_data(
     if "leave_out" in config.data.options:
         return open_left_out(run.folder)
     kept = config.parts(config.data.reopen())[1]
+    with_other_files(config, kept)  # an error if they have changed
     if kept is None:
         raise DistaffError(
             f"{run.folder.path} was trained on all its data: only --hold-out 0.1 and --leave-out keep some "

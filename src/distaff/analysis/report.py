@@ -13,7 +13,8 @@ from distaff.analysis.evaluate import evaluate_encoded, mixed
 from distaff.data.dataset import Dataset
 from distaff.data.images import FloatImages
 from distaff.figures.html import Block, Code, Facts, Picture, Table, Text, page
-from distaff.foundation.files import kept_if_allowed, write_text
+from distaff.foundation.errors import kept_if_allowed
+from distaff.foundation.files import write_text
 from distaff.metrics import Score
 from distaff.models.representation import Representation
 from distaff.objectives.objective import Objective

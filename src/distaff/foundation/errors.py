@@ -1,7 +1,9 @@
 """The one error class that users see, and messages for misspelt names, damaged files and users' own code."""
 
 import difflib
+import errno
 import functools
+import os
 import re
 import traceback
 import warnings
@@ -9,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+
+from safetensors import SafetensorError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 LIBRARY = f"{__name__.partition('.')[0]}."
@@ -20,6 +24,10 @@ PROSE = (
 )
 """Words after a flag in a message that are not its value."""
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""System errors on writing to a full disk."""
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""System errors on writing to a read-only place."""
 LONGEST = 500
 """Maximum number of characters of a value in a message."""
 
@@ -109,6 +117,29 @@ def foreign(sentence: Callable[[str], str]) -> Iterator[None]:
         raise DistaffError(sentence(reason(problem))) from problem
 
 
+@contextmanager
+def system_errors(path: Path) -> Iterator[None]:
+    """Turn what safetensors raises where a file cannot be written into the system's own error."""
+    try:
+        yield
+    except SafetensorError as problem:
+        found = re.search(r"\(os error (\d+)\)", str(problem))
+        if found is None:
+            raise
+        raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from problem
+
+
+@contextmanager
+def kept_if_allowed(path: Path) -> Iterator[None]:
+    """Write an optional file within this context: in a read-only folder, warn and continue without it."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno not in READ_ONLY:
+            raise
+        warn(f"{path} is not kept: its folder is read-only ({problem.strerror}).")
+
+
 def is_ours(function: Callable[..., Any]) -> bool:
     """Whether a function belongs to this library, whose exceptions are not changed."""
     return f"{getattr(function, '__module__', '')}.".startswith(LIBRARY)
@@ -158,14 +189,14 @@ def of_system(error: OSError) -> str:
 
     >>> of_system(FileNotFoundError(2, "No such file or directory", "/proc/run"))
     '/proc/run cannot be read or written: No such file or directory.'
+    >>> of_system(OSError(errno.ENOSPC, "No space left on device"))
+    'No space left on device: make room, then give the same command again.'
     """
     if error.strerror is None:
         return str(error)
-    return (
-        f"{error.strerror}."
-        if error.filename is None
-        else f"{error.filename} cannot be read or written: {error.strerror}."
-    )
+    what = "" if error.filename is None else f"{error.filename} cannot be read or written: "
+    advice = ": make room, then give the same command again" if error.errno in FULL else ""
+    return f"{what}{error.strerror}{advice}."
 
 
 class _Speaker:

@@ -5,7 +5,10 @@ import hashlib
 import json
 import math
 import os
+import re
 import shutil
+import stat
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,15 +19,15 @@ import platformdirs
 import yaml
 from pydantic_core import from_json
 
-from distaff.foundation.errors import DistaffError, reason, shown, warn
+from distaff.foundation.errors import DistaffError, reason, shown, system_errors
 from distaff.foundation.yaml_loader import MOST_NODES, Loader, Refused
 
 LARGEST_TEXT = 64 << 20
 """Maximum size in bytes of a file of settings or results."""
-READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""System errors on writing to a read-only place."""
 DEEPEST = 64
 """Maximum nesting depth of such a file."""
+MANY_DIGITS = re.compile(rb"\d{309}")
+"""Part of any whole number beyond the largest float."""
 
 
 def cache_folder() -> Path:
@@ -74,7 +77,8 @@ def atomic_file(path: Path) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
+        with system_errors(path):
+            yield temporary
         _sync(temporary)
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(path)
@@ -100,17 +104,6 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         _sync(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-@contextmanager
-def kept_if_allowed(path: Path) -> Iterator[None]:
-    """Write an optional file within this context: in a read-only folder, warn and continue without it."""
-    try:
-        yield
-    except OSError as problem:
-        if problem.errno not in READ_ONLY:
-            raise
-        warn(f"{path} is not kept: its folder is read-only ({problem.strerror}).")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -150,6 +143,13 @@ def append_json_line(path: Path, value: Any) -> None:
         file.write(json_text(value) + "\n")
 
 
+def regular(path: Path) -> Path:
+    """The path of a file that can be read to its end, which pipes and devices may not have."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return path
+
+
 def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
     """Read a file of settings or results, which is never large; the caller handles missing files.
 
@@ -158,10 +158,9 @@ def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
         largest: its maximum size in bytes.
     """
     try:
-        if path.stat().st_size > largest:
-            raise DistaffError(
-                f"{path} has {path.stat().st_size:,} bytes, more than the {largest:,} allowed."
-            )
+        size = regular(path).stat().st_size
+        if size > largest:
+            raise DistaffError(f"{path} has {size:,} bytes, more than the {largest:,} allowed.")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise
@@ -188,7 +187,9 @@ def parse_json(text: str | bytes, name: str = "it") -> Any:
     except ValueError as problem:
         why = "it is nested too deeply" if "recursion limit" in str(problem) else str(problem)
         raise DistaffError(f"{name} is not readable JSON ({why}).") from problem
-    _check_depth(value, name)  # nothing else to check: keys are texts, and without aliases nothing can grow
+    _check_depth(value, name)  # no more to check: keys are texts, and without aliases nothing can grow
+    if MANY_DIGITS.search(text if isinstance(text, bytes) else text.encode()):
+        check_extent(value, name)
     return value
 
 
@@ -248,6 +249,8 @@ def check_extent(value: Any, name: str) -> None:
             waiting += [(part, depth + 1) for part in item.values()]
         elif isinstance(item, list):
             waiting += [(part, depth + 1) for part in item]
+        elif isinstance(item, int) and abs(item) > sys.float_info.max:
+            raise DistaffError(f"{name} holds a whole number of over 300 digits.")
         elif not isinstance(item, str | int | float | None):
             raise DistaffError(f"{name} holds a {type(item).__name__}, which is not a plain value.")
 
@@ -265,7 +268,7 @@ def yaml_text(value: Any) -> str:
 
 def sha256(path: Path) -> str:
     """The file's SHA-256 in hexadecimal."""
-    with path.open("rb") as file:
+    with regular(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

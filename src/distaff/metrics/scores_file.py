@@ -179,6 +179,17 @@ HeldNumber = StrictFloat | Literal["Infinity", "-Infinity"] | None
 
 
 @dataclass(frozen=True)
+class _HeldNull:
+    """A ``Null`` as JSON holds it."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    shuffled: list[HeldNumber]
+    baselines: dict[str, HeldNumber] = field(default_factory=dict)
+    best: HeldNumber = None
+
+
+@dataclass(frozen=True)
 class _HeldScore:
     """A ``Score`` as JSON holds it: absent fields are omitted, and null stands for NaN."""
 
@@ -194,6 +205,7 @@ class _HeldScore:
     interval: Annotated[list[HeldNumber], Len(2, 2)] = field(default_factory=lambda: [None, None])
     details: dict[str, Any] = field(default_factory=dict)
     notes: list[StrictStr] = field(default_factory=list)
+    null: _HeldNull = field(default_factory=lambda: _HeldNull([]))
 
     def __post_init__(self) -> None:
         error, count = self.details.get("standard_error"), self.settings.get("observations", 0)

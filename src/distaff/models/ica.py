@@ -13,7 +13,7 @@ from safetensors.numpy import save_file
 
 from distaff.codes import Codes, as_array
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file
+from distaff.foundation.files import atomic_file, regular
 
 FAINT = 1e-3
 """Directions in which codes spread less than this fraction of the widest are not unmixed: whitening would
@@ -74,7 +74,7 @@ class Unmixing:
     def read(cls, file: Path) -> tuple["Unmixing", dict[str, str]]:
         """Read a map saved by ``write``, and its notes."""
         try:
-            with safe_open(file, "numpy") as content:
+            with safe_open(regular(file), "numpy") as content:
                 found = cls(content.get_tensor("mean"), content.get_tensor("mixing"))
                 about = content.metadata() or {}
         except (SafetensorError, OSError, TypeError, ValueError) as error:

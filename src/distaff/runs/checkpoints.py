@@ -96,7 +96,7 @@ def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> Reac
                 load_weights(learner.modules[name], newest / "model.safetensors")
         warn("the checkpoint has only weights: optimisers and critics start anew")
         return reached
-    with _fitting(newest):
+    with fitting(newest):
         training = load_file(state)
         for name, module in learner.modules.items():
             own = name in IN_FILES
@@ -136,12 +136,12 @@ def snapshot_weights(folder: Path, step: int) -> tuple[Path, int]:
 
 def load_weights(model: nn.Module, file: Path) -> None:
     """Load saved weights into a model."""
-    with _fitting(file):
+    with fitting(file):
         model.load_state_dict(load_file(file))
 
 
 @contextmanager
-def _fitting(place: Path) -> Iterator[None]:
+def fitting(place: Path) -> Iterator[None]:
     """Report weights that are damaged or belong to another model in one sentence."""
     try:
         yield

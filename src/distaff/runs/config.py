@@ -187,6 +187,9 @@ class RunConfig:
         if not found:
             both = [{**plain, "data": {name: plain["data"].get(name) for name in ASKED}} for plain in both]
         mine, others = both
+        if not (mine["data"].get("others") and others["data"].get("others")):  # former versions have none
+            for plain in both:
+                plain["data"].pop("others", None)
         return [d for name in PARTS for d in _differences(name, mine[name], others[name])]
 
 

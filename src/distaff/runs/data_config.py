@@ -136,6 +136,7 @@ class DataConfig:
         fingerprint: fingerprint of the content.
         arrangement: how the observations were derived from the given data, with everything learned from them
             (ranges, means and scales, classes), in plain values; None if they are unchanged.
+        others: fingerprints of other files that the run reads: ``pairs`` and ``hold_out``.
     """
 
     spec: str | None
@@ -146,6 +147,7 @@ class DataConfig:
     shape: tuple[int, ...]
     fingerprint: str
     arrangement: Mapping[str, Any] | None = field(default=None, metadata=ADDED_LATER, hash=False)
+    others: Mapping[str, str] | None = field(default=None, metadata=ADDED_LATER, hash=False)
 
     def reopen(self, data: Data | None = None) -> Dataset:
         """Open the data set again, or ``data`` in its place; the content must not have changed."""

@@ -13,13 +13,14 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from distaff.foundation import trust
-from distaff.foundation.errors import DistaffError, unknown, warn
+from distaff.foundation.errors import READ_ONLY, DistaffError, unknown, warn
 from distaff.foundation.files import (
     json_text,
     parse_json,
     parse_yaml,
     read_json,
     read_text,
+    regular,
     write_json,
     write_text,
 )
@@ -200,7 +201,8 @@ class RunFolder:
         Under the lock, no other process writes files that only training writes. Scores, codes and names are
         written by commands that need no lock: their temporary files are deleted once they are old.
         """
-        checkpoints.remove_leftovers(self.checkpoints)
+        for place in (self.checkpoints, self.best):
+            checkpoints.remove_leftovers(place)
         own = {self.config.name, self.log.name, self.diverged.name}
         for place, all_ours in ((self.path, False), (self.snapshots, True)):
             for file in place.glob(".*"):
@@ -219,8 +221,10 @@ class RunFolder:
                 return False
         except DistaffError:
             return True
-        except PermissionError:  # a folder that may only be read does not say
-            return False
+        except OSError as problem:
+            if problem.errno not in READ_ONLY:
+                raise
+            return False  # a folder that may only be read does not say
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -241,18 +245,18 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     Damaged lines, such as one that a killed process cut short, are left out with a warning.
     """
     try:
-        texts = path.read_bytes().splitlines()
+        texts = regular(path).read_bytes().splitlines()
     except FileNotFoundError:
         return []
     except OSError as problem:
         raise DistaffError(f"{path} cannot be read ({problem.strerror or problem}).") from problem
-    lines = [line for text in texts if (line := _log_line(text)) is not None]
+    lines = [line for text in texts if (line := log_line(text)) is not None]
     if len(lines) < len(texts):
         warn(f"{path}: {len(texts) - len(lines)} of {len(texts)} lines are damaged and left out")
     return lines
 
 
-def _log_line(text: bytes) -> dict[str, Any] | None:
+def log_line(text: bytes) -> dict[str, Any] | None:
     """The numbers of a line by name, including its step; None if the line is damaged."""
     try:
         line = parse_json(text)

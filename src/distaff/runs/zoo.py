@@ -5,7 +5,6 @@ some observations, so that a model can be explored without its data set; and its
 """
 
 import hashlib
-import json
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +15,7 @@ from distaff.data.arrays import load as load_arrays
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import bind
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.files import atomic_folder, cache_folder, sha256, write_json
+from distaff.foundation.files import atomic_folder, cache_folder, read_json, sha256, write_json
 from distaff.runs import hub
 from distaff.runs.checkpoints import MANIFEST
 from distaff.runs.config import RunConfig
@@ -73,8 +72,11 @@ class Origin:
         """The content of a folder's ``zoo.json``."""
         file = folder / ORIGIN
         try:
-            return cls(**bind(cls, json.loads(file.read_text(encoding="utf-8"))))
-        except (OSError, ValueError) as error:
+            content = read_json(file)
+            if not isinstance(content, Mapping):
+                raise DistaffError(f"{file} is not a mapping.")
+            return cls(**bind(cls, content))
+        except (OSError, DistaffError) as error:
             raise DistaffError(f"{file} cannot be read: install distaff again.") from error
 
 

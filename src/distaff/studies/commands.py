@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from filelock import FileLock, Timeout
 
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, kept_if_allowed
 from distaff.foundation.files import write_text
 from distaff.foundation.trust import remember
 from distaff.runs.settings import AtLeastOne
 from distaff.studies.changed_file import tell_change
 from distaff.studies.display import Display
-from distaff.studies.kept import keep_results
+from distaff.studies.kept import TABLE, keep_results
 from distaff.studies.results import Results
 from distaff.studies.study import Study
 from distaff.studies.study_page import write_report
 from distaff.studies.tables import Interval, group_table
-from distaff.studies.verdicts import Verdict, write_claims
+from distaff.studies.verdicts import FILE, Verdict, judge, write_claims
 
 if TYPE_CHECKING:
     from distaff.studies.queue import Engine
@@ -122,7 +122,10 @@ def check_claims(
         out: the study's folder, if the file is given and the folder is not the default.
     """
     results = find(study, scale=scale, out=out)
-    return write_claims(results.study, results.table, results.folder)
+    verdicts = judge(results.study, results.table)
+    with kept_if_allowed(results.folder / FILE):
+        write_claims(results.study, verdicts, results.folder)
+    return verdicts
 
 
 def keep(
@@ -162,8 +165,9 @@ def write_page(
         out: the study's folder, if the file is given and the folder is not the default.
     """
     results = find(study, scale=scale, out=out)
-    tell_change(results)
-    results.write()
+    with kept_if_allowed(results.folder / TABLE):
+        tell_change(results)
+        results.write()
     return write_report(results, page)
 
 

@@ -64,7 +64,7 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
     from distaff.studies import commands
     from distaff.studies.kept import claims_by_paper, holds_kept, kept_studies
     from distaff.studies.verdict_table import show_verdicts
-    from distaff.studies.verdicts import FEWEST, write_claims
+    from distaff.studies.verdicts import FEWEST, judge, write_claims
 
     if name == "claims" and holds_kept(Path(call["study"])):
         return print(claims_by_paper(kept_studies(call["study"])).to_string(index=False))
@@ -75,7 +75,9 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
         show_verdicts(found)
     elif name == "run":
         results = commands.find(call["file"], scale=call["scale"], out=call["out"])
-        show_verdicts(write_claims(results.study, found, results.folder), stderr=True)
+        verdicts = judge(results.study, found)
+        write_claims(results.study, verdicts, results.folder)
+        show_verdicts(verdicts, stderr=True)
         _say_what_lacks(results, say)
         _end(found, results.folder, say)
     else:

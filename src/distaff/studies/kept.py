@@ -18,11 +18,13 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file, read_json
 from distaff.foundation.table_files import read_parquet
 from distaff.studies.results import Results
-from distaff.studies.verdicts import FILE, OUTCOMES, write_claims
+from distaff.studies.verdicts import FILE, OUTCOMES, judge, write_claims
 
 TABLE = "study.parquet"
 COLUMNS = ("run", "state", "error", "scale", "step", "seconds")
 """Columns that separate settings, scores and the rest of a table."""
+TEXTS = ("scored_on", "version.")
+"""How the names of columns after the scores begin that hold texts."""
 PAPER = re.compile(r"[a-z]+\d\d")
 """A paper in the name of a study, such as ``kim18`` in ``small-kim18-dsprites``."""
 CITATION = re.compile(r"\((?:[^()]*? \d{4}, )?")
@@ -94,13 +96,16 @@ def keep_results(results: Results, into: Path, join: bool = False) -> Path:
         raise DistaffError(
             f"{results.study.name} was not begun and makes no claims: there is nothing to keep."
         )
+    if not begun and (place / TABLE).exists():
+        raise DistaffError(
+            f"{results.folder} holds no run of {results.study.name}, and {place / TABLE} would be lost: name "
+            "the study's folder, or remove that table first."
+        )
     place.mkdir(parents=True, exist_ok=True)
     if begun:
         with atomic_file(place / TABLE) as temporary:
             table.to_parquet(temporary, engine="pyarrow", index=False)
-    else:
-        (place / TABLE).unlink(missing_ok=True)
-    write_claims(results.study, table, place)
+    write_claims(results.study, judge(results.study, table), place)
     return place
 
 
@@ -119,6 +124,12 @@ def _joined(table: pd.DataFrame, place: Path) -> pd.DataFrame:
                 f"{place} holds runs with {name} {theirs}, and these have {ours}: they cannot be joined."
             )
     done = kept[kept["state"] == "finished"].set_index("run")
+    others = [run for run in done.index if run not in set(table["run"])]
+    if others:
+        raise DistaffError(
+            f"{place} holds {len(others):,} finished runs that are not of this study, such as {others[0]}: "
+            "join them with a study file that has them all, or keep these without --join."
+        )
     measured = ["state", "error", *done.columns[list(done.columns).index("scale") :]]
     known: Mapping[Any, dict[Any, Any]] = done[measured].to_dict("index")
     rows = [
@@ -201,13 +212,25 @@ class _HeldVerdicts:
 _VERDICTS = TypeAdapter(_HeldVerdicts)
 
 
+def _is_of_a_study(table: pd.DataFrame) -> bool:
+    """Whether a table has a study's columns, one row per run, and numbers where it measures."""
+    columns = list(table.columns)
+    if not {*COLUMNS} <= {*columns} or not table["run"].is_unique:
+        return False
+    measured = [name for name in columns[columns.index("scale") :] if not name.startswith(TEXTS)]
+    known = (table[name].dropna() for name in ("run", "state", *measured))
+    return all(
+        values.empty or pd.api.types.is_numeric_dtype(values) == (values.name in measured) for values in known
+    )
+
+
 def _read(place: Path) -> KeptStudy:
     file, table = place / FILE, place / TABLE
     try:
         content = read_json(file) if file.is_file() else {}
         held = _VERDICTS.validate_python(content)
         found = read_parquet(table) if table.is_file() else None
-        if found is not None and not {*COLUMNS} <= {*found.columns}:
+        if found is not None and not _is_of_a_study(found):
             raise ValueError("the table is no study's")
     except (OSError, ValueError) as problem:
         raise DistaffError(f"{place} cannot be read as results of a study: keep them again.") from problem

@@ -159,10 +159,15 @@ def _table(rows: list[dict[str, Any]], columns: list[str]) -> pd.DataFrame:
 
 
 def _of_one_kind(column: pd.Series) -> pd.Series:
-    """A column that a Parquet file can hold: all text if numbers and text are mixed."""
+    """A column that a Parquet file can hold: all text if numbers and text are mixed.
+
+    Numbers that pandas leaves as objects are whole ones beyond 64 bits, or of several kinds.
+    """
     present = column.dropna()
-    if column.dtype != object or present.map(type).nunique() < 2:
+    if column.dtype != object or present.empty:
         return column
     if present.map(lambda value: isinstance(value, int | float) and not isinstance(value, bool)).all():
         return column.astype(float)
+    if present.map(type).nunique() < 2:
+        return column
     return column.map(lambda value: None if pd.isna(value) else str(value))

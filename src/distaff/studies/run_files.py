@@ -13,8 +13,9 @@ from annotated_types import Gt
 from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import parse_json, parse_yaml, read_json, write_json
+from distaff.foundation.files import parse_yaml, read_json, read_text, regular, write_json
 from distaff.metrics.scores_file import Scores, Setup
+from distaff.runs.folder import log_line
 
 Phase = Literal["training", "scoring"]
 TAIL = 16_384
@@ -93,19 +94,15 @@ def scores(path: Path) -> Scores:
 
 
 def last_line(path: Path) -> dict[str, Any]:
-    """The last whole line of a file of JSON objects; empty if there is none."""
+    """The last whole line of a log; empty if there is none."""
     try:
-        with path.open("rb") as file:
+        with regular(path).open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL))
             lines = file.read(TAIL).splitlines()
     except OSError:
         return {}
     for line in reversed(lines):
-        try:
-            content = parse_json(line)
-        except DistaffError:
-            continue
-        if isinstance(content, dict):
+        if (content := log_line(line)) is not None:
             return content
     return {}
 
@@ -113,8 +110,8 @@ def last_line(path: Path) -> dict[str, Any]:
 def section(path: Path, name: str) -> dict[str, Any]:
     """One section of ``run.yaml``, without reading the others, which takes longest; empty if absent."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = read_text(path)
+    except (OSError, DistaffError):
         return {}
     after = f"\n{text}".partition(f"\n{name}:\n")[2]
     lines = itertools.takewhile(lambda line: line.startswith(" "), after.splitlines())

@@ -114,13 +114,11 @@ def judge(study: Study, table: pd.DataFrame) -> list[Verdict]:
     return [_judge(claim, runs) for claim in study.claims]
 
 
-def write_claims(study: Study, table: pd.DataFrame, folder: Path) -> list[Verdict]:
-    """Judge the claims of a study by its table, and write ``claims.json`` if there are any."""
-    verdicts = judge(study, table)
+def write_claims(study: Study, verdicts: Sequence[Verdict], folder: Path) -> None:
+    """Write the verdicts on a study's claims to ``claims.json``, if there are any."""
     if verdicts:
         content = {"study": study.name, "scale": study.scale, "claims": [one.as_dict() for one in verdicts]}
         write_json(folder / FILE, content)
-    return verdicts
 
 
 def counts(verdicts: Sequence[Verdict]) -> str:

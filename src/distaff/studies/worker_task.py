@@ -1,6 +1,5 @@
 """The task of a worker: train or resume one run, score it, and report the outcome."""
 
-import errno
 import json
 import shutil
 import time
@@ -15,7 +14,7 @@ from filelock import FileLock, Timeout
 from distaff.analysis.encoding import Encoded, trained_steps
 from distaff.analysis.evaluate import elbo, of_sample, unmix_run, varied_factors
 from distaff.foundation.binding import bind, to_plain
-from distaff.foundation.errors import DistaffError, warn
+from distaff.foundation.errors import FULL, DistaffError, warn
 from distaff.foundation.files import write_json
 from distaff.foundation.trust import trusting
 from distaff.metrics import Evaluation, evaluate_scores
@@ -33,7 +32,6 @@ ASIDE = "damaged"
 """Subfolder for checkpoints that cannot be read."""
 LEAVING = 60.0
 """Seconds that a worker of a killed study has to write its last checkpoint and exit."""
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FULL_WORDS = ("No space left", "Disk quota", "File too large")
 DISK_IS_FULL = "the disk is full: make room and start the study again, finished runs are kept."
 

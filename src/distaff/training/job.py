@@ -24,6 +24,7 @@ from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RunConfig
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.model_config import VAEConfig
+from distaff.runs.other_files import with_other_files
 from distaff.runs.settings import Machine, TrainingSettings
 from distaff.training.batches import Batches, Supervision, seed_step, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
@@ -91,7 +92,7 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     """
     training = job.config.training
     kept, held_out = job.config.parts(job.data)
-    job = replace(job, data=kept)
+    job = replace(job, data=kept, config=with_other_files(job.config, held_out))
     source = None if training.pairs is None else find_pairs(training.pairs, job.data)
     labels = None if training.labels is None else Labels.of(job.data, training.labels, training.seed)
     share = fabric.global_rank, fabric.world_size

@@ -1,0 +1,36 @@
+"""Files that a run reads beside its data set: a run that is resumed notices if their content has changed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from distaff.data.dataset import Dataset
+from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import sha256
+from distaff.runs.config import RunConfig
+from distaff.runs.settings import TrainingSettings, held_out_share
+
+
+def with_other_files(config: RunConfig, held_out: Dataset | None) -> RunConfig:
+    """The run, with the fingerprints of its file of pairs and of data from elsewhere that it holds out.
+
+    Args:
+        config: the run; fingerprints in it must be those of the files now. Runs of former versions have none.
+        held_out: what the run holds out, if anything.
+    """
+    found = _fingerprints(config.training, held_out)
+    for name, known in (config.data.others or {}).items():
+        if name in found and found[name] != known:
+            raise DistaffError(
+                f"{getattr(config.training, name)} is not what the run was begun with: its content has "
+                "changed; restore it."
+            )
+    return replace(config, data=replace(config.data, others=found or None))
+
+
+def _fingerprints(training: TrainingSettings, held_out: Dataset | None) -> dict[str, str]:
+    found = {}
+    if training.pairs is not None and training.pairs.endswith(".npy"):
+        found["pairs"] = sha256(Path(training.pairs))
+    if held_out is not None and held_out_share(training.hold_out) is None:
+        found["hold_out"] = held_out.fingerprint
+    return found
