@@ -26,9 +26,10 @@ from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.model_config import VAEConfig
 from distaff.runs.other_files import with_other_files
 from distaff.runs.settings import Machine, TrainingSettings
-from distaff.training.batches import Batches, Supervision, seed_step, seed_weights
+from distaff.training.batches import Batches, Supervision, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner, trained_model
+from distaff.training.loop import fit
 from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.preview import Preview
 from distaff.training.recorder import Recorder
@@ -168,28 +169,6 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         if recorder.best is not None:
             model.load_state_dict(recorder.best)
     return model
-
-
-def fit(learner: Learner, batches: Batches, start: int, steps: int, recorder: Recorder) -> None:
-    """Train from step ``start`` up to ``steps``; whatever happens, the last checkpoint is good.
-
-    The noise of a step is a function of the seed, the step and the process, so that a run killed at any point
-    and resumed from its checkpoint ends with exactly the weights of an uninterrupted run.
-    """
-    for index in range(start, steps):
-        if recorder.patience_is_over():
-            return recorder.checkpoint(learner, index)
-        seed_step(batches.seed, index, batches.share.start)
-        values = learner.update(batches, index)
-        recorder.validate(learner, index + 1)
-        recorder.add(index, values)
-        recorder.snapshot(learner, index + 1)
-        stop = recorder.asked_to_stop(index + 1)
-        if stop or recorder.checkpoint_due(index + 1):
-            recorder.checkpoint(learner, index + 1)
-        if stop:
-            return None
-    return recorder.checkpoint(learner, max(start, steps))
 
 
 def _compare_threads(folder: RunFolder) -> None:
