@@ -81,6 +81,9 @@ def by_mark(table: pd.DataFrame) -> pd.DataFrame:
         if way.library == "distaff" and len(rows):
             ends = rows.index[rows["step"] == rows["step"].max()]
             table.loc[ends, "minute"] = round(float(rows.loc[ends, "minute"].mean()), 1)
+            rows = of(table, way)
+            seeds = rows.groupby("minute")["seed"].transform("size")
+            table = table.drop(rows.index[seeds < seeds.max()])  # marks that a run's end came before
     return table
 
 

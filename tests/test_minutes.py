@@ -29,6 +29,15 @@ def test_ends_of_runs_are_one_mark_and_means_are_over_seeds(found):
     assert last[3:6] == ["4,000", "0.800, 0.820", "0.810"]
 
 
+def test_a_mark_that_only_some_of_our_runs_come_to_is_left_out(found):
+    late = asdict(Moment("distaff", "factor_vae", 0.0, 1, 4.95, 4.95, 3900, 0.9, 0.2, 60))
+    mine = of(
+        by_mark(pd.concat([found, pd.DataFrame([late])], ignore_index=True)), Way("distaff", "factor_vae")
+    )
+    assert sorted(set(mine["minute"])) == [1, 2, 5]
+    assert len(mine) == 6
+
+
 def test_ratios_say_what_was_not_reached(found):
     rows = {row[1]: row[2:] for row in ratios(found)}
     assert rows["0.6"] == ["2", "pythae, rate 0.001", "4", "2.0"]
