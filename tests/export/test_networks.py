@@ -1,5 +1,7 @@
 """Graphs of networks: for batches of any size, or one sentence."""
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import nn
@@ -41,3 +43,22 @@ def test_what_cannot_be_exported_is_one_sentence(tmp_path, form):
         write_graphs(model, tmp_path / "out", form)
     assert "\n" not in str(said.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_models_of_counts_and_of_tables_are_exported(tmp_path):
+    """Their encoders take logarithms of counts, which are checked on counts."""
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(3, (40, 5))
+    kinds = rng.choice(["a", "b", "c"], 40)
+    table = pd.DataFrame({"real": rng.normal(size=40), "count": counts[:, 0], "kind": kinds})
+    table.loc[3, "real"] = np.nan
+    likely = {
+        "poisson": counts,
+        "negative_binomial": counts,
+        "auto": table,
+        "gaussian": rng.normal(size=(40, 5)),
+    }
+    for likelihood, data in likely.items():
+        model = train("vae", data, likelihood=likelihood, **QUICK)
+        for file in write_graphs(model, tmp_path / likelihood, PROGRAM):
+            assert "agrees with torch to" in file.note
