@@ -1,5 +1,6 @@
 """Exported runs give what the run gives: in onnxruntime, in torch.export, and loaded again."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -115,6 +116,22 @@ def test_what_disagrees_with_torch_is_not_written(run, tmp_path, wrong):
     with pytest.raises(DistaffError, match="encoder differs from torch by"):
         write_graphs(distaff.load(run), tmp_path / "out", Format(".pt2", PROGRAM.write, wrong))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_hub_folder_that_cannot_be_replaced_stays_as_it_was(run, vectors, tmp_path, monkeypatch):
+    export_run(run, hub=tmp_path / "hub", progress=False)
+    before = distaff.load(tmp_path / "hub").model.state_dict()
+
+    def fail(path: Path) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("distaff.runs.hub.sha256", fail)
+        with pytest.raises(OSError, match="No space left"):
+            export_run(vectors, hub=tmp_path / "hub", overwrite=True, progress=False)
+    after = distaff.load(tmp_path / "hub").model.state_dict()
+    assert all(after[name].equal(weights) for name, weights in before.items())
+    assert not list((tmp_path / "hub").glob(".*"))
 
 
 def test_existing_files_are_kept_unless_told(run, tmp_path):

@@ -14,6 +14,7 @@ import yaml
 from distaff import studies
 from distaff.analysis.evaluate import evaluate_run
 from distaff.foundation.errors import DistaffError
+from distaff.studies import local
 from distaff.studies.local import LocalWorkers
 from distaff.studies.results import Results
 from distaff.studies.study import Study
@@ -185,7 +186,7 @@ def test_failures_are_tried_once_more_and_reported_while_others_go_on(tiny, tmp_
     path = write(tmp_path, tiny, runs)
     table = studies.run(path, workers=2, out=tmp_path / "out")
     assert list(table["state"]) == ["failed", "failed", "failed", "finished", "finished"]
-    share = max(1, len(os.sched_getaffinity(0)) // 2)
+    share = min(max(1, len(os.sched_getaffinity(0)) // 2), int(os.environ["OMP_NUM_THREADS"]))
     assert set(table["version.threads"][3:]) == {share}, "of the cores, for each of two workers"
     assert table["error"][0] == f"{tmp_path / 'wanted'} is missing."
     assert table["error"][1] == table["error"][2] == DISK_IS_FULL
@@ -255,6 +256,17 @@ def test_a_run_folder_that_is_a_link_keeps_its_name(tiny, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     run.folder.path.symlink_to(tmp_path / "elsewhere")
     assert from_message(to_message(run)).folder.path.name == run.key
+
+
+@pytest.mark.parametrize(
+    ("asked", "threads"), [(None, 8), ("", 8), ("1", 1), ("3", 3), ("64", 8), ("0", 8), ("4,2", 8)]
+)
+def test_a_worker_has_its_share_of_the_cores_but_not_more_threads_than_asked_for(monkeypatch, asked, threads):
+    monkeypatch.setattr(local, "cores", lambda: 16)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    assert local.local_workers(5, 2, Path("logs")).threads == threads
 
 
 def test_workers_must_be_some(done, tmp_path, tiny):

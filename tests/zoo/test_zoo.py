@@ -163,3 +163,10 @@ def test_a_damaged_model_is_named(own_zoo, monkeypatch, tmp_path):
         distaff.load(MODEL)
     with pytest.raises(DistaffError, match="is damaged: install distaff again"):
         distaff.evaluate_run(MODEL)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", "null", "[" * 30_000, '{"spec": 1}', "{}"])
+def test_a_damaged_origin_is_one_sentence(tmp_path, text):
+    (tmp_path / "zoo.json").write_text(text)
+    with pytest.raises(DistaffError, match=r"zoo\.json cannot be read: install distaff again"):
+        zoo.Origin.read(tmp_path)

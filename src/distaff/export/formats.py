@@ -59,18 +59,31 @@ def write_graphs(
     """
     paths = {name: _place(Path(target), name, form.suffix) for name in ("encoder", "decoder")}
     refuse_existing(paths.values(), overwrite)
-    written = []
-    with ExitStack() as both, torch.random.fork_rng(), _quiet():
+    with torch.random.fork_rng(), _quiet():
         torch.manual_seed(0)
-        for graph in graphs_of(trained):
-            content = form.write(graph)
-            run = form.read(content)
-            agreement = (
-                f"agrees with torch to {graph.difference(run):.1e}" if run else "not checked: no onnxruntime"
-            )
-            both.enter_context(atomic_file(paths[graph.name])).write_bytes(content)
-            written.append(Written(paths[graph.name], agreement))
-    return written
+        exported = {graph.name: _exported(graph, form) for graph in graphs_of(trained)}
+    with ExitStack() as both:
+        for name, (content, _) in exported.items():
+            both.enter_context(atomic_file(paths[name])).write_bytes(content)
+    return [Written(paths[name], agreement) for name, (_, agreement) in exported.items()]
+
+
+def _exported(graph: Graph, form: Format) -> tuple[bytes, str]:
+    """The bytes of a file, and how well it agrees; exporters and runtimes raise errors of many kinds."""
+    try:
+        content = form.write(graph)
+        run = form.read(content)
+        if run is None:
+            return content, "not checked: no onnxruntime"
+        return content, f"agrees with torch to {graph.difference(run):.1e}"
+    except (DistaffError, MemoryError):
+        raise
+    except Exception as problem:
+        why = " ".join(str(problem).split()).removesuffix(".") or type(problem).__name__
+        raise DistaffError(
+            f"the {graph.name} cannot be exported as {form.suffix}, so nothing was written: a layer of this "
+            f"network may not be exportable for batches of any size ({why[:300]})."
+        ) from problem
 
 
 def refuse_existing(paths: Iterable[Path], overwrite: bool) -> None:

@@ -100,7 +100,12 @@ def graphs_of(trained: Representation) -> tuple[Graph, Graph]:
     shape, image = trained.shape, len(trained.shape) == 3
 
     def observations(count: int) -> Tensor:
-        return torch.rand(count, *shape) if image else torch.randn(count, *shape)
+        if image:
+            return torch.rand(count, *shape)
+        with torch.inference_mode():
+            expected = model.decode(latents(count)).mean
+        drawn = torch.randn(count, *shape)
+        return torch.where(expected < 0, drawn, drawn.abs())  # counts are never negative
 
     def latents(count: int) -> Tensor:
         return model.draw_latents(count)

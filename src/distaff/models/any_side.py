@@ -103,4 +103,4 @@ class Broadcast(nn.Module):
         """z (B, width) → (B, width + 2, rows, columns)."""
         places: Tensor = self.get_buffer("places")
         tiled = z[:, :, None, None].expand(-1, -1, self.rows, self.columns)
-        return torch.cat([tiled, places.to(z.dtype).expand(len(z), -1, -1, -1)], dim=1)
+        return torch.cat([tiled, places.to(z.dtype).expand(z.shape[0], -1, -1, -1)], dim=1)

@@ -11,7 +11,7 @@ from distaff._version import __version__
 from distaff.foundation import trust
 from distaff.foundation.binding import bind
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file, read_json, sha256, write_json
+from distaff.foundation.files import atomic_file, json_text, read_json, sha256
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
 
@@ -39,20 +39,22 @@ class Facts:
 def write_model(
     folder: Path, trained: Representation, config: RunConfig, step: int, half: bool = False
 ) -> None:
-    """Write the weights, then the config with their hash; they can only be loaded together.
+    """Write the weights, and the config with their hash; they can only be loaded together.
 
+    Both are written before either takes the place of a former one.
     With ``half`` the weights are rounded to half precision; they are read back as single precision.
     """
     tensors = {name: t.detach().cpu().contiguous() for name, t in trained.model.state_dict().items()}
     if half:
         tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
-    with atomic_file(folder / WEIGHTS) as temporary:
-        save_file(tensors, temporary, {"format": "pt"})
     sections = config.to_plain()
     del sections["made_with"]
     sections["data"] = {key: value for key, value in sections["data"].items() if key not in PLACES}
     facts = {"library_name": LIBRARY, "library_version": __version__, "step": step}
-    write_json(folder / CONFIG, {**facts, **sections, "sha256": {WEIGHTS: sha256(folder / WEIGHTS)}})
+    with atomic_file(folder / CONFIG) as described, atomic_file(folder / WEIGHTS) as weights:
+        save_file(tensors, weights, {"format": "pt"})
+        content = {**facts, **sections, "sha256": {WEIGHTS: sha256(weights)}}
+        described.write_text(json_text(content, indent=2) + "\n", encoding="utf-8")
 
 
 def read_config(file: Path) -> tuple[RunConfig, int, str]:

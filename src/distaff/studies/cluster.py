@@ -16,7 +16,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_folder
 from distaff.runs.folder import RunFolder
 from distaff.studies.check import check
-from distaff.studies.local import cores
+from distaff.studies.local import cores, threads_each
 from distaff.studies.study_run import StudyRun
 from distaff.studies.worker_task import Outcome, attempt, from_message, to_message
 
@@ -45,7 +45,7 @@ class RayTasks:
         if self._ours:
             self._connect(address, count)
         resources = self.ray.cluster_resources()
-        self.threads = max(1, cores() // count) if address == LOCAL else 1
+        self.threads = threads_each(count) if address == LOCAL else 1
         self.gpus = 1 if resources.get("GPU") else 0
         self._runs: dict[Any, StudyRun] = {}
         folder.mkdir(parents=True, exist_ok=True)

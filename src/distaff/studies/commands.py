@@ -44,7 +44,8 @@ def run(
     Args:
         file: the study file, or the folder of a study begun before.
         scale: factor for the steps of every run, for a trial; schedules are shortened in proportion.
-        workers: number of runs at once; by default one per core, with one thread each.
+        workers: number of runs at once; by default one per core, with one thread each. Fewer workers share
+            the cores as threads, up to OMP_NUM_THREADS each.
         ray: "local", or the address of a Ray cluster, to do the runs as Ray tasks.
         out: folder of the study; by default runs/NAME, and runs/NAME-SCALE for a trial.
         progress: show progress.

@@ -141,7 +141,14 @@ def local_workers(runs: int, workers: int | None, logs: Path) -> LocalWorkers:
     every operation. Remaining cores are distributed as threads.
     """
     count = runs_at_once(runs, workers)
-    return LocalWorkers(count, max(1, cores() // count), logs)
+    return LocalWorkers(count, threads_each(count), logs)
+
+
+def threads_each(count: int) -> int:
+    """Each worker's share of the cores; not more than ``OMP_NUM_THREADS``, where that is set."""
+    asked = os.environ.get(THREADS[0], "")
+    share = max(1, cores() // count)
+    return min(share, int(asked)) if asked.isdecimal() and int(asked) > 0 else share
 
 
 def runs_at_once(runs: int, workers: int | None) -> int:
