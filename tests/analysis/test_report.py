@@ -1,5 +1,6 @@
 """A run's page: one file that holds everything, and nothing that would need a network."""
 
+import html
 import re
 
 import numpy as np
@@ -61,3 +62,13 @@ def test_scheduled_weights_are_drawn_and_an_average_is_told(tmp_path, monkeypatc
     assert "learning_rate" in drawn
     assert "→ 2" in page
     assert "moving average of the weights, decay 0.9" in page
+
+
+def test_it_proposes_what_the_run_can_do_in_a_folder_of_any_name(tmp_path):
+    rng = np.random.default_rng(0)
+    settings = {"steps": 2, "batch_size": 8, "latents": 2, "progress": False, "accelerator": "cpu"}
+    np.save(tmp_path / "rows.npy", rng.normal(size=(20, 3)))
+    train("vae", str(tmp_path / "rows.npy"), out=tmp_path / "my rows", **settings)
+    page = html.unescape(report_run(tmp_path / "my rows", progress=False).read_text(encoding="utf-8"))
+    assert f"distaff explore '{tmp_path}/my rows'" in page
+    assert "distaff traverse" not in page, "rows of a table have no pictures"

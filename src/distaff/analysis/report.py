@@ -1,5 +1,6 @@
 """A report about a run: one HTML page that needs no network."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def report_run(
         _scores(scores, encoded, config, read_names(folder)),
         Text(str(config.goal()), title="What was minimised"),
         Code(config.to_yaml(), title="Settings (run.yaml)", folded=True),
-        Code(_commands(folder), title="Look closer"),
+        Code(_commands(folder, data), title="Look closer"),
     ]
     path = Path(out) if out is not None else folder.path / "report.html"
     write_text(path, page(config.title, blocks))
@@ -188,7 +189,8 @@ def _breakdown(score: Score, names: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value:.3f}" for name, value in parts.items())
 
 
-def _commands(folder: RunFolder) -> str:
-    path = folder.path
-    commands = ("explore {}", "evaluate {}", "traverse {} --out traversals.png")
-    return "\n".join([*(f"distaff {c.format(path)}" for c in commands), f"tensorboard --logdir {path}"])
+def _commands(folder: RunFolder, data: Dataset) -> str:
+    path = shlex.quote(str(folder.path))
+    drawn = [f"distaff traverse {path} --out traversals.png"] if len(data.shape) == 3 else []
+    commands = [f"distaff explore {path}", f"distaff evaluate {path}", *drawn, f"tensorboard --logdir {path}"]
+    return "\n".join(commands)

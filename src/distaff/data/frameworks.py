@@ -85,7 +85,8 @@ def to_frame(data: Any, named: Mapping[str, Any] | None = None, matrix: str | No
                 c for option in ("columns", "factors", "categorical") for c in several(named.get(option))
             }
             beside = [column for column in beside if column in wanted]
-        return pd.concat([frame, data.obs[beside]], axis=1)  # a join would multiply rows that share a name
+        obs: pd.DataFrame = data.obs[beside]
+        return pd.concat([frame, obs], axis=1)  # a join would multiply rows that share a name
     if matrix is not None:
         raise DistaffError(f"matrix={matrix} is for an AnnData, not for a {type(data).__name__}.")
     try:

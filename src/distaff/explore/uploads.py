@@ -51,8 +51,10 @@ def read_upload(
 
 def _known_range(image: Image.Image, how: Scaled) -> bool:
     """Whether black and white of a deep image are known: given for the run, or those of 16 bits or of 0–1."""
-    low, high = image.getextrema()
-    return how.told or image.mode.startswith("I;16") or (image.mode == "F" and 0 <= low <= high <= 1)
+    if how.told or image.mode.startswith("I;16"):
+        return True
+    values = np.asarray(image)
+    return image.mode == "F" and bool(values.min() >= 0 and values.max() <= 1)
 
 
 def _in_bytes(image: Image.Image) -> Image.Image:

@@ -56,9 +56,9 @@ def read_source(
         codes, frame = _of_table(path, columns, beside, latents)
     else:
         raise DistaffError(f"{path} is not a file of codes: their names end in {', '.join(ENDINGS)}.")
-    if isinstance(frame, pd.DataFrame):
-        frame = frame.reset_index(drop=True) if frame.shape[1] else None
-    return codes, None if frame is None else as_factors(frame)
+    if isinstance(frame, pd.DataFrame) and not frame.shape[1]:
+        return codes, None
+    return codes, as_factors(frame.reset_index(drop=True) if isinstance(frame, pd.DataFrame) else frame)
 
 
 def read_baseline(path: Path | str, factors: str | Path | None = None, latents: str | None = None) -> Codes:
@@ -195,10 +195,10 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> tuple[Any, list[st
     for a, b in both:
         if ours[a].isin(theirs[b]).any():
             return _in_order(labels, theirs[b], b, ours[a]), [a] if a in table else []
-    files = ours.get(ROWS, ours.get(INDEX))
-    for b, keys in {} if files is None else theirs.items():
-        found = [next((way for way in ways_to_name(name) if way in keys), None) for name in files]
-        if None not in found and len({*found}) == len(found):  # such as the numbers of files
+    files = [str(name) for name in ours.get(ROWS, ours.get(INDEX, ()))]
+    for b, keys in theirs.items():
+        found = [next((w for w in ways_to_name(name) if w in keys), None) for name in files]
+        if found and None not in found and len({*found}) == len(found):  # such as the numbers of files
             return _in_order(labels, keys, b, found), [ROWS] if ROWS in table else []
     if same := [a for a, b in both if a == b]:
         raise DistaffError(f"no {same[0]} of {path} is in {beside}: the two files describe different rows.")

@@ -1,6 +1,7 @@
 """A page that shows what a run has learnt so far, updated while it trains."""
 
 import copy
+import shlex
 from collections.abc import Callable
 
 import torch
@@ -51,7 +52,7 @@ class Preview:
         if not self.shown:
             self._tell(
                 f"first traversals: {self.folder.preview}, updated while it trains; "
-                f"distaff explore {self.folder.path} moves them"
+                f"distaff explore {shlex.quote(str(self.folder.path))} moves them"
             )
         self.shown = True
         return None
@@ -72,7 +73,10 @@ class Preview:
         if len(log) > 1:
             picture = figures.training_curves([line["step"] for line in log], curves)
             blocks.append(Picture(picture, alt="Training curves", title="Training curves"))
-        return [*blocks, Code(f"distaff explore {self.folder.path}", title="Move the latents yourself")]
+        return [
+            *blocks,
+            Code(f"distaff explore {shlex.quote(str(self.folder.path))}", title="Move the latents yourself"),
+        ]
 
     @torch.inference_mode()
     def _start(self, seen: Representation) -> tuple[int, FloatArray | None]:

@@ -4,6 +4,7 @@ To add a check, write one function here: it takes a ``RunEvidence`` and returns 
 """
 
 import math
+import shlex
 
 from distaff.analysis.doctor.finding import Finding, note, problem
 from distaff.analysis.doctor.run_evidence import RunEvidence
@@ -49,7 +50,7 @@ def unfinished(p: RunEvidence) -> Finding | None:
     return problem(
         f"the run is unfinished: {done}.",
         "it was stopped or killed; what was kept is not lost.",
-        f"distaff resume {p.folder.path}",
+        f"distaff resume {shlex.quote(str(p.folder.path))}",
     )
 
 
@@ -60,7 +61,7 @@ def damaged_checkpoint(p: RunEvidence) -> Finding | None:
     return problem(
         p.damages[-1].removesuffix(".") + ".",
         "its files have changed since they were written, by a failing disk or by hand.",
-        f"distaff resume {p.folder.path}" if p.step else "train again into another folder.",
+        f"distaff resume {shlex.quote(str(p.folder.path))}" if p.step else "train again into another folder.",
     )
 
 
