@@ -255,14 +255,12 @@ def _do(name: str, *rest: str) -> None:
         raise unknown("command", name, COMMANDS)
 
 
-def _flags(
-    command: str, arguments: Sequence[str], *functions: Callable[..., Any], **how: Any
-) -> dict[str, Any]:
-    """The flags after a command, as keyword arguments of the functions; see ``parse_flags``."""
+def _flags(command: str, arguments: Sequence[str], *of: Callable[..., Any], **how: Any) -> dict[str, Any]:
+    """The flags after a command, as keyword arguments of the functions ``of``; see ``parse_flags``."""
     from distaff.foundation.flags import parse_flags
 
     how = {"topics": {"flags": (), "data": DATA, "output": OUTPUT}} | how
-    return parse_flags(f"distaff {command}", arguments, *functions, **how)
+    return parse_flags(f"distaff {command}", arguments, *of, **how)
 
 
 def _of_run(command: str, arguments: Sequence[str], function: Callable[..., Any], **how: Any) -> Any:

@@ -7,8 +7,8 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from distaff.codes import FloatArray
-from distaff.data.arrangements import Scaled
 from distaff.data.bringing_in import bring_in
+from distaff.data.images import Scaled
 from distaff.foundation.errors import DistaffError
 
 LARGEST_UPLOAD = 20 << 20
