@@ -24,7 +24,7 @@ from zoo.rule import kept_entries
 MOST_EXAMPLES, LARGEST_EXAMPLES = 2048, 400_000
 """How many observations at most, and how many bytes their file may have."""
 LOG_LINES = 300
-MOST_PIXELS = 1000
+MOST_PIXELS = 900
 """Of a picture from left to right."""
 LICENCE = """SPDX-License-Identifier: Apache-2.0
 
