@@ -259,9 +259,15 @@ def test_studies_are_bounded(text):
         Study.parse(text)
 
 
-@pytest.mark.parametrize("wrong", ["scale: 1.0e+308", f"steps: 1{'0' * 400}"])
-def test_steps_that_cannot_be_counted_are_one_sentence(wrong):
-    with pytest.raises(DistaffError, match=r"steps are more than can be counted"):
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("scale: 1.0e+308", "steps are more than can be counted"),
+        (f"steps: 1{'0' * 400}", "it holds a whole number of over 300 digits"),
+    ],
+)
+def test_steps_that_cannot_be_counted_are_one_sentence(wrong, said):
+    with pytest.raises(DistaffError, match=said):
         Study.parse(f"data: pinwheel\nruns: [vae]\n{wrong}")
 
 
