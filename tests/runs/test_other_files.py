@@ -47,6 +47,9 @@ def test_a_run_does_not_go_on_with_other_content_of_a_file(tmp_path, recipe, set
     if setting == "hold_out":
         with pytest.raises(DistaffError, match="its content has changed"):
             distaff.evaluate_run(out, held_out=True, metrics="wsepin", progress=False)
+    file.unlink()
+    with pytest.raises(DistaffError, match=name):
+        distaff.resume(out, steps=8, progress=False)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
     write(file, 0)
     distaff.resume(out, steps=8, progress=False)

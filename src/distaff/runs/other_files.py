@@ -28,9 +28,9 @@ def with_other_files(config: RunConfig, held_out: Dataset | None) -> RunConfig:
 
 
 def _fingerprints(training: TrainingSettings, held_out: Dataset | None) -> dict[str, str]:
-    found = {}
-    if training.pairs is not None and training.pairs.endswith(".npy"):
-        found["pairs"] = sha256(Path(training.pairs))
+    found, pairs = {}, Path(training.pairs or "")
+    if pairs.suffix == ".npy" and pairs.is_file():  # whoever reads an absent file says so
+        found["pairs"] = sha256(pairs)
     if held_out is not None and held_out_share(training.hold_out) is None:
         found["hold_out"] = held_out.fingerprint
     return found
