@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from distaff.export.graphs import Array, Graph, Run, graphs_of
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, reason
 from distaff.foundation.files import atomic_file
 from distaff.models.representation import Representation
 
@@ -79,10 +79,9 @@ def _exported(graph: Graph, form: Format) -> tuple[bytes, str]:
     except (DistaffError, MemoryError):
         raise
     except Exception as problem:
-        why = " ".join(str(problem).split()).removesuffix(".") or type(problem).__name__
         raise DistaffError(
             f"the {graph.name} cannot be exported as {form.suffix}, so nothing was written: a layer of this "
-            f"network may not be exportable for batches of any size ({why[:300]})."
+            f"network may not be exportable for batches of any size ({reason(problem)[:300]})."
         ) from problem
 
 
