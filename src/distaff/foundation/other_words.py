@@ -12,6 +12,7 @@ ELSEWHERE = {
     **dict.fromkeys(("device", "gpu"), "accelerator"),
     **dict.fromkeys(("verbose", "progress_bar"), "progress"),
     **dict.fromkeys(("validation_split", "val_split", "test_size"), "hold_out"),
+    **dict.fromkeys(("pretrained", "init_from", "ckpt_path", "warm_start"), "start"),
 }
 
 

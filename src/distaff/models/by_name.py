@@ -149,6 +149,22 @@ def _with_arguments(
     return partial(function, **arguments)
 
 
+def apart_from_data(text: str, module: ModuleType = networks) -> str:
+    """The text with ``grey`` at its default if it is not given, so that other data do not change it.
+
+    >>> apart_from_data("kim_mnih:channels=16"), apart_from_data("mlp")
+    ('kim_mnih:grey=false,channels=16', 'mlp')
+    """
+    name, given = split_call(text)
+    asked = inspect.signature(_named(name, module)).parameters
+    return text if "grey" not in asked or "grey" in given else _with_grey(text, asked["grey"].default)
+
+
+def _with_grey(text: str, grey: bool) -> str:
+    name = split_call(text)[0]
+    return f"{name}:grey={str(grey).lower()}" + text.removeprefix(name).replace(":", ",", 1)
+
+
 def told_of(text: str, data: Dataset, module: ModuleType = networks) -> str:
     """The text with ``grey=true`` or ``grey=false`` added, if its network has that argument.
 
@@ -158,5 +174,4 @@ def told_of(text: str, data: Dataset, module: ModuleType = networks) -> str:
     asked = inspect.signature(_named(name, module)).parameters
     if "grey" not in asked or "grey" in given or data.is_grey == asked["grey"].default:
         return text
-    answer = f"grey={str(data.is_grey).lower()}"
-    return f"{name}:{answer}" + text.removeprefix(name).replace(":", ",", 1)
+    return _with_grey(text, data.is_grey)

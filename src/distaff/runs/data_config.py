@@ -136,7 +136,7 @@ class DataConfig:
         fingerprint: fingerprint of the content.
         arrangement: how the observations were derived from the given data, with everything learned from them
             (ranges, means and scales, classes), in plain values; None if they are unchanged.
-        others: fingerprints of other files that the run reads: ``pairs`` and ``hold_out``.
+        others: fingerprints of other files that the run reads: ``pairs``, ``hold_out`` and ``start``.
     """
 
     spec: str | None

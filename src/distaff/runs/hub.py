@@ -75,3 +75,11 @@ def read_config(file: Path) -> tuple[RunConfig, int, str]:
         config = RunConfig.from_plain(sections)
         trust.allow_all(config.code)
     return config, facts.step, facts.sha256[WEIGHTS]
+
+
+def whole_weights(folder: Path, digest: str) -> Path:
+    """The weights of a hub folder; an error if they are not those that its config describes."""
+    weights = folder / WEIGHTS
+    if not weights.is_file() or sha256(weights) != digest:
+        raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
+    return weights

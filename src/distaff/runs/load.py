@@ -9,7 +9,6 @@ import torch
 
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError, reason, warn
-from distaff.foundation.files import sha256
 from distaff.foundation.trust import trusting
 from distaff.models.by_name import weights_follow
 from distaff.models.ica import Unmixing
@@ -97,9 +96,7 @@ def _load(folder: Path, device: str, step: int | None, ica: bool) -> Representat
 def _load_shared(folder: Path, device: str) -> Representation:
     """The model in a folder written by ``hub.write_model``."""
     config, step, digest = hub.read_config(folder / hub.CONFIG)
-    weights = folder / hub.WEIGHTS
-    if not weights.is_file() or sha256(weights) != digest:
-        raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
+    weights = hub.whole_weights(folder, digest)
     try:
         return _trained_model(config, step, weights, device)
     except DistaffError as problem:

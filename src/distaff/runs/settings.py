@@ -111,6 +111,8 @@ class TrainingSettings:
         clip: largest norm of the model's gradient; larger gradients are scaled down to it.
         average: decay of a moving average of the weights, such as 0.999; the average is then the trained
             model, and the weights themselves are kept beside it.
+        start: run folder, hub folder or zoo:NAME whose weights training begins with, on the same data or
+            others of the same size; model settings that are not given are taken from it.
         revive: step at which closed latents are reinitialised, at the end of a tight bottleneck; for VAEs.
         precision: precision of the forward pass.
         log_every: steps between log lines.
@@ -158,6 +160,7 @@ class TrainingSettings:
     hold_out_by: str | None = field(default=None, metadata=ADDED_LATER)
     validate_every: AtLeastOne = field(default=500, metadata=ADDED_LATER)
     patience: AtLeastOne | None = field(default=None, metadata=ADDED_LATER)
+    start: str | Path | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         if self.learning_rate is not None:
@@ -171,6 +174,9 @@ class TrainingSettings:
             object.__setattr__(self, "hold_out", share)
         elif self.hold_out is not None and (place := named_path(str(self.hold_out))).exists():
             object.__setattr__(self, "hold_out", str(place.resolve()))
+        if self.start is not None:
+            place = named_path(str(self.start))
+            object.__setattr__(self, "start", str(place.resolve() if place.exists() else self.start))
         for name in ("patience", "hold_out_by"):
             if getattr(self, name) is not None and self.hold_out is None:
                 flag = f"--{name.replace('_', '-')}"

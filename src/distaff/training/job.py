@@ -26,6 +26,7 @@ from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.model_config import VAEConfig
 from distaff.runs.other_files import with_other_files
 from distaff.runs.settings import Machine, TrainingSettings
+from distaff.runs.starting import start_from
 from distaff.training.batches import Batches, Supervision, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner, trained_model
@@ -93,13 +94,18 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     """
     training = job.config.training
     kept, held_out = job.config.parts(job.data)
-    job = replace(job, data=kept, config=with_other_files(job.config, held_out))
+    begun = job.folder is not None and any(job.folder.checkpoints.glob("step-*"))
+    with trusting(*job.config.code):
+        job = replace(job, data=kept, config=with_other_files(job.config, held_out, begun))
     source = None if training.pairs is None else find_pairs(training.pairs, job.data)
     labels = None if training.labels is None else Labels.of(job.data, training.labels, training.seed)
     share = fabric.global_rank, fabric.world_size
     supervision = Supervision(source, labels)
     batches = Batches(job.data, training.batch_size, training.seed, fabric.device, share, supervision)
     learner = _made(fabric, job)
+    if training.start is not None and not begun:
+        with trusting(*job.config.code):
+            start_from(learner, str(training.start))
     if isinstance(job.goal, Objective) and job.goal.density.source is Source.DATA_SET:
         batches.check_size_of_everything()
     owned = job.folder if fabric.is_global_zero else None

@@ -38,6 +38,7 @@ from distaff.runs.settings import (
     held_out_share,
     takes_settings,
 )
+from distaff.runs.starting import model_like
 from distaff.runs.zoo import begin_from
 from distaff.training.job import Job, is_tracked, launch
 from distaff.training.tracking import chosen_trackers
@@ -103,6 +104,10 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
         out: the run folder; without one, nothing is written.
     """
     goal = labelled_goal(goal, request.training)
+    given = named_code(request.recipe, request.model, request.data.spec, request.training)
+    if request.training.start is not None:
+        with trusting(*given):
+            request = replace(request, model=model_like(request.model, str(request.training.start)))
     folder = None if out is None else RunFolder(Path(out))
     if folder is not None:
         folder.refuse_file()
@@ -114,7 +119,7 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
         check_fit(request.model, shape, goal)
     before = None
     if folder is not None and folder.config.exists():
-        with trusting(*named_code(request.recipe, request.model, request.data.spec, request.training)):
+        with trusting(*given):
             before = folder.read().data
     # A run of an earlier version did not standardise: its data are prepared as they were then.
     raw = before is not None and before.arrangement is None
