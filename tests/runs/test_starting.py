@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import distaff
+from distaff import cli
 from distaff.export import export_run
 from distaff.foundation.errors import DistaffError
 from tests import toys
@@ -100,4 +101,16 @@ def test_a_start_that_does_not_fit_is_one_sentence_and_nothing_is_written(first,
     for wrong in (tmp_path, tmp_path / "absent", "zoo:nothing", place / "run.yaml"):
         with pytest.raises(DistaffError, match=r"no trained model: give a run folder|model of the zoo"):
             distaff.train("vae", IMAGES, start=wrong, out=out, **SETTINGS)
+    with pytest.raises(DistaffError, match=r"first'? is a VAE, and this recipe trains a GAN"):
+        distaff.train("infogan", IMAGES, start=place, out=out, **SETTINGS)
     assert not out.exists()
+
+
+def test_the_command_line_takes_latents_and_network_from_the_start(tmp_path):
+    np.savez(tmp_path / "mine.npz", images=np.zeros((8, 64, 64, 3), np.uint8))
+    out = tmp_path / "out"
+    flags = f"--data {tmp_path / 'mine.npz'} --start zoo:vae-shapes3d --steps 1 --batch-size 4 --out {out}"
+    cli.main(["train", "beta_vae", *flags.split(), "--learning-rate", str(STILL), "--no-progress"])
+    begun = distaff.load(out)
+    assert begun.model.latents.width == 6
+    assert distance(weights(begun), weights(distaff.load("zoo:vae-shapes3d"))) < 1e-9

@@ -26,14 +26,27 @@ def starting_weights(place: str) -> Path:
     return hub.whole_weights(folder, hub.read_config(folder / hub.CONFIG)[2])
 
 
-def model_like(asked: ModelSettings, place: str) -> ModelSettings:
-    """The requested model; settings that are at their defaults are those of the model to start from."""
-    folder, usual = _folder(place), ModelSettings()
+def model_like(asked: ModelSettings, place: str, gan: bool) -> ModelSettings:
+    """The requested model; settings that are at their defaults are those of the model to start from.
+
+    Args:
+        asked: the requested model.
+        place: the model to start from.
+        gan: whether the recipe is that of a GAN.
+    """
+    folder = _folder(place)
     of_run = RunFolder(folder).config.is_file()
     config = RunFolder(folder).read() if of_run else hub.read_config(folder / hub.CONFIG)[0]
-    open_still = {name for name, value in vars(usual).items() if getattr(asked, name) == value}
-    taken = {name: value for name, value in to_plain(config.model).items() if name in open_still}
-    if "network" in taken and not isinstance(config.model, GANConfig):
+    kinds = ("a VAE", "a GAN")
+    is_gan = isinstance(config.model, GANConfig)
+    if is_gan != gan:
+        raise DistaffError(f"--start {place} is {kinds[is_gan]}, and this recipe trains {kinds[gan]}.")
+    # The command line gives every setting, and numbers of latents as text.
+    still_open = {
+        name for name, value in vars(ModelSettings()).items() if str(getattr(asked, name)) == str(value)
+    }
+    taken = {name: value for name, value in to_plain(config.model).items() if name in still_open}
+    if "network" in taken and not is_gan:
         taken["network"] = apart_from_data(taken["network"])
     return replace(asked, **taken)
 

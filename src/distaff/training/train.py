@@ -16,6 +16,7 @@ from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknow
 from distaff.foundation.other_words import called_here
 from distaff.foundation.trust import trusting
 from distaff.models.representation import Representation
+from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RecipeCall, RunConfig, find_recipe, labelled_goal, named_code
@@ -107,7 +108,8 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     given = named_code(request.recipe, request.model, request.data.spec, request.training)
     if request.training.start is not None:
         with trusting(*given):
-            request = replace(request, model=model_like(request.model, str(request.training.start)))
+            start, gan = str(request.training.start), isinstance(goal, Game)
+            request = replace(request, model=model_like(request.model, start, gan))
     folder = None if out is None else RunFolder(Path(out))
     if folder is not None:
         folder.refuse_file()
