@@ -3,10 +3,10 @@
     python -m studies.zoo.hearts zoo:beta_vae-dsprites --out runs/hearts
     python -m studies.zoo.hearts zoo:factor_vae-dsprites --recipe factor_vae --out runs/factor-hearts
 
-Three runs, each with the weights that the one before ended with: 1,500 steps on large hearts alone, 1,000 on
-batches that are half large hearts, 5,500 on all images with the model's own recipe. The weight of the KL is 0.05
-in the first two and for 1,500 steps of the third, then grows to its value within 1,500 more; the learning rate of
-the third falls from 1e-3 to 1e-4. Why models need this: docs/quick-training.md.
+Three runs, each with the weights that the one before ended with: 1,500 steps on large hearts alone, 1,000
+on batches that are half large hearts, 5,500 on all images with the model's own recipe. The weight of the KL
+is 0.05 in the first two and for 1,500 steps of the third, then grows to its value within 1,500 more; the
+learning rate of the third falls from 1e-3 to 1e-4. Why models need this: docs/quick-training.md.
 """
 
 import argparse
