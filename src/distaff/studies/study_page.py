@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from distaff.figures.html import Block, Cell, Code, Facts, Link, Picture, Table, Text, page
+from distaff.figures.html import Block, Cell, Code, Facts, Link, Picture, Short, Table, Text, page
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
 from distaff.studies.display import duration
@@ -255,7 +255,7 @@ def _interval(row: Mapping[Any, Any]) -> Cell:
 
 def _cell(value: Any) -> Cell:
     plain: Cell = value.item() if hasattr(value, "item") else value
-    return None if not isinstance(plain, tuple | Link) and pd.isna(plain) else plain
+    return None if not isinstance(plain, tuple | Link | Short) and pd.isna(plain) else plain
 
 
 def _title(name: str) -> str:
