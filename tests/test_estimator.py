@@ -214,7 +214,7 @@ def test_bad_arrays_are_named():
     with pytest.raises(DistaffError, match="values from 0 up"):
         Disentangler(**QUICK).fit(digits() - 8)
     model = Disentangler(**QUICK).fit(digits())
-    with pytest.raises(DistaffError, match=r"shape \(8, 4\), but was fitted on \(8, 8\)"):
+    with pytest.raises(DistaffError, match=r"shape \(8, 4\), but the model was fitted on \(8, 8\)"):
         model.transform(digits()[:, :, :4])
     with pytest.raises(DistaffError, match="Z has 2 columns, but there are 3"):
         model.inverse_transform(np.zeros((4, 2)))

@@ -34,9 +34,11 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     """A disentangled representation of vectors or images: ``fit``, ``transform``, ``inverse_transform``.
 
     Vectors (N, D) are standardised, and modelled by dense networks with a Gaussian likelihood of unit
-    variance. Images (N, H, W), (N, H, W, C) or (N, C, H, W) are divided by 255 if they are bytes, else by
-    their largest value if it is above 1; cut to 0–1; and modelled with a Bernoulli likelihood, by
-    convolutions if their sides are divisible by 16 and by dense networks otherwise.
+    variance. Images (N, H, W), (N, H, W, C) or (N, C, H, W) are divided by 255 if they are bytes, otherwise
+    by their largest value, unless no value is above 1; clipped to 0–1; and modelled with a Bernoulli
+    likelihood, by convolutions if their sides are divisible by 16 and by dense networks otherwise. Images
+    given later are divided by the same number; those that are evidently on another scale, such as floats in
+    0–1 after bytes, are refused.
 
     >>> from sklearn.datasets import load_digits
     >>> images = load_digits().images

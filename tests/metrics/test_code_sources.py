@@ -8,7 +8,8 @@ from scipy import sparse
 
 from distaff import Codes, DistaffError, evaluate_run
 from distaff.metrics import as_factors, evaluate, mig, modularity, write_codes
-from distaff.metrics.code_sources import read_baseline, read_source
+from distaff.metrics.baseline_file import Baseline
+from distaff.metrics.code_sources import named_source, read_source
 
 RNG = np.random.default_rng(0)
 CLASSES = RNG.integers(0, 3, (90, 2))
@@ -70,13 +71,14 @@ def test_columns_that_are_named_twice_are_one_sentence(tmp_path):
 def test_labels_and_latents_of_a_baseline_are_those_of_the_codes_own_table(tmp_path):
     table = CODES[["wide", "tall"]].assign(size=CLASSES[:, 1])
     both, other = written(table, tmp_path / "both.csv"), written(table * 2, tmp_path / "other.csv")
-    assert read_baseline(other, "size").names == ("wide", "tall")
-    assert read_baseline(other, "size", "tall").names == ("tall",)
-    assert read_baseline(other, "size", "deep").names == ("wide", "tall")
+    rows = named_source(both, read_source(both, "size")[0])
+    assert Baseline.read(other, "size").codes_of(rows).names == ("wide", "tall")
+    assert Baseline.read(other, "size", "tall").codes_of(rows).names == ("tall",)
+    assert Baseline.read(other, "size", "deep").codes_of(rows).names == ("wide", "tall")
     (score,) = evaluate_run(both, factors="size", metrics=["mig"], baseline=str(other)).scores
     assert score.null.baselines == {"other": score.value}
     np.save(tmp_path / "other.npy", MEANS)
-    assert read_baseline(tmp_path / "other.npy", "size", "tall").names == ("z0", "z1")
+    assert Baseline.read(tmp_path / "other.npy", "size", "tall").codes_of(rows).names == ("z0", "z1")
 
 
 def test_labels_may_stand_beside_arrays(tmp_path):

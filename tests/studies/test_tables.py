@@ -10,6 +10,7 @@ from scipy import stats
 from distaff import studies
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import udr
+from distaff.studies.bootstrap import mean_of
 from distaff.studies.results import Results
 from distaff.studies.selection import metric_correlations, udr_agreement, udr_scores
 from distaff.studies.study import Study
@@ -32,7 +33,25 @@ def test_groups_may_be_coarser_and_the_interval_another(done):
     assert list(made["n"]) == [4, 4, 2, 2]
     assert "bootstrap" in made.attrs["interval"]
     values = done.table.query("recipe == 'beta_vae'")["mig"]
-    assert values.min() <= made["low"][0] <= made["mean"][0] <= made["high"][0] <= values.max()
+    effect = mean_of(dict(enumerate(values)))
+    assert made.loc[0, ["mean", "low", "high"]].tolist() == pytest.approx([effect.value, *effect.interval])
+
+
+@pytest.mark.parametrize("interval", ["t", "bootstrap"])
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+def test_intervals_cover_as_often_as_the_documentation_says(interval, seeds):
+    """The plain bootstrap covers 75, 84 and 89% of normal means, and 70, 79 and 87% of skewed ones."""
+    random = np.random.default_rng(seeds)
+    for draw, mean, least in ((random.normal, 0.0, 0.91), (random.exponential, 1.0, 0.85)):
+        found = [_summary(pd.Series(draw(size=seeds)), interval) for _ in range(400)]
+        assert least <= np.mean([low <= mean <= high for _, _, low, high in found]) <= 0.985
+
+
+def test_one_seed_has_no_interval():
+    for interval in ("t", "bootstrap"):
+        count, mean, low, high = _summary(pd.Series([0.5]), interval)
+        assert (count, mean) == (1, 0.5)
+        assert np.isnan([low, high]).all()
 
 
 @pytest.mark.parametrize("interval", ["t", "bootstrap"])

@@ -8,23 +8,27 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 from annotated_types import Ge
 
+from distaff.analysis.elbo_scores import elbo, of_sample
 from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sample_size
 from distaff.analysis.other_labels import with_labels
 from distaff.analysis.score_table import write_table
-from distaff.codes import Codes, FloatArray
+from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError, kept_if_allowed, said, spoken_to_its_caller, warn
 from distaff.foundation.files import refuse_to_replace
 from distaff.foundation.text import told_options
-from distaff.metrics import Factors, Score, as_factors
-from distaff.metrics.code_sources import ENDINGS, read_baseline, read_source
+from distaff.metrics import Factors, as_factors
+from distaff.metrics.baseline_file import Baseline
+from distaff.metrics.code_sources import ENDINGS, named_source, read_source
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.metrics.options import BinCount, Seed
-from distaff.metrics.scores_file import ELBO, Scores, Setup
+from distaff.metrics.row_names import ROWS, NamedRows
+from distaff.metrics.scores_file import Scores, Setup
 from distaff.metrics.selection import Selection, requested
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
@@ -84,7 +88,7 @@ def evaluate_run(
         null: number of times to score against shuffled factors, to show chance level: 0 for none, 20 for
             twenty times the work.
         baseline: file of other codes of the same rows to score beside these, such as those of an untrained
-            encoder.
+            encoder; rows are matched by name if both name them, otherwise by position.
         seed: seed of every draw, and of the sample.
         ica: unmix a run's real latents by ICA first, and keep the mixing matrix in its folder for
             ``distaff.load(RUN, ica=True)``.
@@ -100,8 +104,7 @@ def evaluate_run(
     named = "default" if metrics == "auto" else metrics
     requested(named, factor_bins, bootstrap, seed, null)
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
-    if baseline is not None:
-        how["baselines"] = {Path(baseline).stem: read_baseline(baseline, factors, latents)}
+    other = None if baseline is None else Baseline.read(baseline, factors, latents)
     setup = Setup(seed=seed, factor_bins=factor_bins)
     if not place.is_dir() and place.suffix.lower() in ENDINGS:
         if ica or held_out or data is not None:
@@ -109,6 +112,8 @@ def evaluate_run(
         if progress and sys.stderr.isatty():
             how |= {"report": _shown, "announce": _too_long}
         codes, labels = read_source(place, factors, latents)
+        if other is not None:
+            how["baselines"] = {other.name: other.codes_of(named_source(place, codes))}
         evaluation = evaluate_scores(codes, labels, metrics=named, **how)
         if out is not None:
             _write(Path(out), Scores().plus(evaluation, setup), evaluation, place.name, codes, labels)
@@ -138,6 +143,9 @@ def evaluate_run(
         encoded = encode(trained.model, scored := some(scored, count, seed), progress)
     else:
         encoded = encode_run(trained, dataset, progress, count, seed)
+    if other is not None:
+        numbered = not held_out and len(scored) == len(dataset)
+        how["baselines"] = {other.name: other.codes_of(_named_rows(scored, encoded, place, numbered))}
     unmixing = unmix_run(trained.folder, encoded, trained.step, seed) if ica else None
     evaluation = evaluate_encoded(encoded, scored, metrics, unmixing=unmixing, **how)
     if (data is not None or factors is not None) and out is None:
@@ -152,6 +160,25 @@ def evaluate_run(
     with kept_if_allowed(path) if out is None else nullcontext():
         _write(path, known, evaluation, place.name, codes, labels)
     return evaluation
+
+
+def _named_rows(data: Dataset, encoded: Encoded, run: Path, numbered: bool) -> NamedRows:
+    """The observations that were encoded, with their names, if they have any.
+
+    Args:
+        data: the data, also if the codes are of a sample.
+        encoded: the codes.
+        run: the run's folder.
+        numbered: whether observations without names are known by their numbers in the data, as in files of
+            ``distaff encode``.
+    """
+    names = np.arange(len(data)) if data.row_names is None and numbered else data.row_names
+    if names is None:
+        rows = pd.DataFrame(index=range(len(encoded.codes)))
+    else:
+        chosen = names if encoded.rows is None else names[encoded.rows]
+        rows = pd.DataFrame(index=pd.Index(chosen, name=ROWS))
+    return NamedRows(str(run), rows, labels=tuple(data.names))
 
 
 def _scores_file(folder: RunFolder, ica: bool, held_out: bool) -> Path:
@@ -250,41 +277,6 @@ def evaluate_encoded(
     found = evaluate_scores(codes, factors, metrics=chosen, strict=strict, **how)
     found = of_sample(found, encoded)
     return Evaluation(own.scores + found.scores, {**own.skipped, **found.skipped})
-
-
-def of_sample(evaluation: Evaluation, encoded: Encoded) -> Evaluation:
-    """The same scores; if they are of a sample, their settings include its number of observations."""
-    if encoded.rows is None:
-        return evaluation
-    told = {"observations": len(encoded.rows)}
-    scores = tuple(replace(score, settings={**score.settings, **told}) for score in evaluation.scores)
-    return replace(evaluation, scores=scores)
-
-
-def elbo(encoded: Encoded) -> Evaluation:
-    """Reconstruction error and KL, which any VAE has, with or without labels.
-
-    On a sample, the details include the ``standard_error`` s/√N, due to the choice of rows and draws of z.
-    """
-    if encoded.nll is None or encoded.kl is None or encoded.kl_per_latent is None:
-        return Evaluation((), {ELBO: "the model has no likelihood."})
-    error, kl = (float(values.mean(dtype=np.float64)) for values in (encoded.nll, encoded.kl))
-    per_latent = dict(zip(encoded.codes.names, encoded.kl_per_latent.tolist(), strict=True))
-    halves = (encoded.nll, encoded.kl)
-    told = [{} if encoded.rows is None else _standard_error(values) for values in halves]
-    texts = ("−E log p(x|z), nats", "E KL(q(z|x) ‖ p(z)), nats")
-    scores = (
-        Score("reconstruction_error", error, texts[0], "lower", details=told[0], metric=ELBO),
-        Score("kl", kl, texts[1], "lower", per_latent=per_latent, details=told[1], metric=ELBO),
-    )
-    return of_sample(Evaluation(scores), encoded)
-
-
-def _standard_error(values: FloatArray) -> dict[str, float]:
-    """The standard error of the mean; none for infinite values, such as the KL of a deterministic latent."""
-    if not np.isfinite(values).all():
-        return {}
-    return {"standard_error": float(values.std(ddof=1, dtype=np.float64) / np.sqrt(len(values)))}
 
 
 def varied_factors(data: Dataset) -> Factors | None:

@@ -16,8 +16,8 @@ from distaff.foundation.errors import DistaffError, spoken_to_its_caller
 from distaff.foundation.files import atomic_file
 from distaff.foundation.progress import Progress
 from distaff.foundation.text import told_options
-from distaff.metrics.code_sources import ROWS
 from distaff.metrics.codes_file import write_codes
+from distaff.metrics.row_names import FACTOR, ROWS
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load, open_data, run_folder
 
@@ -116,7 +116,7 @@ def codes_table(codes: Codes, data: Dataset, titles: list[str] | None = None) ->
     columns = dict(zip(names, codes.means.T, strict=False))
     for name, probabilities in zip(names[codes.means.shape[1] :], codes.categories.values(), strict=True):
         columns |= {f"{name}_{place}": column for place, column in enumerate(probabilities.T)}
-    columns |= {name if name not in columns else f"factor {name}": data.labels(name) for name in data.names}
+    columns |= {FACTOR.format(name) if name in columns else name: data.labels(name) for name in data.names}
     index = data.row_names if data.row_names is not None else np.arange(len(data))
     return pd.DataFrame(columns, index=pd.Index(index, name=ROWS))
 

@@ -10,7 +10,8 @@ from distaff.data.labels import rows_named, with_factors
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.table_files import ways_to_name
 from distaff.metrics import as_factors
-from distaff.metrics.code_sources import ARRAYS, TABLES, in_place, names_of_rows, read_labels_file
+from distaff.metrics.code_sources import ARRAYS, TABLES, read_labels_file
+from distaff.metrics.row_names import in_place, names_of_rows
 
 
 def with_labels(data: Dataset, file: str | Path) -> Dataset:

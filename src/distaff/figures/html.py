@@ -41,7 +41,15 @@ class Link:
     address: str
 
 
-Cell = str | int | float | bool | None | Link | tuple[float, float, float]
+@dataclass(frozen=True)
+class Short:
+    """A table cell or fact in short, with its full text for those who point at it."""
+
+    text: str
+    full: str
+
+
+Cell = str | int | float | bool | None | Link | Short | tuple[float, float, float]
 """A value, or (value, low, high) for one with an interval; ``None`` and NaN are missing and sort last."""
 
 
@@ -144,7 +152,7 @@ def _template() -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    for kind in (Facts, Table, Code, Link):
+    for kind in (Facts, Table, Code, Link, Short):
         environment.tests[kind.__name__.lower()] = lambda block, kind=kind: isinstance(block, kind)
     environment.tests["missing"] = _missing
     environment.filters |= {
@@ -203,7 +211,7 @@ def _missing(cell: Cell) -> bool:
 def _sort_key(cell: Cell) -> str:
     """The key by which the page's script sorts a cell."""
     value = _plain(cell[0] if isinstance(cell, tuple) else cell)
-    if isinstance(value, Link):
+    if isinstance(value, Link | Short):
         return value.text
     return str(value).replace("inf", "Infinity") if isinstance(value, float) else str(value)
 
@@ -228,6 +236,8 @@ def _text(cell: Cell, form: str) -> str:
             return f"{cell:{form}}".replace("-", "−")
         case int():
             return f"{cell:,}".replace("-", "−").replace(",", "\N{NARROW NO-BREAK SPACE}")
+        case Link() | Short():
+            return cell.text
         case tuple():
             value, low, high = (_text(part, form) for part in cell)
             return f"{value} [{low}, {high}]"

@@ -45,6 +45,12 @@ def read_h5ad(
         return _matrix(file["X"], len(frame)), frame
 
 
+def read_row_names(path: Path) -> list[str]:
+    """(N,) the names of the rows of ``obs``."""
+    with _opened(path, "obs") as file:
+        return [str(name) for name in _row_names(file)]
+
+
 def read_annotated(
     path: Path, matrix: str | None = None, columns: Sequence[str] = (), absent: bool = False
 ) -> pd.DataFrame:

@@ -9,19 +9,25 @@ import pandas as pd
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, foreign, unknown
-from distaff.foundation.h5ad import read_h5ad
-from distaff.foundation.table_files import named_rows, numbers_rows, read_csv, read_parquet, ways_to_name
+from distaff.foundation.h5ad import read_h5ad, read_row_names
+from distaff.foundation.table_files import named_rows, numbers_rows, read_csv, read_parquet
 from distaff.metrics.codes_file import read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
+from distaff.metrics.row_names import (
+    NUMBERED,
+    ROWS,
+    NamedRows,
+    in_order,
+    in_place,
+    match_rows,
+    names_of_rows,
+    refuse_other_order,
+)
 
 ARRAYS = (".npz", ".npy")
 TABLES = (".csv", ".tsv", ".parquet")
-ROWS = "observation"
-"""The name of the column of row identifiers in tables from ``distaff encode``."""
 ENDINGS = (*ARRAYS, *TABLES, ".h5ad")
 """The endings of the names of code files."""
-INDEX = "row name"
-"""What messages call the names of rows that have no heading."""
 
 
 def read_source(
@@ -40,7 +46,7 @@ def read_source(
     """
     path = Path(path)
     kind = path.suffix.lower()
-    beside = None if factors is None or not _is_file(factors) else Path(factors)
+    beside = None if factors is None or not is_file(factors) else Path(factors)
     columns = [] if factors is None or beside is not None else [c.strip() for c in str(factors).split(",")]
     if kind in ARRAYS:
         if columns or latents is not None:
@@ -51,7 +57,7 @@ def read_source(
         means, frame = read_h5ad(path, latents, columns)
         codes = Codes(means)
         if beside is not None:
-            frame, _ = _paired(path, frame.iloc[:, :0], beside)
+            frame, _ = _paired(path, frame.iloc[:, :0].rename_axis(None), beside)
     elif kind in TABLES:
         codes, frame = _of_table(path, columns, beside, latents)
     else:
@@ -61,29 +67,35 @@ def read_source(
     return codes, as_factors(frame.reset_index(drop=True) if isinstance(frame, pd.DataFrame) else frame)
 
 
-def read_baseline(path: Path | str, factors: str | Path | None = None, latents: str | None = None) -> Codes:
-    """Read other codes of the same rows; ``factors`` and ``latents`` are those given for the main file.
+def named_source(path: Path | str, codes: Codes) -> NamedRows:
+    """The rows of a file of codes, with their names, if the file has any.
 
-    In a table, columns that hold labels in the main file are not latents here either, and latents selected
-    by name in the main file are selected here if all of them exist.
+    Args:
+        path: the file.
+        codes: what ``read_source`` read from it.
     """
-    if Path(path).suffix.lower() not in TABLES:
-        return read_source(path)[0]
-    there = set(read_table(Path(path)).columns)
-    named = [] if factors is None or _is_file(factors) else [c.strip() for c in str(factors).split(",")]
-    chosen = [] if latents is None else [c.strip() for c in latents.split(",")]
-    labels = [column for column in named if column in there]
-    same = latents if chosen and there.issuperset(chosen) else None
-    return read_source(path, ",".join(labels) or None, same)[0]
+    path = Path(path)
+    match path.suffix.lower():
+        case ".h5ad":
+            return NamedRows(str(path), pd.DataFrame(index=pd.Index(read_row_names(path))))
+        case kind if kind in TABLES:
+            return NamedRows(str(path), read_table(path), codes.names)
+        case _:
+            return NamedRows(str(path), pd.DataFrame(index=range(len(codes))))
 
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read the table of a CSV, TSV or parquet file; its index has the names of its rows, if any."""
     with foreign(lambda why: f"{path} cannot be read as a table: {why}."):
         try:
-            return named_rows(read_parquet(path) if path.suffix.lower() == ".parquet" else read_csv(path))
+            parquet = path.suffix.lower() == ".parquet"
+            saved = read_parquet(path) if parquet else read_csv(path)
         except FileNotFoundError:
             raise DistaffError(f"{path} does not exist.") from None
+        table = named_rows(saved)
+        with_index = parquet or table.shape[1] < saved.shape[1]
+        table.attrs[NUMBERED] = with_index and isinstance(table.index, pd.RangeIndex)
+        return table
 
 
 def read_labels_file(path: Path) -> Any:
@@ -103,7 +115,8 @@ def read_labels_file(path: Path) -> Any:
     return as_factors(arrays["factors"], None if names is None else [str(name) for name in names.ravel()])
 
 
-def _is_file(given: str | Path) -> bool:
+def is_file(given: str | Path) -> bool:
+    """Whether ``--factors`` names a file, which must exist, and not columns."""
     name = str(given)
     if Path(name).suffix.lower() in ENDINGS:
         if not Path(name).is_file():
@@ -121,14 +134,14 @@ def _of_table(path: Path, columns: list[str], beside: Path | None, latents: str 
         if latents is not None and column in map(str.strip, latents.split(",")):
             raise DistaffError(f"column {column!r} is in both --factors and --latents: keep one of them.")
     if beside is None:
-        return _numbers(path, rows.drop(columns=columns), latents), rows[columns]
+        return codes_in(path, rows.drop(columns=columns), latents), rows[columns]
     labels, names = _paired(path, rows, beside)
     if latents is None:
         rows = _without_labels(path, rows.drop(columns=names), labels)
-    return _numbers(path, rows, latents), labels
+    return codes_in(path, rows, latents), labels
 
 
-def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
+def codes_in(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
     """The numeric columns as codes; a warning names the other columns."""
     if latents is not None:
         wanted = [column.strip() for column in latents.split(",")]
@@ -139,11 +152,11 @@ def _numbers(path: Path, table: pd.DataFrame, latents: str | None) -> Codes:
                 raise unknown(f"column of {path.name}", column, table.columns)
         table = table[wanted]
     numeric = [c for c in table if pd.api.types.is_numeric_dtype(table[c]) and c != ROWS]
-    if latents is None and (numbers := [c for c in numeric if numbers_rows(table[c])]):
-        listed = ", ".join(map(str, numbers))
+    if latents is None and (counted := [c for c in numeric if numbers_rows(table[c])]):
+        listed = ", ".join(map(str, counted))
         warnings.warn(f"{path}: not read as codes, since it numbers the rows: {listed}.", stacklevel=2)
-        table = table.drop(columns=numbers)
-        numeric = [c for c in numeric if c not in numbers]
+        table = table.drop(columns=counted)
+        numeric = [c for c in numeric if c not in counted]
     left = [str(c) for c in table if c not in numeric and c != ROWS]
     if not numeric:
         raise DistaffError(f"{path} has no column of numbers: codes are a table of numbers.")
@@ -190,64 +203,9 @@ def _paired(path: Path, table: pd.DataFrame, beside: Path) -> tuple[Any, list[st
     labels = read_labels_file(beside)
     if not isinstance(labels, pd.DataFrame):
         return labels, []
-    ours, theirs = names_of_rows(table), names_of_rows(labels)
-    both = [(a, b) for a in ours for b in theirs if a == b or _unnamed_texts(a, b, ours[a], theirs[b])]
-    for a, b in both:
-        if ours[a].isin(theirs[b]).any():
-            return _in_order(labels, theirs[b], b, ours[a]), [a] if a in table else []
-    files = [str(name) for name in ours.get(ROWS, ours.get(INDEX, ()))]
-    for b, keys in theirs.items():
-        found = [next((w for w in ways_to_name(name) if w in keys), None) for name in files]
-        if found and None not in found and len({*found}) == len(found):  # such as the numbers of files
-            return _in_order(labels, keys, b, found), [ROWS] if ROWS in table else []
-    if same := [a for a, b in both if a == b]:
-        raise DistaffError(f"no {same[0]} of {path} is in {beside}: the two files describe different rows.")
-    _refuse_other_order(path, table, beside, labels)
+    theirs = names_of_rows(labels)
+    found = match_rows(path, names_of_rows(table), beside, theirs)
+    if found is not None:
+        return in_order(labels, theirs[found.theirs], found), [found.ours] if found.ours in table else []
+    refuse_other_order(path, table, beside, labels)
     return in_place(beside, labels), []
-
-
-def _in_order(labels: pd.DataFrame, names: pd.Index, heading: str, wanted: Any) -> pd.DataFrame:
-    """The rows of some names, which lie under a heading or in the index, without these names."""
-    kept = labels.set_axis(names, axis=0).drop(columns=heading, errors="ignore")
-    return kept.reindex(wanted).reset_index(drop=True)
-
-
-def names_of_rows(table: pd.DataFrame) -> dict[str, pd.Index]:
-    """What may name the rows of a table, as texts: its index, and columns without fractions or repeats."""
-    columns = [c for c in table if table[c].is_unique and not pd.api.types.is_float_dtype(table[c])]
-    names = {str(c): pd.Index(table[c].astype(str)) for c in columns}
-    unnamed = isinstance(table.index, pd.RangeIndex) or not table.index.is_unique
-    return (
-        names if unnamed else {str(table.index.name or INDEX): pd.Index(list(map(str, table.index)))} | names
-    )
-
-
-def _unnamed_texts(a: str, b: str, ours: pd.Index, theirs: pd.Index) -> bool:
-    """Whether one table has names without a heading, and all are texts, which are not alike by chance."""
-    return not {INDEX, ROWS}.isdisjoint((a, b)) and not any(name.isdecimal() for name in (*ours, *theirs))
-
-
-def _refuse_other_order(path: Path, table: pd.DataFrame, beside: Path, labels: pd.DataFrame) -> None:
-    """Refuse two tables that share a column of texts, some of them repeated, in another order."""
-    for column in (c for c in labels if c in table and not pd.api.types.is_numeric_dtype(labels[c])):
-        ours, theirs = list(map(str, table[column])), list(map(str, labels[column]))
-        if ours != theirs and sorted(ours) == sorted(theirs):
-            raise DistaffError(
-                f"{path} and {beside} have the same {column}s in another order, some of them twice: sort "
-                "both alike, or give each row a name of its own."
-            )
-
-
-def in_place(path: Path, labels: Any) -> Any:
-    """Labels in the row order of the codes, without row numbers; numbers in another order are an error."""
-    if not isinstance(labels, pd.DataFrame):
-        return labels
-    numbers = labels.index
-    if pd.api.types.is_integer_dtype(numbers) and sorted(numbers) == list(range(len(labels))) != list(
-        numbers
-    ):
-        raise DistaffError(
-            f"the rows of {path} are numbered in another order (its unnamed column): sort them by these "
-            "numbers, or remove the column if the rows are in the order of the codes."
-        )
-    return labels.reset_index(drop=True)

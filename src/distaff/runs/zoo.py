@@ -11,16 +11,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from distaff.data.arrays import load as load_arrays
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import bind
-from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.files import atomic_folder, cache_folder, read_json, sha256, write_json
+from distaff.foundation.errors import DistaffError, unknown, warn
+from distaff.foundation.files import atomic_file, atomic_folder, cache_folder, read_json, sha256, write_json
 from distaff.runs import hub
 from distaff.runs.checkpoints import MANIFEST
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
-from distaff.runs.manifests import write_manifest
+from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 from distaff.runs.settings import TrainingSettings
 
 PREFIX = "zoo:"
@@ -28,8 +30,9 @@ SHELF = Path(__file__).parents[1] / "zoo" / "models"
 FIRST = "factor_vae-dsprites"
 """The first model in the list, which is opened by default."""
 ORIGIN, EXAMPLES = "zoo.json", "examples.npz"
-TAKEN_ALONG = ("log.jsonl", "scores.json", "names.json")
-"""Files that a run folder made from a model copies, if they are there."""
+LOG = "log.jsonl"
+KEPT = ("scores.json", "names.json")
+"""Files that commands change; a run folder begins with the model's, if there are any."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +116,24 @@ def _but_seed(config: RunConfig) -> tuple[Any, ...]:
 
 
 def cached_folder(place: str | Path) -> RunFolder:
-    """A run folder of ``zoo:NAME`` in the cache, made on first use."""
+    """A run folder of ``zoo:NAME`` in the cache, made on first use.
+
+    Files of it that have been damaged or deleted are written anew; scores, names and codes in it are kept.
+    """
     source = zoo_folder(place)
-    target = cache_folder() / "zoo" / f"{source.name}-{_digest(source)}"
-    if not RunFolder(target).config.exists():
-        copy_model(source, target, examples=True)
-    return RunFolder(target)
+    hashes = {file.name: sha256(file) for file in sorted(source.iterdir()) if file.is_file()}
+    folder = RunFolder(cache_folder() / "zoo" / f"{source.name}-{_digest(hashes)}")
+    if _damaged(folder, source, hashes):
+        folder.path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.path.with_name(f".{folder.path.name}.lock")):
+            if not folder.path.exists():
+                copy_model(source, folder.path, examples=True)
+            elif damaged := _damaged(
+                folder, source, hashes
+            ):  # unless another process has been here meanwhile
+                _mend(folder, source)
+                warn(f"{folder.path} was damaged ({', '.join(damaged)}): these files are written anew")
+    return folder
 
 
 def copy_model(source: Path, target: Path, examples: bool = False) -> None:
@@ -129,18 +144,69 @@ def copy_model(source: Path, target: Path, examples: bool = False) -> None:
         target: the run folder.
         examples: whether to copy the model's examples, which replace the data set in ``explore``.
     """
+    with atomic_folder(target) as new:
+        _write_run(RunFolder(new), source)
+        for name in (*KEPT, LOG, *([EXAMPLES] if examples else [])):
+            if (source / name).is_file():
+                shutil.copyfile(source / name, new / name)
+
+
+def _write_run(folder: RunFolder, source: Path) -> None:
+    """Write a model's ``run.yaml`` and checkpoint; each file takes the place of a former one at once."""
     config, step, digest = model_config(source)
     if sha256(source / hub.WEIGHTS) != digest:
         raise DistaffError(f"{source / hub.WEIGHTS} is damaged: install distaff again.")
-    with atomic_folder(target) as new:
-        RunFolder(new).write(config)
-        checkpoint = RunFolder(new).checkpoints / f"step-{step:09d}"
-        checkpoint.mkdir(parents=True)
-        shutil.copyfile(source / hub.WEIGHTS, checkpoint / hub.WEIGHTS)
-        write_manifest(checkpoint / MANIFEST, [checkpoint / hub.WEIGHTS], step=step, seconds=0.0)
-        for name in (*TAKEN_ALONG, *([EXAMPLES] if examples else [])):
-            if (source / name).is_file():
-                shutil.copyfile(source / name, new / name)
+    folder.write(config)
+    checkpoint = _checkpoint(folder, step)
+    _copy(source / hub.WEIGHTS, checkpoint / hub.WEIGHTS)
+    write_manifest(checkpoint / MANIFEST, [checkpoint / hub.WEIGHTS], step=step, seconds=0.0)
+
+
+def _mend(folder: RunFolder, source: Path) -> None:
+    """Write files of a cached folder anew in place; what commands may have changed is copied if absent."""
+    _write_run(folder, source)
+    for name in (LOG, EXAMPLES, *KEPT):
+        if (source / name).is_file() and not (name in KEPT and (folder.path / name).exists()):
+            _copy(source / name, folder.path / name)
+
+
+def _damaged(folder: RunFolder, source: Path, hashes: Mapping[str, str]) -> list[str]:
+    """The files of a cached folder that are absent or not as they were written.
+
+    Args:
+        folder: the cached folder.
+        source: the model's folder.
+        hashes: hash of each file of the model's folder, by its name.
+    """
+    config, step, _ = model_config(source)
+    damaged = []
+    try:
+        if folder.read().differences(config):
+            damaged.append(folder.config.name)
+    except DistaffError:
+        damaged.append(folder.config.name)
+    checkpoint = _checkpoint(folder, step)
+    try:
+        manifest = check_manifest(checkpoint / MANIFEST, [checkpoint / hub.WEIGHTS])
+        if (manifest.step, manifest.sha256[hub.WEIGHTS]) != (step, hashes[hub.WEIGHTS]):
+            damaged.append(MANIFEST)
+    except Damaged as problem:
+        damaged.append(str(problem))
+    return damaged + [name for name in (LOG, EXAMPLES) if hashes.get(name) != _hash(folder.path / name)]
+
+
+def _checkpoint(folder: RunFolder, step: int) -> Path:
+    return folder.checkpoints / f"step-{step:09d}"
+
+
+def _copy(source: Path, target: Path) -> None:
+    with atomic_file(target) as temporary:
+        shutil.copyfile(source, temporary)
+
+
+def _hash(file: Path) -> str | None:
+    """A file's SHA-256; None if there is no such file."""
+    return sha256(file) if file.is_file() else None
 
 
 def begin_from(place: str | Path, out: str | Path | None, steps: int | None) -> RunFolder:
@@ -179,9 +245,7 @@ def examples_of(folder: RunFolder) -> Dataset | None:
     return replace(load_arrays(file), name=folder.read().data.name) if file.is_file() else None
 
 
-def _digest(source: Path) -> str:
+def _digest(hashes: Mapping[str, str]) -> str:
     """The hash of a model's folder: another version of the model is another run."""
-    whole = hashlib.sha256()
-    for file in sorted(path for path in source.iterdir() if path.is_file()):
-        whole.update(f"{file.name} {sha256(file)}\n".encode())
-    return whole.hexdigest()[:12]
+    lines = (f"{name} {digest}\n" for name, digest in hashes.items())
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]

@@ -103,7 +103,7 @@ def table(
         study: the study's folder, or its file.
         group_by: settings such as recipe,gamma; by default those that the study varies, except seeds.
         metric: scores such as factor_vae_score,mig; by default all.
-        interval: t for Student's interval over seeds, or bootstrap.
+        interval: t for Student's interval over seeds, or bootstrap for that of claims.
         scale: scale of a trial, if the file is given.
         out: the study's folder, if the file is given and the folder is not the default.
     """

@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from distaff.figures.html import Block, Cell, Code, Facts, Link, Picture, Table, Text, page
+from distaff.figures.html import Block, Cell, Code, Facts, Link, Picture, Short, Table, Text, page
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
 from distaff.studies.display import duration
 from distaff.studies.own_metrics import heading
 from distaff.studies.results import Results
 from distaff.studies.selection import FEWEST, METHODS, metric_correlations, udr_agreement, udr_scores
+from distaff.studies.setting_texts import SettingTexts
 from distaff.studies.study import Drawing, Drawn
 from distaff.studies.tables import INTERVALS, group_table, score_columns
 from distaff.studies.verdict_table import numbers_text
@@ -115,9 +116,8 @@ def _best(results: Results) -> dict[str, Cell]:
     table = group_table(results, metrics=[name]).dropna(subset="mean")
     if table.empty:
         return {}
-    best = table.iloc[int((sign * table["mean"].to_numpy()).argmax())]
-    setting = [f"{key} {best[key]}" for key in results.study.varied[1:] if _cell(best[key]) is not None]
-    return {f"best mean {_title(name)}": f"{best['mean']:.3g}", "by": ", ".join([best["recipe"], *setting])}
+    best = table.iloc[int((sign * table["mean"].to_numpy()).argmax())].to_dict()
+    return {f"best mean {_title(name)}": f"{best['mean']:.3g}", "by": _texts_of(results).sentence(best)}
 
 
 def _groups(results: Results) -> list[Block]:
@@ -126,12 +126,12 @@ def _groups(results: Results) -> list[Block]:
     if not scores:
         return []
     table = group_table(results)
-    settings = list(results.study.varied)
+    texts = _texts_of(results)
     rows: list[list[Cell]] = []
     for _, part in table.groupby(table.index // len(scores), sort=False):
-        cells = [_interval(row) for row in part.to_dict("records")]
-        rows.append([*(_cell(part.iloc[0][name]) for name in settings), int(part["n"].max()), *cells])
-    headers = [*settings, "runs", *(_title(name) for name in scores)]
+        found = part.to_dict("records")
+        rows.append([*texts.cells(found[0]), int(part["n"].max()), *map(_interval, found)])
+    headers = [*texts.names, "runs", *map(_title, scores)]
     few = TOO_FEW * bool(table["n"].min() < FEWEST_SEEDS)
     units = "; reconstruction and KL in nats" * ("kl" in scores)
     caption = f"Mean over seeds [{INTERVALS['t']}{few}]{units}."
@@ -169,12 +169,16 @@ def _runs(results: Results, beside: Path) -> list[Block]:
     if table.empty:
         return []
     progress = [] if (table["state"] == "finished").all() else ["state", "step"]
-    columns = [*results.study.varied, "seed", *progress, *score_columns(results), "seconds"]
-    rows = []
+    columns = ["seed", *progress, *score_columns(results), "seconds"]
+    texts, rows = _texts_of(results), []
     for row in table.to_dict("records"):
         folder = os.path.relpath(results.folder / "runs" / row["run"], beside)
-        rows.append([Link(row["run"], folder), *(_cell(row[name]) for name in columns)])
-    return [Table(["run", *map(_title, columns)], rows, title="All runs")]
+        rows.append([Link(row["run"], folder), *texts.cells(row), *(_cell(row[name]) for name in columns)])
+    return [Table(["run", *map(_title, (*texts.names, *columns))], rows, title="All runs")]
+
+
+def _texts_of(results: Results) -> SettingTexts:
+    return SettingTexts(results.table, results.study.varied)
 
 
 def _correlations(results: Results) -> list[Block]:
@@ -197,9 +201,11 @@ def _selection(results: Results) -> list[Block]:
         return [Text(f"UDR could not be computed: {reason}", title="Chosen without labels (UDR)")]
     if scores.empty:
         return []
-    blocks: list[Block] = [
-        frame(scores, "Chosen without labels (UDR)", "Agreement of a run with other seeds of its setting.")
-    ]
+    texts = _texts_of(results)
+    rows = [[row["run"], *texts.cells(row), row["seed"], row["udr"]] for row in scores.to_dict("records")]
+    caption = "Agreement of a run with other seeds of its setting."
+    headers = ["run", *map(_title, texts.names), "seed", "udr"]
+    blocks: list[Block] = [Table(headers, rows, title="Chosen without labels (UDR)", caption=caption)]
     agreement = udr_agreement(results, scores).dropna().reset_index(drop=True)
     if len(agreement):
         blocks.append(frame(agreement, "UDR beside the scores", "Spearman's rank correlation over runs."))
@@ -249,7 +255,7 @@ def _interval(row: Mapping[Any, Any]) -> Cell:
 
 def _cell(value: Any) -> Cell:
     plain: Cell = value.item() if hasattr(value, "item") else value
-    return None if not isinstance(plain, tuple | Link) and pd.isna(plain) else plain
+    return None if not isinstance(plain, tuple | Link | Short) and pd.isna(plain) else plain
 
 
 def _title(name: str) -> str:
