@@ -204,6 +204,22 @@ def test_nothing_of_the_machine_is_shared(run, tmp_path):
         assert str(run.parent) not in (tmp_path / file).read_text(encoding="utf-8")
 
 
+def test_of_files_beside_the_data_only_names_are_shared(run, tmp_path):
+    np.savez(tmp_path / "held.npz", images=toys.tiny_images(32, seed=1).images[:].numpy())
+    others = {"start": run, "hold_out": str(tmp_path / "held.npz"), "patience": 3}
+    folder = make_run(tmp_path, network="hfvae_celeba", **others)
+    export_run(folder, hub=tmp_path / "hub", progress=False)
+    for file in ("README.md", "config.json"):
+        text = (tmp_path / "hub" / file).read_text(encoding="utf-8")
+        assert "held.npz" in text
+        assert str(tmp_path) not in text
+        assert str(run) not in text
+    assert (
+        distaff.load(tmp_path / "hub").model.state_dict().keys()
+        == distaff.load(folder).model.state_dict().keys()
+    )
+
+
 def test_a_model_can_be_shared_where_its_data_are_not(tmp_path):
     folder = make_run(tmp_path)
     (tmp_path / "tiny.npz").unlink()

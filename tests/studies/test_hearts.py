@@ -1,10 +1,10 @@
-"""The script that trains a model further until it draws hearts: its rows and its measure."""
+"""The script that trains a model further until it draws hearts: the images it chooses and its measure."""
 
 import numpy as np
 
 from distaff.codes import Codes
 from distaff.data import dsprites
-from studies.zoo.hearts import HEART, hearts, hull, notches
+from studies.zoo.hearts import HEART, hull, notches, worst_drawn
 
 
 class Drawing:
@@ -27,15 +27,22 @@ def test_perfect_drawings_have_the_whole_notch_and_convex_ones_none_of_it():
     assert set(notches(Drawing(hull), data, count=4).values()) == {0.0}
 
 
-def test_rows_are_of_hearts_of_the_sizes():
+def test_only_hearts_have_a_notch():
     data = dsprites.load()
-    rows = hearts(data, range(3, 6))
-    assert len(rows) == len(data) // 6
-    assert set(data.factors[rows, 0]) == {HEART}
-    assert set(data.factors[rows, 1]) == {3, 4, 5}
-    # Of the three shapes, only the heart is not convex.
     filled = [np.mean([x.sum() / hull(x).sum() for x in large(data, shape)]) for shape in range(3)]
     assert filled[HEART] < 0.97 < min(filled[:HEART])
+
+
+def test_images_drawn_worst_are_those_whose_drawings_differ_most():
+    data = dsprites.load()
+
+    def all_but_hearts(image):
+        return image if image.sum() > 0.97 * hull(image).sum() else ~image
+
+    rows = worst_drawn(Drawing(all_but_hearts), data, count=600)
+    assert len(rows) == 60
+    assert list(rows) == sorted(set(rows))
+    assert set(data.factors[rows, data.names.index("shape")]) == {HEART}
 
 
 def large(data, shape):

@@ -10,6 +10,7 @@ from distaff._version import __version__
 from distaff.foundation.files import yaml_text
 from distaff.metrics import Score
 from distaff.runs.config import RunConfig
+from distaff.runs.hub import shared_sections
 
 PICTURE = "traversals.png"
 
@@ -33,7 +34,7 @@ def model_card(config: RunConfig, objective: str, step: int, scores: Sequence[Sc
         trim_blocks=True,
         keep_trailing_newline=True,
     )
-    plain = config.to_plain()
+    shared = shared_sections(config)
     modules = sorted({name.partition(":")[0] for name in config.code})
     return environment.get_template("card.md").render(
         config=config,
@@ -41,7 +42,7 @@ def model_card(config: RunConfig, objective: str, step: int, scores: Sequence[Sc
         objective=objective,
         picture=PICTURE if picture else None,
         scores=[(score.name, _value(score), score.direction, _protocol(score)) for score in scores],
-        settings=yaml_text({key: plain[key] for key in ("recipe", "model", "training")}),
+        settings=yaml_text({key: shared[key] for key in ("recipe", "model", "training")}),
         step=step,
         trust=f', trust="{",".join(modules)}"' if modules else "",
         things="images" if len(config.data.shape) == 3 else "vectors",

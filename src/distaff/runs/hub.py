@@ -19,6 +19,8 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
 PLACES: dict[str, Any] = {"spec": None, "file": None, "options": {}}
 """Values that replace the parts of ``run.yaml`` that concern one machine and are not shared."""
+FILES = ("start", "hold_out", "pairs")
+"""Training settings that may be a path; a shared config has only the name of such a file or folder."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +49,26 @@ def write_model(
     tensors = {name: t.detach().cpu().contiguous() for name, t in trained.model.state_dict().items()}
     if half:
         tensors = {name: t.half() if t.is_floating_point() else t for name, t in tensors.items()}
-    sections = config.to_plain()
-    del sections["made_with"]
-    sections["data"] = {key: value for key, value in sections["data"].items() if key not in PLACES}
+    sections = shared_sections(config)
     facts = {"library_name": LIBRARY, "library_version": __version__, "step": step}
     with atomic_file(folder / CONFIG) as described, atomic_file(folder / WEIGHTS) as weights:
         save_file(tensors, weights, {"format": "pt"})
         content = {**facts, **sections, "sha256": {WEIGHTS: sha256(weights)}}
         described.write_text(json_text(content, indent=2) + "\n", encoding="utf-8")
+
+
+def shared_sections(config: RunConfig) -> dict[str, Any]:
+    """The sections of ``run.yaml`` that are shared, without the places of one machine."""
+    sections = config.to_plain()
+    del sections["made_with"]
+    sections["data"] = {key: value for key, value in sections["data"].items() if key not in PLACES}
+    sections["training"] = {key: _name(key, value) for key, value in sections["training"].items()}
+    return sections
+
+
+def _name(setting: str, value: Any) -> Any:
+    is_path = setting in FILES and isinstance(value, str) and Path(value).is_absolute()
+    return Path(value).name if is_path else value
 
 
 def read_config(file: Path) -> tuple[RunConfig, int, str]:
