@@ -117,6 +117,14 @@ def _with_origin(card: str, name: str, origin: Origin) -> str:
     seeds = ", ".join(f"{seed}: {value:.4f}" for seed, value in origin.scores.items())
     lines = ["", "## How it was chosen", "", f"By a rule stated beforehand it is {origin.rule}."]
     lines += [f"By seed: {seeds}."] if len(origin.scores) > 1 else []
+    if origin.before:
+        lines += [
+            "",
+            "It was then trained further, so that its scores are its own and not those of its seed:",
+            "",
+        ]
+        lines += [f"{place}. {run}" for place, run in enumerate(origin.before, 1)]
+        lines += [f"{len(origin.before) + 1}. the run above"]
     lines += (
         ["Its weights are rounded to half precision; the scores are of those before."] if origin.half else []
     )

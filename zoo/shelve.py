@@ -2,20 +2,24 @@
 
     python -m zoo.shelve runs/zoo-dsprites                                   # a study, by zoo/rules.yaml
     python -m zoo.shelve runs/a runs/b runs/c --name vae-mnist --by factor_vae_score
+    python -m zoo.shelve runs/hearts/all-images --further beta_vae-dsprites
 
-The second takes runs that differ in their seeds alone. Runs must be scored. ``--half`` rounds the weights to
-half precision; ``--shelf DIR`` writes elsewhere than into the package.
+The second takes runs that differ in their seeds alone; the third replaces a model by a run that has trained
+it further (``--start zoo:NAME``, directly or by way of others). Runs must be scored. ``--half`` rounds the
+weights to half precision; ``--shelf DIR`` writes elsewhere than into the package.
 """
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from distaff import DistaffError
 from distaff.data import names
-from distaff.runs import RunFolder
+from distaff.runs import RunConfig, RunFolder
+from distaff.runs.hub import CONFIG, read_config
 from distaff.runs.load import TrainedRun
-from distaff.runs.zoo import SHELF, Origin
+from distaff.runs.zoo import ORIGIN, PREFIX, SHELF, Origin
 from distaff.studies import Results, Verdict, check_claims
 from distaff.studies.grid import has_settings
 from zoo.model_folder import write_folder
@@ -65,6 +69,33 @@ def shelve_runs(
     return list(written.values())
 
 
+def shelve_further(run: RunFolder, name: str, shelf: Path = SHELF) -> Path:
+    """Replace a model by a run that has trained it further; how it was chosen stays as it is."""
+    place, folder, before, earlier = shelf / name, run, list[str](), 0
+    while (start := str(folder.read().training.start)) != f"{PREFIX}{name}":
+        folder = RunFolder(Path(start))
+        if not folder.config.is_file():
+            raise DistaffError(f"{run.path} did not begin with {PREFIX}{name}: its first start is {start}.")
+        before.insert(0, _in_words(folder.read()))
+        earlier += folder.read().training.steps
+    if not (place / ORIGIN).is_file():
+        raise DistaffError(f"there is no model {name} in {shelf}.")
+    origin, (config, step, _) = Origin.read(place), read_config(place / CONFIG)
+    before = [*origin.before, _in_words(config), *before]
+    write_folder(
+        TrainedRun.open(run), replace(origin, before=before, earlier=origin.earlier + step + earlier), place
+    )
+    return place
+
+
+def _in_words(config: RunConfig) -> str:
+    data, training = config.data, config.training
+    given = config.recipe.arguments.items()
+    weights = ", ".join(f"{name} {value}" for name, value in given if name != "critic")
+    size = f"{data.size:,} observations of {data.name}"
+    return f"{config.recipe.name} ({weights}), {training.steps:,} steps on {size}"
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
     flags = argparse.ArgumentParser("python -m zoo.shelve", description=(__doc__ or "").splitlines()[0])
@@ -72,11 +103,16 @@ def main(arguments: list[str] | None = None) -> None:
     flags.add_argument("--name", help="of the model, where run folders are given")
     flags.add_argument("--by", help="the score that ranks them, where run folders are given")
     flags.add_argument("--take", nargs="+", choices=["median", "best"], default=["median"])
+    flags.add_argument("--further", metavar="NAME", help="the model that the run has trained further")
     flags.add_argument("--half", action="store_true", help="round the weights to half precision")
     flags.add_argument("--shelf", type=Path, default=SHELF, help="where models go")
     asked = flags.parse_args(arguments)
     try:
-        if (asked.runs[0] / "study.yaml").is_file():
+        if asked.further:
+            if len(asked.runs) > 1:
+                raise DistaffError("give one run with --further.")
+            written = [shelve_further(RunFolder(asked.runs[0]), asked.further, asked.shelf)]
+        elif (asked.runs[0] / "study.yaml").is_file():
             written = [
                 p for study in asked.runs for p in shelve_study(study, read_rules(), asked.shelf, asked.half)
             ]

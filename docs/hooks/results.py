@@ -183,10 +183,10 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def _model(model: ZooModel) -> list[str]:
     recipe = model.config.recipe.name + (f" ({model.weights})" if model.weights else "")
-    chosen = f"seed {model.config.training.seed}, {model.origin.rule}"
+    chosen = f"seed {model.config.training.seed}, {model.origin.history}"
     scores = "; ".join(model.score_texts)
     size = f"{model.size / 1e6:.1f}"
-    return [f"`zoo:{model.name}`", recipe, model.config.data.name, f"{model.step:,}", chosen, scores, size]
+    return [f"`zoo:{model.name}`", recipe, model.config.data.name, f"{model.steps:,}", chosen, scores, size]
 
 
 def _own_studies() -> dict[str, Study]:

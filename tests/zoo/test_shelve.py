@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+import torch
 
 from distaff import DistaffError, load
 from distaff.analysis.evaluate import evaluate_run
@@ -13,7 +14,8 @@ from distaff.data.arrays import load as load_arrays
 from distaff.metrics.scores_file import Scores
 from distaff.runs import RunFolder
 from distaff.runs.zoo import Origin
-from tests.zoo.conftest import RULE
+from distaff.training.train import train
+from tests.zoo.conftest import RULE, SETTINGS
 from zoo.model_folder import LARGEST_EXAMPLES, write_examples
 from zoo.rule import Ranked, choose, kept_entries, rank, read_rules
 from zoo.shelve import main, shelve_runs
@@ -121,3 +123,33 @@ def test_the_command_takes_runs_on_data_that_others_have_too(runs, tmp_path):
         main([str(runs[0]), "--name", "x", "--by", "mig", "--shelf", str(tmp_path)])
     with pytest.raises(SystemExit, match="with --name and --by"):
         main([str(runs[0])])
+
+
+def test_a_model_trained_further_keeps_how_it_was_chosen(own_zoo, runs, tmp_path):
+    shelf, data = tmp_path / "shelf", str(runs[0].parent / "squares.npz")
+    shutil.copytree(own_zoo, shelf)
+    start, chosen = f"zoo:{RULE.name}", Origin.read(shelf / RULE.name)
+    images = load_arrays(data).images[:].numpy()
+    train("vae", images, start=start, out=tmp_path / "half", **{**SETTINGS, "steps": 5})
+    train("vae", data, start=tmp_path / "half", out=tmp_path / "whole", **{**SETTINGS, "steps": 3})
+    evaluate_run(tmp_path / "whole", metrics="mig", progress=False)
+
+    main([str(tmp_path / "whole"), "--further", RULE.name, "--shelf", str(shelf)])
+    place = shelf / RULE.name
+    origin = Origin.read(place)
+    assert origin.earlier == SETTINGS["steps"] + 5
+    assert [text.partition(" (")[0] for text in origin.before] == ["factor_vae", "vae"]
+    assert "5 steps on" in origin.before[1]
+    assert (origin.rule, origin.scores) == (chosen.rule, chosen.scores)
+    weights = load(tmp_path / "whole").model.state_dict()
+    assert all(torch.equal(weights[name], tensor) for name, tensor in load(place).model.state_dict().items())
+    card = (place / "README.md").read_text("utf-8")
+    assert "It was then trained further" in card
+    assert str(tmp_path) not in card + (place / "config.json").read_text("utf-8")
+
+
+def test_only_runs_that_began_with_a_model_replace_it(own_zoo, runs, tmp_path):
+    with pytest.raises(SystemExit, match="did not begin with zoo:factor_vae-squares"):
+        main([str(runs[0]), "--further", RULE.name, "--shelf", str(own_zoo)])
+    with pytest.raises(SystemExit, match="give one run with --further"):
+        main([*map(str, runs), "--further", RULE.name])

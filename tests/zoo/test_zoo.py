@@ -29,6 +29,18 @@ def test_the_list_has_data_recipe_scores_with_seeds_and_size(own_zoo, capsys):
     assert list(distaff.zoo.models()) == ["factor_vae-squares", "factor_vae-squares-best"]
 
 
+def test_the_list_says_which_models_were_trained_further(own_zoo, capsys):
+    place = own_zoo / "factor_vae-squares"
+    origin = zoo.Origin.read(place)
+    try:
+        replace(origin, before=["factor_vae, 30 steps"], earlier=30).write(place)
+        printed = in_process(capsys, "zoo")[1]
+    finally:
+        origin.write(place)
+    assert re.search(r"42 steps, seed \d, the median of 2 seeds by mig, then trained further", printed)
+    assert re.search(r"mig 0\.\d+ \(before it was trained further, seeds 0: ", printed)
+
+
 def test_a_model_is_what_its_run_is(own_zoo, runs):
     model = distaff.zoo.models()["factor_vae-squares"]
     run = runs[model.config.training.seed]

@@ -48,6 +48,9 @@ class Origin:
         study: study that it comes from; empty if none.
         claims: each claim of that study with its verdict.
         half: whether the weights were rounded to half precision.
+        before: the runs before the model's own, in words, if the chosen run was trained further; the first is
+            the chosen run.
+        earlier: the steps of these runs.
     """
 
     spec: str
@@ -58,6 +61,8 @@ class Origin:
     study: str = ""
     claims: Sequence[Mapping[str, str]] = ()
     half: bool = False
+    before: Sequence[str] = ()
+    earlier: int = 0
 
     @property
     def rule(self) -> str:
@@ -65,6 +70,11 @@ class Origin:
         count = len(self.scores)
         among = f"of {count} seeds" if count > 1 else "of a single seed"
         return f"the {self.chosen} {among} by {self.by}"
+
+    @property
+    def history(self) -> str:
+        """How it was chosen, and whether it was trained further."""
+        return f"{self.rule}, then trained further" if self.before else self.rule
 
     def write(self, folder: Path) -> None:
         """Write ``zoo.json`` into a model's folder."""

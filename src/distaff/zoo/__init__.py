@@ -38,7 +38,7 @@ class ZooModel:
         name: name of the model, which follows ``zoo:``.
         folder: hub folder of the model.
         config: run that it comes from.
-        step: number of steps of training.
+        step: number of steps of this run.
         scores: scores of the model.
         origin: data that it was trained on, and how it was chosen.
     """
@@ -56,6 +56,11 @@ class ZooModel:
         return sum(file.stat().st_size for file in self.folder.rglob("*") if file.is_file())
 
     @property
+    def steps(self) -> int:
+        """Number of steps of training, with those of the runs before the model's own."""
+        return self.step + self.origin.earlier
+
+    @property
     def weights(self) -> str:
         """The recipe's weights; for scheduled ones, the final values."""
         given = self.config.recipe.arguments
@@ -67,15 +72,16 @@ class ZooModel:
     @property
     def score_texts(self) -> list[str]:
         """Each score with its value; the one by which it was chosen is followed by those of all seeds."""
-        texts = []
+        texts, when = [], "before it was trained further, " if self.origin.before else ""
         for score in self.scores:
             seeds = self.origin.scores if self.origin.by in (score.name, score.metric) else {}
             each = ", ".join(f"{seed}: {value:.3g}" for seed, value in seeds.items())
-            texts.append(f"{score.name} {score.value:.4g}" + (f" (seeds {each})" if len(seeds) > 1 else ""))
+            others = f" ({when}seeds {each})" if len(seeds) > 1 else ""
+            texts.append(f"{score.name} {score.value:.4g}{others}")
         return texts
 
     def __str__(self) -> str:
-        made = f"{self.step:,} steps, seed {self.config.training.seed}, {self.origin.rule}"
+        made = f"{self.steps:,} steps, seed {self.config.training.seed}, {self.origin.history}"
         scores = textwrap.wrap(
             "  ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in self.score_texts), 96
         )
