@@ -1,12 +1,12 @@
 """Train a model of 2D Shapes further on what it draws worst, until hearts are hearts: 20 minutes of one core.
 
     python -m studies.zoo.hearts zoo:beta_vae-dsprites --beta 2 --out runs/hearts
-    python -m studies.zoo.hearts zoo:factor_vae-dsprites --recipe factor_vae --out runs/factor-hearts
+    python -m studies.zoo.hearts zoo:factor_vae-dsprites --recipe factor_vae --settle 3000 --out runs/factor-hearts
 
 Four runs, each with the weights that the one before ended with:
 
-1. ``settled``: all images, until squares and ellipses are sharp;
-2. ``worst-drawn``: the tenth of the images that the model draws worst, by then nearly all large hearts;
+1. ``settled``: all images, until squares and ellipses are sharp; only with ``--settle``;
+2. ``worst-drawn``: the tenth of the images that the model draws worst, nearly all of them large hearts;
 3. ``half-worst``: these, and as many others;
 4. ``all-images``: the model's own recipe.
 
@@ -91,18 +91,23 @@ def hull(image: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(inside.reshape(image.shape))
 
 
-def main(model: str, recipe: str, beta: float, seed: int, out: Path) -> None:
+def main(model: str, recipe: str, beta: float, settle: int, seed: int, out: Path) -> None:
     """Train a model further in four runs, in folders below ``out``."""
-    data = dsprites.load()
-    print(f"notch by size before: {notches(distaff.load(model), data)}")
+    data, trained, start = dsprites.load(), distaff.load(model), model
+    print(f"notch by size before: {notches(trained, data)}")
+    low: dict[str, Any] = {"beta": 0.05, "learning_rate": WARM, "seed": seed}
     settled, worst, half, whole = (
         out / name for name in ("settled", "worst-drawn", "half-worst", "all-images")
     )
-    low: dict[str, Any] = {"beta": 0.05, "learning_rate": WARM, "seed": seed}
-    trained = distaff.train("beta_vae", "dsprites", start=model, steps=3000, revive=1, out=settled, **low)
+    if settle:
+        trained = distaff.train(
+            "beta_vae", "dsprites", start=start, steps=settle, revive=1, out=settled, **low
+        )
+        start = str(settled)
     rows = worst_drawn(trained, data, seed=seed)
     some = replace(data.subset(rows), name="dsprites, drawn worst")
-    distaff.train("beta_vae", some, start=settled, steps=1500, out=worst, **low)
+    revive = None if settle else 1
+    distaff.train("beta_vae", some, start=start, steps=1500, revive=revive, out=worst, **low)
     others = np.random.default_rng(seed).permutation(len(data))[: len(rows)]
     mixed = replace(data.subset(np.concatenate([rows, others])), name="dsprites, half drawn worst")
     distaff.train("beta_vae", mixed, start=worst, steps=1000, out=half, **low)
@@ -116,6 +121,7 @@ if __name__ == "__main__":
     flags.add_argument("model", help="a model of 2D Shapes: zoo:NAME or a run folder")
     flags.add_argument("--recipe", choices=["beta_vae", "factor_vae", "beta_tcvae"], default="beta_vae")
     flags.add_argument("--beta", type=float, default=1.0, help="of a β-VAE or β-TCVAE")
+    flags.add_argument("--settle", type=int, default=0, help="steps on all images at first")
     flags.add_argument("--seed", type=int, default=0)
     flags.add_argument("--out", type=Path, required=True)
     main(**vars(flags.parse_args()))
