@@ -1,7 +1,7 @@
 """Train a model of 2D Shapes further on what it draws worst, until hearts are hearts: 20 minutes of one core.
 
     python -m studies.zoo.hearts zoo:beta_vae-dsprites --beta 2 --out runs/hearts
-    python -m studies.zoo.hearts zoo:factor_vae-dsprites --recipe factor_vae --settle 3000 --out runs/factor-hearts
+    python -m studies.zoo.hearts zoo:factor_vae-dsprites --recipe factor_vae --settle 3000 --out runs/round
 
 Four runs, each with the weights that the one before ended with:
 
