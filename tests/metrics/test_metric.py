@@ -12,7 +12,18 @@ import pytest
 
 import distaff.metrics
 from distaff import Codes, DistaffError
-from distaff.metrics import Factors, Score, dci, evaluate_scores, modularity, rmig, sap, sepin, udr
+from distaff.metrics import (
+    Factors,
+    Score,
+    dci,
+    evaluate_scores,
+    factor_vae_score,
+    modularity,
+    rmig,
+    sap,
+    sepin,
+    udr,
+)
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of, metric, resolve_protocol
 from distaff.metrics.options import Positive
@@ -153,6 +164,19 @@ def test_a_formula_becomes_a_function_with_everything_that_users_are_told():
         largest([[1.0]], [1], other=1)
     with pytest.raises(TypeError, match="not a metric"):
         card_of(print)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [
+        ({"vote": 3}, r"factor_vae_score\(\): .*'vote'. Did you mean 'votes'\?"),
+        ({"logvar": [[0.0]]}, r"factor_vae_score\(\): .*'logvar'. .*distaff\.Codes\(means, logvars\)"),
+        ({"else_where": 1}, r"factor_vae_score\(\): got an unexpected keyword argument 'else_where'$"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_what_was_probably_meant(wrong, meant):
+    with pytest.raises(TypeError, match=meant):
+        factor_vae_score([[1.0]], [1], **wrong)
 
 
 @pytest.mark.parametrize(("name", "function"), all_metrics().items())

@@ -47,7 +47,7 @@ from distaff.metrics.missing_labels import joined, one_by_one, parts
 from distaff.metrics.options import check, declared
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Breakdown, Result, Score
-from distaff.metrics.signatures import public_docstring, public_signature
+from distaff.metrics.signatures import bound, public_docstring, public_signature
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -99,7 +99,7 @@ def metric(
 
         @wraps(formula)
         def public(*arrays: Any, **options: Any) -> Any:
-            call = shape.bind(*arrays, **options)
+            call = bound(card.name, shape, arrays, options)
             for name, value in call.arguments.items():
                 if name in allowed and value is not shape.parameters[name].default:
                     check(name, value, allowed[name])

@@ -1,8 +1,9 @@
 """The signature and the docstring of a public metric, made from its formula and its protocols' settings."""
 
 import re
-from collections.abc import Callable, Mapping
-from inspect import Parameter, Signature, cleandoc, signature
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from inspect import BoundArguments, Parameter, Signature, cleandoc, signature
 from textwrap import indent
 from typing import Any, get_type_hints
 
@@ -39,6 +40,24 @@ def public_signature(formula: Callable[..., Any], protocols: Mapping[str, Any], 
         _option("seed", 0, int),
     ]
     return Signature(parameters, return_annotation="dict[str, Score]" if returns is dict else returns)
+
+
+def bound(name: str, shape: Signature, arrays: Sequence[Any], options: Mapping[str, Any]) -> BoundArguments:
+    """The arguments of a call; of a wrong one, the error names the metric and what was probably meant."""
+    try:
+        return shape.bind(*arrays, **options)
+    except TypeError as problem:
+        hints = [hint for option in options if (hint := _meant(option, shape))]
+        raise TypeError(". ".join([f"{name}(): {problem}", *hints[:1]])) from None
+
+
+def _meant(option: str, shape: Signature) -> str:
+    if option in shape.parameters:
+        return ""
+    if option.startswith("logvar"):
+        return "Log-variances belong to the codes: give distaff.Codes(means, logvars) instead of the means"
+    near = get_close_matches(option, shape.parameters, n=1)
+    return f"Did you mean {near[0]!r}?" if near else ""
 
 
 def public_docstring(formula: Callable[..., Any], shape: Signature, settings: type) -> str:
