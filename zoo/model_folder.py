@@ -16,6 +16,7 @@ from distaff.export.card import PICTURE
 from distaff.export.publish import CARD, write_hub
 from distaff.foundation.files import write_text
 from distaff.metrics.scores_file import Scores
+from distaff.runs import RunConfig
 from distaff.runs.hub import write_model
 from distaff.runs.load import TrainedRun
 from distaff.runs.zoo import EXAMPLES, PREFIX, Origin
@@ -103,6 +104,13 @@ def _whole(line: str) -> bool:
         return False
 
 
+def _in_words(run: RunConfig) -> str:
+    """A run with its weights, its steps and its data."""
+    weights = ", ".join(f"{key} {value}" for key, value in run.recipe.arguments.items() if key != "critic")
+    data = f"{run.data.size:,} observations of {run.data.name}"
+    return f"{run.recipe.name} ({weights}), {run.training.steps:,} steps on {data}"
+
+
 def _licence_of_examples(spec: str) -> str:
     if spec not in names():
         return ""
@@ -123,7 +131,7 @@ def _with_origin(card: str, name: str, origin: Origin) -> str:
             "It was then trained further, so that its scores are its own and not those of its seed:",
             "",
         ]
-        lines += [f"{place}. {run}" for place, run in enumerate(origin.before, 1)]
+        lines += [f"{place}. {_in_words(run)}" for place, run in enumerate(origin.runs_before, 1)]
         lines += [f"{len(origin.before) + 1}. the run above"]
     lines += (
         ["Its weights are rounded to half precision; the scores are of those before."] if origin.half else []

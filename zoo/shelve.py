@@ -17,7 +17,7 @@ from pathlib import Path
 from distaff import DistaffError
 from distaff.data import names
 from distaff.runs import RunConfig, RunFolder
-from distaff.runs.hub import CONFIG, read_config
+from distaff.runs.hub import CONFIG, read_config, shared_sections
 from distaff.runs.load import TrainedRun
 from distaff.runs.zoo import ORIGIN, PREFIX, SHELF, Origin
 from distaff.studies import Results, Verdict, check_claims
@@ -71,29 +71,18 @@ def shelve_runs(
 
 def shelve_further(run: RunFolder, name: str, shelf: Path = SHELF) -> Path:
     """Replace a model by a run that has trained it further; how it was chosen stays as it is."""
-    place, folder, before, earlier = shelf / name, run, list[str](), 0
+    place, folder, between = shelf / name, run, list[RunConfig]()
     while (start := str(folder.read().training.start)) != f"{PREFIX}{name}":
         folder = RunFolder(Path(start))
         if not folder.config.is_file():
             raise DistaffError(f"{run.path} did not begin with {PREFIX}{name}: its first start is {start}.")
-        before.insert(0, _in_words(folder.read()))
-        earlier += folder.read().training.steps
+        between.insert(0, folder.read())
     if not (place / ORIGIN).is_file():
         raise DistaffError(f"there is no model {name} in {shelf}.")
-    origin, (config, step, _) = Origin.read(place), read_config(place / CONFIG)
-    before = [*origin.before, _in_words(config), *before]
-    write_folder(
-        TrainedRun.open(run), replace(origin, before=before, earlier=origin.earlier + step + earlier), place
-    )
+    origin = Origin.read(place)
+    followed = [shared_sections(config) for config in (read_config(place / CONFIG)[0], *between)]
+    write_folder(TrainedRun.open(run), replace(origin, before=[*origin.before, *followed]), place)
     return place
-
-
-def _in_words(config: RunConfig) -> str:
-    data, training = config.data, config.training
-    given = config.recipe.arguments.items()
-    weights = ", ".join(f"{name} {value}" for name, value in given if name != "critic")
-    size = f"{data.size:,} observations of {data.name}"
-    return f"{config.recipe.name} ({weights}), {training.steps:,} steps on {size}"
 
 
 def main(arguments: list[str] | None = None) -> None:

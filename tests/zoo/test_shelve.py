@@ -12,9 +12,10 @@ from distaff.analysis.evaluate import evaluate_run
 from distaff.data.arrays import from_array
 from distaff.data.arrays import load as load_arrays
 from distaff.metrics.scores_file import Scores
-from distaff.runs import RunFolder
-from distaff.runs.zoo import Origin
+from distaff.runs import RunFolder, zoo
+from distaff.runs.zoo import Origin, seeds_of
 from distaff.training.train import train
+from distaff.zoo import models as zoo_models
 from tests.zoo.conftest import RULE, SETTINGS
 from zoo.model_folder import LARGEST_EXAMPLES, write_examples
 from zoo.rule import Ranked, choose, kept_entries, rank, read_rules
@@ -125,7 +126,7 @@ def test_the_command_takes_runs_on_data_that_others_have_too(runs, tmp_path):
         main([str(runs[0])])
 
 
-def test_a_model_trained_further_keeps_how_it_was_chosen(own_zoo, runs, tmp_path):
+def test_a_model_trained_further_keeps_how_it_was_chosen(own_zoo, runs, tmp_path, monkeypatch):
     shelf, data = tmp_path / "shelf", str(runs[0].parent / "squares.npz")
     shutil.copytree(own_zoo, shelf)
     start, chosen = f"zoo:{RULE.name}", Origin.read(shelf / RULE.name)
@@ -137,14 +138,17 @@ def test_a_model_trained_further_keeps_how_it_was_chosen(own_zoo, runs, tmp_path
     main([str(tmp_path / "whole"), "--further", RULE.name, "--shelf", str(shelf)])
     place = shelf / RULE.name
     origin = Origin.read(place)
-    assert origin.earlier == SETTINGS["steps"] + 5
-    assert [text.partition(" (")[0] for text in origin.before] == ["factor_vae", "vae"]
-    assert "5 steps on" in origin.before[1]
+    steps = [(run.recipe.name, run.training.steps) for run in origin.runs_before]
+    assert steps == [("factor_vae", SETTINGS["steps"]), ("vae", 5)]
+    monkeypatch.setattr(zoo, "SHELF", shelf)
+    assert zoo_models()[RULE.name].steps == SETTINGS["steps"] + 5 + 3
+    assert seeds_of(RunFolder(runs[0]).read()) == origin, "as the chosen run's settings are"
     assert (origin.rule, origin.scores) == (chosen.rule, chosen.scores)
     weights = load(tmp_path / "whole").model.state_dict()
     assert all(torch.equal(weights[name], tensor) for name, tensor in load(place).model.state_dict().items())
     card = (place / "README.md").read_text("utf-8")
     assert "It was then trained further" in card
+    assert "2. vae (), 5 steps on" in card
     assert str(tmp_path) not in card + (place / "config.json").read_text("utf-8")
 
 

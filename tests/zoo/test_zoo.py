@@ -13,6 +13,7 @@ import distaff
 from distaff import DistaffError
 from distaff.explore.session import Session
 from distaff.runs import RunFolder, zoo
+from distaff.runs.hub import shared_sections
 from tests.test_cli import in_process
 
 MODEL = "zoo:factor_vae-squares"
@@ -33,11 +34,12 @@ def test_the_list_says_which_models_were_trained_further(own_zoo, capsys):
     place = own_zoo / "factor_vae-squares"
     origin = zoo.Origin.read(place)
     try:
-        replace(origin, before=["factor_vae, 30 steps"], earlier=30).write(place)
+        config = shared_sections(distaff.zoo.models()["factor_vae-squares"].config)
+        replace(origin, before=[config, config]).write(place)
         printed = in_process(capsys, "zoo")[1]
     finally:
         origin.write(place)
-    assert re.search(r"42 steps, seed \d, the median of 2 seeds by mig, then trained further", printed)
+    assert re.search(r"36 steps, seed \d, the median of 2 seeds by mig, then trained further", printed)
     assert re.search(r"mig 0\.\d+ \(before it was trained further, seeds 0: ", printed)
 
 

@@ -1,5 +1,6 @@
 """Hub folders: trained models to share, as on the Hugging Face hub, as config.json and model.safetensors."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -71,6 +72,12 @@ def _name(setting: str, value: Any) -> Any:
     return Path(value).name if is_path else value
 
 
+def from_shared(sections: Mapping[str, Any], version: str) -> RunConfig:
+    """The run that shared sections describe, which a version of distaff wrote."""
+    data = {**PLACES, **sections["data"]} if isinstance(sections.get("data"), dict) else {}
+    return RunConfig.from_plain({**sections, "data": data, "made_with": {"distaff": version}})
+
+
 def read_config(file: Path) -> tuple[RunConfig, int, str]:
     """The run that a config describes, its step, and the hash of its weights."""
     try:
@@ -79,14 +86,12 @@ def read_config(file: Path) -> tuple[RunConfig, int, str]:
         raise DistaffError(f"{file} is not readable JSON: export or download it again.") from error
     if not isinstance(content, dict) or content.get("library_name") != LIBRARY:
         raise DistaffError(f"{file} is not of a distaff model: `distaff export RUN --hub DIR` writes them.")
-    data = {**PLACES, **content["data"]} if isinstance(content.get("data"), dict) else {}
     given = {name: content[name] for name in ("library_version", "step", "sha256") if name in content}
     with trust.words_of_file(file, "export or download it again"):
         facts = Facts(**bind(Facts, {"library_version": __version__, **given}))
-        sections = {**content, "data": data, "made_with": {"distaff": facts.library_version}}
         if WEIGHTS not in facts.sha256:
             raise DistaffError(f"it lacks step or sha256.{WEIGHTS}")
-        config = RunConfig.from_plain(sections)
+        config = from_shared(content, facts.library_version)
         trust.allow_all(config.code)
     return config, facts.step, facts.sha256[WEIGHTS]
 

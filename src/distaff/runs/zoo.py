@@ -13,6 +13,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from distaff._version import __version__
 from distaff.data.arrays import load as load_arrays
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import bind
@@ -48,9 +49,8 @@ class Origin:
         study: study that it comes from; empty if none.
         claims: each claim of that study with its verdict.
         half: whether the weights were rounded to half precision.
-        before: the runs before the model's own, in words, if the chosen run was trained further; the first is
-            the chosen run.
-        earlier: the steps of these runs.
+        before: settings of the chosen run and of those that followed it, except the last, if it was trained
+            further; each began with the weights of the one before.
     """
 
     spec: str
@@ -61,8 +61,7 @@ class Origin:
     study: str = ""
     claims: Sequence[Mapping[str, str]] = ()
     half: bool = False
-    before: Sequence[str] = ()
-    earlier: int = 0
+    before: Sequence[Mapping[str, Any]] = ()
 
     @property
     def rule(self) -> str:
@@ -75,6 +74,15 @@ class Origin:
     def history(self) -> str:
         """How it was chosen, and whether it was trained further."""
         return f"{self.rule}, then trained further" if self.before else self.rule
+
+    @property
+    def runs_before(self) -> list[RunConfig]:
+        """The chosen run and those that followed it, except the last, if it was trained further."""
+        return [hub.from_shared(sections, __version__) for sections in self.before]
+
+    def with_data(self, config: RunConfig) -> RunConfig:
+        """A run with the data set, of which shared settings have no more than the name."""
+        return replace(config, data=replace(config.data, spec=self.spec, options=dict(self.options)))
 
     def write(self, folder: Path) -> None:
         """Write ``zoo.json`` into a model's folder."""
@@ -112,8 +120,10 @@ def zoo_folder(place: str | Path) -> Path:
 def seeds_of(config: RunConfig) -> Origin | None:
     """The origin of a zoo model whose run differs from this one at most in the seed, if there is one."""
     for name in zoo_names():
-        if _but_seed(config) == _but_seed(model_config(SHELF / name)[0]):
-            return Origin.read(SHELF / name)
+        origin = Origin.read(SHELF / name)
+        chosen = [origin.with_data(run) for run in origin.runs_before]
+        if _but_seed(config) == _but_seed((chosen or [model_config(SHELF / name)[0]])[0]):
+            return origin
     return None
 
 
@@ -244,9 +254,7 @@ def begin_from(place: str | Path, out: str | Path | None, steps: int | None) -> 
 def model_config(source: Path) -> tuple[RunConfig, int, str]:
     """The run of a model of the zoo, with its data set; its step; and the hash of its weights."""
     config, step, digest = hub.read_config(source / hub.CONFIG)
-    origin = Origin.read(source)
-    data = replace(config.data, spec=origin.spec, options=dict(origin.options))
-    return replace(config, data=data), step, digest
+    return Origin.read(source).with_data(config), step, digest
 
 
 def examples_of(folder: RunFolder) -> Dataset | None:

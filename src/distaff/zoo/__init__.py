@@ -58,7 +58,7 @@ class ZooModel:
     @property
     def steps(self) -> int:
         """Number of steps of training, with those of the runs before the model's own."""
-        return self.step + self.origin.earlier
+        return self.step + sum(run.training.steps for run in self.origin.runs_before)
 
     @property
     def weights(self) -> str:
