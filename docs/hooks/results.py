@@ -139,7 +139,7 @@ def bounds_table() -> str:
         rows.append(
             [
                 f"`zoo:{file.stem}`",
-                models()[file.stem].origin.rule,
+                models()[file.stem].origin.history,
                 f"{found['nll']:.1f} ± {error['nll']:.1f}",
                 f"{found['kl']:.1f}",
                 f"{found['exact']['total_correlation']:.2f}",

@@ -67,8 +67,7 @@ class Origin:
     def rule(self) -> str:
         """The rule by which it was chosen."""
         count = len(self.scores)
-        among = f"of {count} seeds" if count > 1 else "of a single seed"
-        return f"the {self.chosen} {among} by {self.by}"
+        return f"the {self.chosen} of {count} seeds by {self.by}" if count > 1 else "the run of a single seed"
 
     @property
     def history(self) -> str:
