@@ -14,6 +14,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file, json_text, read_json, sha256
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
+from distaff.runs.manifests import is_whole
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
@@ -94,6 +95,6 @@ def read_config(file: Path) -> tuple[RunConfig, int, str]:
 def whole_weights(folder: Path, digest: str) -> Path:
     """The weights of a hub folder; an error if they are not those that its config describes."""
     weights = folder / WEIGHTS
-    if not weights.is_file() or sha256(weights) != digest:
+    if not weights.is_file() or not is_whole(weights, digest):
         raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
     return weights
