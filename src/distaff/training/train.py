@@ -12,7 +12,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs, listed, unchanged
 from distaff.foundation.binding import bind, name_of
-from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown, warn
+from distaff.foundation.errors import DistaffError, check_text, spoken_to_its_caller, unknown, warn
 from distaff.foundation.other_words import called_here
 from distaff.foundation.trust import trusting
 from distaff.models.representation import Representation
@@ -113,6 +113,7 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     folder = None if out is None else RunFolder(Path(out))
     if folder is not None:
         folder.refuse_file()
+        check_text(str(folder.path))
     if is_tracked(request.machine, folder):
         chosen_trackers(request.machine.track, folder)  # an error if their packages are missing
     check_words(request.model, goal)
