@@ -29,6 +29,21 @@ def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.parametrize("likelihood", ["poisson", "negative_binomial"])
+def test_counts_are_not_standardised(likelihood):
+    counts = np.random.default_rng(0).poisson(3, (40, 4))
+    model = Disentangler("vae", likelihood=likelihood, **QUICK).fit(counts)
+    assert np.isfinite(model.score(counts))
+    assert (model.inverse_transform(model.transform(counts)) > 0).all()
+    with pytest.raises(DistaffError, match="other numbers than counts"):
+        Disentangler("vae", likelihood=likelihood, **QUICK).fit(counts + 0.5)
+
+
+def test_numbers_too_large_to_standardise_are_refused():
+    with pytest.raises(DistaffError, match=r"X holds numbers up to 1e\+300, too large to be standardised"):
+        Disentangler("vae", **QUICK).fit(np.array([[1.0, 2], [3, 1e300]]))
+
+
 def line_in_space(count: int = 600, columns: int = 5, seed: int = 0) -> np.ndarray:
     """Points along a line in space with little noise, far from 0 and in uneven units."""
     rng = np.random.default_rng(seed)

@@ -18,6 +18,7 @@ from distaff.data.estimator_arrays import arrange
 from distaff.data.labels import with_factors
 from distaff.foundation.binding import bind, read_value
 from distaff.foundation.errors import DistaffError
+from distaff.models.likelihoods import COUNTED
 from distaff.objectives.critics import CriticSettings
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
@@ -57,7 +58,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         prior: prior of the latents, as in ``distaff.train``.
         network: encoder and decoder, as in ``distaff.train``.
         likelihood: likelihood, as in ``distaff.train``; ``auto`` means bernoulli for images, unit_gaussian
-            for vectors. Vectors under ``bernoulli`` are not standardised and must lie in 0–1.
+            for vectors. Vectors under ``bernoulli``, which must lie in 0–1, and counts under ``poisson`` and
+            ``negative_binomial`` are not standardised.
         label_weight: weight of the label loss, if ``fit`` is given labels y; 0 ignores them.
         pairs: source of pairs for recipes that learn from them, as in ``distaff.train``; sequence takes rows
             in order.
@@ -115,7 +117,7 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         _refuse_texts(X)
         values = validate_data(self, X, allow_nd=True, ensure_min_samples=2)
-        arrangement = arrange(values, standardise=self.likelihood != "bernoulli")
+        arrangement = arrange(values, standardise=self.likelihood not in ("bernoulli", *COUNTED))
         data = arrangement.dataset(values)
         labels = None if y is None or not self.label_weight else as_array(y)
         if labels is not None:

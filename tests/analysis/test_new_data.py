@@ -1,6 +1,8 @@
 """A trained model on data that it has not seen, from the command line and from Python."""
 
+import os
 import shutil
+import sys
 
 import h5py
 import numpy as np
@@ -11,6 +13,7 @@ from PIL import Image
 import distaff
 from distaff import cli
 from distaff.analysis import evaluate_run
+from distaff.analysis.new_data import encode_data
 from distaff.analysis.other_labels import with_labels
 from distaff.foundation.h5ad import read_h5ad
 from distaff.metrics import modularity
@@ -186,3 +189,18 @@ def test_labels_are_paired_by_names_without_endings_and_by_a_saved_index(place, 
         numbers = [int(name.removesuffix(".png")) for name in data.row_names]
         assert labelled.names == ("hue",)
         np.testing.assert_array_equal(labelled.factors[:, 0], classes[numbers])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are texts there")
+def test_names_that_are_not_utf8_are_spelled_out_in_tables(place):
+    folder = place / "latin"
+    (folder / os.fsdecode(b"caf\xe9")).mkdir(parents=True)
+    for name in ("1.png", os.fsdecode(b"na\xefve.png")):
+        shutil.copyfile(place / "photos" / "0.png", folder / os.fsdecode(b"caf\xe9") / name)
+    for suffix in ("csv", "parquet", "h5ad"):
+        out = place / f"latin.{suffix}"
+        how = {"data": folder, "data_options": "labels=folders", "progress": False}
+        encode_data(place / "run", out=out, **how)
+    table = pd.read_parquet(place / "latin.parquet")
+    assert list(table.index) == [r"caf\udce9/1.png", r"caf\udce9/na\udcefve.png"]
+    assert set(table["folder"]) == {r"caf\udce9"}

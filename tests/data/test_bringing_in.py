@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from scipy import sparse
 
 import distaff
 from distaff.data import folder_scan, folders, from_array, open_dataset
@@ -306,3 +307,9 @@ def test_floats_of_0_to_1_stay_so_when_edges_are_scaled(tmp_path):
 def test_what_macos_writes_beside_copied_files_is_no_image(photos):
     (photos / "._0.png").write_bytes(b"\0\5\26\7")
     assert len(folders.load(photos, resize=16, fit="crop")) == 3
+
+
+def test_a_sparse_matrix_is_encoded_as_it_was_trained():
+    rows = sparse.random(20, 6, 0.5, random_state=0).tocsr()
+    model = distaff.train("vae", rows, latents=2, steps=1, batch_size=4, progress=False)
+    np.testing.assert_array_equal(model.encode(rows).means, model.encode(rows.toarray()).means)

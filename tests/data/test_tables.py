@@ -28,6 +28,21 @@ FRAME = pd.DataFrame(
 HOW = {"factors": "kind", "counts": "visits"}
 
 
+def test_categories_are_classes_whatever_they_are():
+    frame = pd.DataFrame({"cluster": pd.Categorical([1, 2, 3, 1]), "size": [1.0, 3.0, 5.0, 7.0]})
+    data = from_frame(frame)
+    np.testing.assert_array_equal(data.images[:].numpy()[:, 1:], np.eye(3)[[0, 1, 2, 0]])
+    texts = frame.assign(cluster=pd.Categorical(["0", "1", "10", "0"]))
+    assert from_frame(texts).shape == (4,)
+
+
+def test_numbers_too_large_to_standardise_are_refused():
+    """Their deviation overflowed, and all of them were 0."""
+    frame = pd.DataFrame({"depth": [1.0, 2.0, 1e300], "size": [1.0, 3.0, 5.0]})
+    with pytest.raises(DistaffError, match=r"column 'depth' of the DataFrame holds numbers up to 1e\+300"):
+        from_frame(frame)
+
+
 def test_columns_are_standardised_counted_and_split_into_classes():
     data = from_frame(FRAME, **HOW)
     assert data.names == ("kind",)

@@ -204,7 +204,7 @@ def test_nothing_of_the_machine_is_shared(run, tmp_path):
         assert str(run.parent) not in (tmp_path / file).read_text(encoding="utf-8")
 
 
-def test_of_files_beside_the_data_only_names_are_shared(run, tmp_path):
+def test_of_places_beside_the_data_at_most_names_are_shared(run, tmp_path):
     np.savez(tmp_path / "held.npz", images=toys.tiny_images(32, seed=1).images[:].numpy())
     others = {"start": run, "hold_out": str(tmp_path / "held.npz"), "patience": 3}
     folder = make_run(tmp_path, network="hfvae_celeba", **others)

@@ -12,8 +12,9 @@ import pytest
 
 import distaff
 from distaff.analysis.encoding import already_encoded
+from distaff.export import export_run
 from distaff.foundation.errors import DistaffError
-from distaff.runs import RunFolder, checkpoints
+from distaff.runs import RunFolder, checkpoints, manifests
 from distaff.runs.folder import read_log
 from distaff.runs.load import TrainedRun
 from distaff.runs.manifests import Damaged, check_manifest, write_manifest
@@ -68,6 +69,26 @@ def test_every_byte_of_a_checkpoint_counts(run):
             noticed += bool(said)
         assert noticed > 0.9 * min(count, len(content))
         file.write_bytes(content)
+
+
+def test_weights_with_an_endless_tail_are_not_read_to_their_end(run, tmp_path, monkeypatch):
+    """Files with holes take no space on a disk, and hours to be hashed."""
+    export_run(run.path, hub=tmp_path / "hub", progress=False)
+    hashed = manifests.sha256
+    weights = (run.checkpoints / "step-000000004/training.safetensors", tmp_path / "hub/model.safetensors")
+    for file in weights:
+        os.truncate(file, 1 << 40)
+
+    def read(file: Path) -> str:
+        assert file not in weights
+        return hashed(file)
+
+    monkeypatch.setattr(manifests, "sha256", read)
+    said: list[str] = []
+    assert checkpoints.find(run.checkpoints, said.append)[1].step == 2
+    assert "is damaged (training.safetensors)" in said[0]
+    with pytest.raises(DistaffError, match=r"model\.safetensors is missing or damaged"):
+        distaff.load(tmp_path / "hub")
 
 
 def test_a_step_that_was_edited_is_noticed_without_a_seal_too(run):

@@ -3,12 +3,15 @@
 import hashlib
 import os
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from distaff.foundation.errors import DistaffError
@@ -23,6 +26,27 @@ SMALL = {"batch_size": 16, "network": "mlp", "latents": 2, "progress": False, "a
 
 def begin(out: Path, **changes):
     return train("beta_vae", toys.tiny_images(), out=out, **{**SMALL, "steps": 8, "log_every": 2, **changes})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are texts there")
+@pytest.mark.parametrize("which", ["data", "out"])
+def test_names_that_no_file_of_settings_can_hold_are_refused_before_training(tmp_path, which):
+    """Such a run was trained, and could never be opened again."""
+    names = {"data": "data.npz", "out": "run"} | {which: os.fsdecode(b"caf\xe9.npz")}
+    data, out = (tmp_path / names[name] for name in ("data", "out"))
+    np.savez(data, images=toys.tiny_images().images[:].numpy())
+    with pytest.raises(DistaffError, match=r"caf\\udce9\.npz' is not text in UTF-8: rename that file or"):
+        train("beta_vae", data, out=out, steps=2, **SMALL)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("setting", ["data", "hold_out", "start"])
+def test_an_empty_name_is_not_the_folder_where_one_is(tmp_path, monkeypatch, setting):
+    monkeypatch.chdir(tmp_path)
+    Image.new("L", (16, 16)).save("a.png")
+    given = {"data": toys.tiny_images(), setting: ""}
+    with pytest.raises(DistaffError, match=r"'' cannot be the name of a file \(it is empty\)"):
+        train("beta_vae", steps=2, **SMALL, **given)
 
 
 def content(folder: Path) -> dict[str, str]:

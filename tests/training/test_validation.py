@@ -1,6 +1,7 @@
 """Held-out data: the split, what is logged of them, stopping early, and resuming exactly."""
 
 import json
+import shutil
 import warnings
 
 import numpy as np
@@ -120,6 +121,17 @@ def test_patience_keeps_the_best_and_resuming_stops_at_the_same_step(images, tmp
     with pytest.warns(UserWarning, match="held-out data were best at step"):
         resume(whole, progress=False)  # nothing more is trained
     assert read_log(whole / "log.jsonl")[-1]["step"] == last
+
+
+def test_a_run_whose_best_checkpoint_is_gone_says_so(images, tmp_path):
+    how = {"hold_out": 0.25, "validate_every": 2, "patience": 9, "steps": 6, **QUICK}
+    train("vae", images, out=tmp_path / "run", **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(tmp_path / "run")
+    shutil.rmtree(tmp_path / "run/best")
+    with pytest.warns(UserWarning, match=r"run has no best checkpoint: its last one is used"):
+        load(tmp_path / "run")
 
 
 def test_patience_without_a_folder_gives_the_best_as_well(images, tmp_path):

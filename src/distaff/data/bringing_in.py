@@ -63,7 +63,7 @@ def bring_in(
         found = _frame(data, shape, like, {**told, **options}.get("factors"))
     elif isinstance(data, list | tuple) and data and all(isinstance(one, FILE) for one in data):
         found = _together([bring_in(one, shape, like, told, **options) for one in data])
-    elif isinstance(data, np.ndarray | list | tuple) or hasattr(data, "detach"):
+    elif isinstance(data, list | tuple) or is_given(data):
         found = _array(as_array(data), shape, like)
     else:
         found = from_object(data)
@@ -73,7 +73,7 @@ def bring_in(
 def is_given(data: Any) -> bool:
     """Whether ``data`` is user data that must be converted, not a store of the model's observations."""
     ours = np.ndarray | Dataset | Image.Image | pd.Series
-    return isinstance(data, ours) or hasattr(data, "detach") or is_frame(data)
+    return isinstance(data, ours) or hasattr(data, "detach") or hasattr(data, "tocsr") or is_frame(data)
 
 
 def _together(parts: list[Dataset]) -> Dataset:

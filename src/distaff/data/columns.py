@@ -106,7 +106,13 @@ def learn_column(name: str, values: "pd.Series[Any]", kind: Kind, standardise: b
         return Column(name, kind)
     if not standardise:
         return Column(name)
-    deviation = float(seen.std())
+    with np.errstate(over="ignore"):
+        deviation = float(seen.std())
+    if not np.isfinite(deviation):
+        raise DistaffError(
+            f"column {name!r} of {where} holds numbers up to {np.abs(seen).max():g}, too large to be "
+            "standardised: rescale them, or leave those cells empty that stand for missing numbers."
+        )
     # The deviation of a constant column is rounding error; dividing by it would produce noise.
     varies = deviation > 10 * np.finfo(np.float64).eps * float(np.abs(seen).max())
     return Column(name, "real", float(seen.mean()), deviation if varies else 1.0)

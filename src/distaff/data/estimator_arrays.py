@@ -33,7 +33,12 @@ class Standardised:
     def of(cls, vectors: NDArray[Any]) -> "Standardised":
         """Fit to the columns of ``vectors``."""
         values = vectors.astype(np.float64)
-        deviation = values.std(0)
+        with np.errstate(over="ignore"):
+            deviation = values.std(0)
+        if not np.isfinite(deviation).all():
+            raise DistaffError(
+                f"X holds numbers up to {np.abs(values).max():g}, too large to be standardised: rescale them."
+            )
         # The deviation of a constant column is rounding error; dividing by it would produce noise.
         varies = deviation > 10 * np.finfo(np.float64).eps * np.abs(values).max(0)
         return cls(values.mean(0), np.where(varies, deviation, 1.0))

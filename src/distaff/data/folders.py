@@ -68,7 +68,9 @@ def load(
         images, good = decoded(pictures, found.names, found.mode, size, skip_bad=skip_bad, fit=ways)
     names = found.names
     stored, arrangement = _stored(images, found, range, how, like, place.name)
-    files = np.array([str(PurePosixPath(name)) for name in names], np.str_)
+    texts = (str(PurePosixPath(name)) for name in names)
+    # Names whose bytes are not UTF-8 are spelled out, since no table could hold them.
+    files = np.array([text.encode(errors="backslashreplace").decode() for text in texts], np.str_)
     data = Dataset(stored, name=place.stem, arrangement=arrangement, row_names=files)
     if skip_bad:
         data, names = data.subset(good), [names[row] for row in good]

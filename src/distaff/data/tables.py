@@ -197,6 +197,8 @@ def _point_out_numbers(values: "pd.Series[Any]", name: str, where: str) -> None:
 
 def _holds_numbers(values: "pd.Series[Any]") -> bool:
     """Whether a column of texts holds numbers, except for a few that a message should name."""
+    if isinstance(values.dtype, pd.CategoricalDtype):  # its owner says that they are classes
+        return False
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return False
     seen = values.dropna()

@@ -67,6 +67,12 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
+def check_text(text: str) -> None:
+    """Raise an error for the name of a file that is not text in UTF-8, which no file of settings can hold."""
+    if text.encode(errors="ignore").decode() != text:
+        raise DistaffError(f"the name {shown(text)} is not text in UTF-8: rename that file or folder.")
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> DistaffError:
     """The error for a name that does not exist, with similar names as suggestions.
 

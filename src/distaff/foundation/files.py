@@ -19,7 +19,7 @@ import platformdirs
 import yaml
 from pydantic_core import from_json
 
-from distaff.foundation.errors import DistaffError, reason, shown, system_errors
+from distaff.foundation.errors import DistaffError, check_text, reason, shown, system_errors
 from distaff.foundation.yaml_loader import MOST_NODES, Loader, Refused
 
 LARGEST_TEXT = 64 << 20
@@ -49,6 +49,8 @@ def named_path(name: str | Path) -> Path:
     """The path for an untrusted name; a name that is not even a valid path raises a one-sentence error."""
     path = Path(name)
     try:
+        if not str(name):
+            raise ValueError("it is empty")
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         pass
@@ -256,13 +258,15 @@ def check_extent(value: Any, name: str) -> None:
 
 
 def yaml_text(value: Any) -> str:
-    """``value`` as YAML, for settings; a number that is not finite is an error that names it.
+    """``value`` as YAML, for settings; numbers that are not finite and names that are no text are errors.
 
     Null would be a different setting, and parsers disagree on how infinity is written.
     """
-    for place, number in _numbers(value):
-        if not math.isfinite(number):
-            raise DistaffError(f"{place} is {number}: give a finite number.")
+    for place, item in _leaves(value):
+        if isinstance(item, str):
+            check_text(item)
+        elif isinstance(item, float) and not math.isfinite(item):
+            raise DistaffError(f"{place} is {item}: give a finite number.")
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
 
 
@@ -272,15 +276,13 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _numbers(value: Any, place: str = "the value") -> Iterator[tuple[str, float]]:
-    """All floats within mappings and lists, each with the nearest key above it."""
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _numbers(item, str(key))
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _numbers(item, place)
-    elif isinstance(value, float):
+def _leaves(value: Any, place: str = "the value") -> Iterator[tuple[str, Any]]:
+    """All values within mappings and lists, each with the nearest key above it."""
+    if isinstance(value, Mapping | list | tuple):
+        items = value.items() if isinstance(value, Mapping) else ((place, item) for item in value)
+        for key, item in items:
+            yield from _leaves(item, str(key))
+    else:
         yield place, value
 
 

@@ -15,12 +15,13 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file, json_text, read_json, sha256
 from distaff.models.representation import Representation
 from distaff.runs.config import RunConfig
+from distaff.runs.manifests import is_whole
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
 PLACES: dict[str, Any] = {"spec": None, "file": None, "options": {}}
 """Values that replace the parts of ``run.yaml`` that concern one machine and are not shared."""
-FILES = ("start", "hold_out", "pairs")
+FILES = ("hold_out", "pairs")
 """Training settings that may be a path; a shared config has only the name of such a file or folder."""
 
 
@@ -63,13 +64,11 @@ def shared_sections(config: RunConfig) -> dict[str, Any]:
     sections = config.to_plain()
     del sections["made_with"]
     sections["data"] = {key: value for key, value in sections["data"].items() if key not in PLACES}
-    sections["training"] = {key: _name(key, value) for key, value in sections["training"].items()}
-    return sections
-
-
-def _name(setting: str, value: Any) -> Any:
-    is_path = setting in FILES and isinstance(value, str) and Path(value).is_absolute()
-    return Path(value).name if is_path else value
+    training = sections["training"]
+    if Path(training.get("start") or "").is_absolute():
+        del training["start"]
+    named = {key: Path(training[key]).name for key in FILES if Path(str(training.get(key))).is_absolute()}
+    return {**sections, "training": {**training, **named}}
 
 
 def from_shared(sections: Mapping[str, Any], version: str) -> RunConfig:
@@ -99,6 +98,6 @@ def read_config(file: Path) -> tuple[RunConfig, int, str]:
 def whole_weights(folder: Path, digest: str) -> Path:
     """The weights of a hub folder; an error if they are not those that its config describes."""
     weights = folder / WEIGHTS
-    if not weights.is_file() or sha256(weights) != digest:
+    if not weights.is_file() or not is_whole(weights, digest):
         raise DistaffError(f"{weights} is missing or damaged: export or download it again.")
     return weights

@@ -46,6 +46,8 @@ class TrainedRun:
         """Open a run at its last checkpoint (the best one, if kept), or at the snapshot of a given step."""
         config = folder.read()
         if step is None:
+            if config.training.patience is not None and folder.trained != folder.best:
+                warn(f"{folder.path} has no best checkpoint: its last one is used")
             weights, step = checkpoints.newest_weights(folder.trained, warn)
         else:
             weights, step = checkpoints.snapshot_weights(folder.snapshots, step)

@@ -22,6 +22,8 @@ from distaff.foundation.text import told_options
 from distaff.models.latents import TEMPERATURE
 from distaff.objectives.schedules import Weight, weight_range
 
+ZOO = "zoo:"
+"""What the names of models that come with distaff begin with."""
 AUTO: Final = "auto"
 """A choice left to the data."""
 AtLeastOne = Annotated[int, Ge(1)]
@@ -175,8 +177,9 @@ class TrainingSettings:
         elif self.hold_out is not None and (place := named_path(str(self.hold_out))).exists():
             object.__setattr__(self, "hold_out", str(place.resolve()))
         if self.start is not None:
-            place = named_path(str(self.start))
-            object.__setattr__(self, "start", str(place.resolve() if place.exists() else self.start))
+            start = str(self.start)
+            located = start if start.startswith(ZOO) else str(named_path(start).resolve())
+            object.__setattr__(self, "start", located)
         for name in ("patience", "hold_out_by"):
             if getattr(self, name) is not None and self.hold_out is None:
                 flag = f"--{name.replace('_', '-')}"

@@ -24,9 +24,9 @@ from distaff.runs.checkpoints import MANIFEST
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
 from distaff.runs.manifests import Damaged, check_manifest, write_manifest
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.settings import ZOO, TrainingSettings
 
-PREFIX = "zoo:"
+PREFIX = ZOO
 SHELF = Path(__file__).parents[1] / "zoo" / "models"
 FIRST = "factor_vae-dsprites"
 """The first model in the list, which is opened by default."""

@@ -12,7 +12,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs, listed, unchanged
 from distaff.foundation.binding import bind, name_of
-from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown, warn
+from distaff.foundation.errors import DistaffError, check_text, spoken_to_its_caller, unknown, warn
 from distaff.foundation.other_words import called_here
 from distaff.foundation.trust import trusting
 from distaff.models.representation import Representation
@@ -24,6 +24,7 @@ from distaff.runs.data_config import Data, DataCall
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import in_zoo
 from distaff.runs.model_config import check_fit, check_words, describe
+from distaff.runs.other_files import START
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import (
@@ -106,29 +107,35 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
     """
     goal = labelled_goal(goal, request.training)
     given = named_code(request.recipe, request.model, request.data.spec, request.training)
-    if request.training.start is not None:
-        with trusting(*given):
-            start, gan = str(request.training.start), isinstance(goal, Game)
-            request = replace(request, model=model_like(request.model, start, gan))
     folder = None if out is None else RunFolder(Path(out))
+    held = None
+    if folder is not None and folder.config.exists():
+        with trusting(*given):
+            held = folder.read()
+    again = held if held is not None and held.training.start == request.training.start else None
+    if request.training.start is not None:
+        # A run that has begun does not need its start, which may have been trained further or deleted.
+        place = str(request.training.start if again is None else out)
+        with trusting(*given):
+            request = replace(request, model=model_like(request.model, place, isinstance(goal, Game)))
     if folder is not None:
         folder.refuse_file()
+        check_text(str(folder.path))
     if is_tracked(request.machine, folder):
         chosen_trackers(request.machine.track, folder)  # an error if their packages are missing
     check_words(request.model, goal)
     shape = request.data.shape()
     if shape is not None:
         check_fit(request.model, shape, goal)
-    before = None
-    if folder is not None and folder.config.exists():
-        with trusting(*given):
-            before = folder.read().data
     # A run of an earlier version did not standardise: its data are prepared as they were then.
-    raw = before is not None and before.arrangement is None
+    raw = held is not None and held.data.arrangement is None
     data, found = request.data.open(request.model.likelihood, standardise=not raw)
     if raw:
         found = replace(found, arrangement=None)
         data = replace(data, arrangement=None)
+    known = {} if again is None else again.data.others or {}
+    if START in known:
+        found = replace(found, others={START: known[START]})
     model, training = describe(request.model, data, goal), resolved(request.training, goal, data)
     training = fitting(training, len(data))
     config = RunConfig(request.recipe, found, model, training)
