@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from distaff.codes import MISSING, as_array, known_labels
+from distaff.codes import MISSING, as_array, as_frame, known_labels
 from distaff.foundation.errors import DistaffError
 
 ROWS_PER_CLASS = 10
@@ -39,6 +39,7 @@ def split_columns(values: Any) -> tuple[list["pd.Series[Any]"], list[str]]:
         values = values.to_frame("factor0" if values.name is None else values.name)
     if isinstance(values, list | tuple):
         values = _rows(values)
+    values = as_frame(values)
     if isinstance(values, pd.DataFrame):
         columns = [values.iloc[:, k] for k in range(values.shape[1])]
         return [column.reset_index(drop=True) for column in columns], [str(name) for name in values.columns]
@@ -170,12 +171,13 @@ def _rows(values: list[Any] | tuple[Any, ...]) -> Any:
     """A list of rows as a frame, so that each column has its own type; a list of arrays as an array."""
     if not values:
         raise DistaffError("the factors have no rows.")
-    if any(hasattr(row, "shape") for row in values):
+    if any(hasattr(row, "shape") and not isinstance(row, tuple) for row in values):
         return as_array([as_array(row) for row in values])
     if all(isinstance(row, list | tuple) for row in values):
         if len({len(row) for row in values}) > 1:
             raise DistaffError("the rows of factors differ in length: give each row one label per factor.")
-        return pd.DataFrame(values).rename(columns=lambda k: f"factor{k}")
+        named = hasattr(values[0], "_fields")  # named tuples
+        return pd.DataFrame(values).rename(columns=str if named else lambda k: f"factor{k}")
     if all(isinstance(row, Mapping) for row in values):
         return pd.DataFrame(values)
     return pd.DataFrame({"factor0": pd.Series(list(values))})

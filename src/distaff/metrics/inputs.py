@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from distaff.codes import Codes, as_array
+from distaff.codes import Codes, as_array, as_frame
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.factor_columns import Column, binned, numbered, parse_column, split_columns
 from distaff.metrics.options import BinCount, check
@@ -120,15 +120,14 @@ def codes_of(codes: Any, logvar: Any = None) -> Codes:
             "codes must be an array, and this is an AnnData: give one of its arrays, as in "
             'distaff.evaluate(adata.obsm["X_pca"], adata.obs[["cell_type"]]).'
         )
-    if isinstance(codes, Mapping):
-        codes = _frame(codes)
+    codes = _frame(codes) if isinstance(codes, Mapping) else as_frame(codes)
     if not isinstance(codes, Codes):
         columns = codes.columns if isinstance(codes, pd.DataFrame) else pd.RangeIndex(0)
         named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)
         names = tuple(map(str, columns)) if named else ()
         check_index(codes, logvar, "codes and log-variances")
         return Codes(codes, logvar, latents=names)
-    return codes if logvar is None else replace(codes, logvars=as_array(logvar))
+    return codes if logvar is None else replace(codes, logvars=logvar)
 
 
 def _frame(columns: Mapping[str, ArrayLike]) -> pd.DataFrame:
