@@ -233,6 +233,26 @@ def test_tables_are_read_as_spreadsheets_write_them(tmp_path, how):
     assert (codes.names, factors) == (("2", "0"), None)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [(",", ", "), ("\n", ",\n")], ids=["a space after each comma", "a comma after each line"]
+)
+def test_tables_with_more_between_their_cells_are_those_without(tmp_path, old, new):
+    frame = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": [3.25, 1.0, 2.0], "kind": ["red", "blue", "red"]})
+    (tmp_path / "z.csv").write_text(frame.to_csv(index=False).replace(old, new))
+    codes, factors = read_source(tmp_path / "z.csv", factors="kind")
+    assert codes.names == ("a", "b")
+    assert codes.means.tolist() == frame[["a", "b"]].to_numpy().tolist()
+    assert factors is not None
+    assert factors.indices[:, 0].tolist() == [1, 0, 1]
+
+
+def test_labels_in_a_file_of_another_kind_are_not_taken_for_a_column(tmp_path):
+    (tmp_path / "y.csv.gz").write_bytes(b"")
+    codes = written(CODES, tmp_path / "codes.csv")
+    with pytest.raises(DistaffError, match=r"y.csv.gz is not a file of labels: their names end in \.npz"):
+        read_source(codes, factors=str(tmp_path / "y.csv.gz"))
+
+
 def test_a_first_line_of_numbers_is_said_to_be_no_heading_and_years_are_one(tmp_path):
     (tmp_path / "z.csv").write_text("0.5,-1\n1,2\n")
     with pytest.warns(UserWarning, match="z.csv has no line of headings"):

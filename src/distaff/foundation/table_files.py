@@ -29,12 +29,16 @@ def read_csv(path: Path) -> pd.DataFrame:
     """The table of a ``.csv`` or ``.tsv`` file; its first line names the columns, unless it has fractions."""
     comma, point, named = _punctuation(path)
     try:
-        frame = pd.read_csv(path, sep=comma, decimal=point, header=0 if named else None)
+        heading = 0 if named else None
+        frame = pd.read_csv(path, sep=comma, decimal=point, header=heading, skipinitialspace=True)
     except UnicodeDecodeError as problem:
         raise DistaffError(f"{path} is not a text in UTF-8: save it again with that encoding.") from problem
     # One cell more is the row's name, as R writes it, which is no fraction.
     if frame.index.nlevels > 1 or pd.api.types.is_float_dtype(frame.index):
         raise DistaffError(f"{path} has rows with more cells than its heading has names.")
+    last = frame.columns[-1]
+    if str(last).startswith(UNNAMED) and frame[last].isna().all():  # every line ends with a separator
+        frame = frame.drop(columns=last)
     if not named:
         frame.columns = frame.columns.map(str)
         warnings.warn(

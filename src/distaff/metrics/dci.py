@@ -87,12 +87,14 @@ def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[st
             weighted_mean(by_latent, found.importances.sum(axis=1)),
             per_latent=by_latent,
             details=details,
+            notes=sole_note("factor", len(by_factor)),
             rows=found.trained,
         ),
         "dci_completeness": Result(
             weighted_mean(by_factor, factor_weights),
             per_factor=by_factor,
             details=details,
+            notes=sole_note("latent", len(by_latent)),
             rows=found.trained,
         ),
         "dci_informativeness": Result(
@@ -103,6 +105,11 @@ def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[st
             trials=None if found.regressed.any() else found.tested,
         ),
     }
+
+
+def sole_note(kind: str, count: int) -> tuple[str, ...]:
+    """A note on a score of shares among ``count`` factors, or latents, if there is one, which has all."""
+    return (f"a single {kind} shares with no other: the score says nothing about the codes",) * (count == 1)
 
 
 def entropy_share(importances: Float64Array, axis: int) -> Float64Array:
