@@ -6,7 +6,8 @@ import torch
 from distaff import Codes, DistaffError
 from distaff.metrics import Evaluator, evaluate, mig, rmig, sap, udr
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.inputs import aligned, all_labelled, as_codes, as_factors, quantize_factors
+from distaff.metrics.factor_bins import quantize_factors
+from distaff.metrics.inputs import aligned, all_labelled, as_codes, as_factors
 from distaff.metrics.metric import card_of
 
 RNG = np.random.default_rng(0)

@@ -25,12 +25,14 @@ class Column(NamedTuple):
         indices: (N,) class numbers from 0 without gaps, in the order of the values; -1 if missing or real.
         size: the number of classes; 0 for a real-valued factor.
         note: how the column was interpreted, if that was a guess.
+        nominal: whether the classes are names, whose order says nothing.
     """
 
     values: NDArray[np.float64] | NDArray[np.integer[Any]]
     indices: NDArray[np.int64]
     size: int
     note: str = ""
+    nominal: bool = False
 
 
 def split_columns(values: Any) -> tuple[list["pd.Series[Any]"], list[str]]:
@@ -82,7 +84,8 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
     if isinstance(series.dtype, pd.CategoricalDtype):
         if not real and (series.cat.ordered or _numbers(series.cat.categories.to_series()) is None):
             codes = series.cat.remove_unused_categories().cat.codes.to_numpy().astype(np.int64)
-            return numbered(np.where(codes < 0, np.nan, codes), codes)
+            column = numbered(np.where(codes < 0, np.nan, codes), codes)
+            return column._replace(nominal=not series.cat.ordered)
         # Unordered numeric categories are sorted as numbers: pandas sorts "10" before "2".
         series, real = series.astype(object), bool(real)
     if not real and isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
@@ -107,7 +110,8 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
         text = given.astype(str) if given.dtype == object else given
         indices[present], _ = pd.factorize(text, sort=True)
         values[present] = indices[present]
-        return numbered(values, indices)
+        nominal = given.dtype == object or pd.api.types.is_string_dtype(given.dtype)
+        return numbered(values, indices)._replace(nominal=nominal)
     found, levels = pd.factorize(numbers, sort=True)
     values[present] = numbers
     if not np.isfinite(values[present]).all():
