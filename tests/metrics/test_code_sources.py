@@ -140,6 +140,19 @@ def test_h5ad_files_have_codes_in_obsm_and_labels_in_obs(tmp_path):
     assert np.array_equal(read_source(bare)[0].means, MEANS)
 
 
+def test_h5ad_files_may_hold_texts_of_fixed_length(tmp_path):
+    path = h5ad(tmp_path / "one.h5ad", {"X_sae": sparse.csr_matrix(MEANS)})
+    expected, labels = read_source(path)
+    with h5py.File(path, "a") as file:
+        file["obs"].attrs["column-order"] = np.array(["kind", "batch", "depth"], dtype="S5")
+        file["obs"].attrs["_index"] = np.bytes_("_index")
+        file["obsm/X_sae"].attrs["encoding-type"] = np.bytes_("csr_matrix")
+    codes, found = read_source(path)
+    assert np.array_equal(codes.means, expected.means)
+    assert found.names == labels.names
+    assert np.array_equal(found.indices, labels.indices)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
