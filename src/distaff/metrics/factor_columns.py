@@ -13,6 +13,9 @@ from distaff.foundation.errors import DistaffError
 ROWS_PER_CLASS = 10
 """Fractional numbers are classes if there are at least this many rows per distinct value."""
 
+FEW = 20
+"""With more rows than this, a factor with a different label in every row is a name, a number or a date."""
+
 SPAN = 1 << 16
 """Integers within a range of this size are counted, which is much faster than sorting them."""
 
@@ -91,7 +94,7 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
     if not real and isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
         counted = _counted(series.to_numpy())
         if counted is not None:
-            return counted
+            return counted._replace(note=_guessed(name, counted.size, len(series)) if real is None else "")
     present = series.notna().to_numpy(bool, copy=True)
     given = series[present]
     numbers, note = _numbers(given), ""
@@ -123,9 +126,21 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
             f"factor {name!r} has {len(levels)} values with fractions in {len(numbers)} rows, taken as {kind}"
             f" {ROWS_PER_CLASS} rows per value"
         )
+    elif real is None:
+        note = note or _guessed(name, len(levels), len(numbers))
     if not real:
         indices[present] = found
     return numbered(values, None if real else indices, note)
+
+
+def _guessed(name: str, size: int, rows: int) -> str:
+    """A note on whole numbers of so many values that they may be measured, and classes of few rows each."""
+    if not FEW < size < rows < ROWS_PER_CLASS * size:
+        return ""
+    return (
+        f"factor {name!r} has {size} whole values in {rows} rows, taken as classes of few rows each: "
+        "distaff.metrics.as_factors(..., real=...) takes it as numbers"
+    )
 
 
 def _counted(numbers: NDArray[Any]) -> Column | None:

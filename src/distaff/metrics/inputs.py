@@ -11,15 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from distaff.codes import Codes, as_array, as_frame
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.factor_columns import Column, numbered, parse_column, split_columns
+from distaff.metrics.factor_columns import FEW, Column, numbered, parse_column, split_columns
 
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
 _LARGEST_MEAN, _LARGEST_LOGVAR = 1e35, 80.0
 """Some metrics add means in single precision, where larger ones overflow; on some, liblinear never stops."""
-_FEW = 20
-"""With more rows than this, a factor with a different label in every row is a name, a number or a date."""
 
 
 class RealValued(DistaffError):
@@ -211,7 +209,7 @@ def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = N
             f"{len(codes)} rows of codes but {len(factors)} of factors: both must describe the same rows."
         )
     columns = zip(factors.sizes, factors.indices.T, strict=True)
-    unique = np.array([size > _FEW and size == np.count_nonzero(index >= 0) for size, index in columns])
+    unique = np.array([size > FEW and size == np.count_nonzero(index >= 0) for size, index in columns])
     if not unique.any():
         return codes, factors
     each = listed([name for name, is_unique in zip(factors.names, unique, strict=True) if is_unique])
