@@ -230,6 +230,7 @@ SPREADSHEETS = {
     "semicolons": {"sep": ";"},
     "decimal commas": {"sep": ";", "decimal": ","},
     "tabs": {"sep": "\t"},
+    "tabs and decimal commas": {"sep": "\t", "decimal": ","},
     "a mark of the bytes' order": {"encoding": "utf-8-sig"},
     "no heading": {"header": False},
     "decimal commas without a heading": {"sep": ";", "decimal": ",", "header": False},
@@ -247,12 +248,14 @@ def test_tables_are_read_as_spreadsheets_write_them(tmp_path, how):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [(",", ", "), ("\n", ",\n")], ids=["a space after each comma", "a comma after each line"]
+    ("old", "new"),
+    [(",", ", "), ("\n", ",\n"), ("d\n", "d,\n")],
+    ids=["a space after each comma", "a comma after each line", "a comma after each row"],
 )
 def test_tables_with_more_between_their_cells_are_those_without(tmp_path, old, new):
-    frame = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": [3.25, 1.0, 2.0], "kind": ["red", "blue", "red"]})
+    frame = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": [3.25, 1.0, 2.0], "tone": ["red", "blond", "red"]})
     (tmp_path / "z.csv").write_text(frame.to_csv(index=False).replace(old, new))
-    codes, factors = read_source(tmp_path / "z.csv", factors="kind")
+    codes, factors = read_source(tmp_path / "z.csv", factors="tone")
     assert codes.names == ("a", "b")
     assert codes.means.tolist() == frame[["a", "b"]].to_numpy().tolist()
     assert factors is not None
