@@ -16,6 +16,10 @@ from distaff.foundation.snippets import Bar, Cell, snippet
 FloatArray = NDArray[np.floating[Any]]
 MISSING = -1
 """A number that, like NaN, may mark an unknown class."""
+_FLOATS = ("float16", "float32", "float64")
+"""The floats of torch that numpy has too; the others, such as bfloat16, are smaller than float32."""
+_OF_A_LIBRARY = 2
+"""What numpy calls types that a library adds to its own, such as the small floats of JAX."""
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -26,7 +30,7 @@ def as_array(values: Any) -> NDArray[Any]:
     try:
         if hasattr(values, "detach"):
             values = values.detach().to_dense().cpu()
-            if str(values.dtype) == "torch.bfloat16":  # numpy does not have this type
+            if values.is_floating_point() and str(values.dtype).removeprefix("torch.") not in _FLOATS:
                 values = values.float()
         if hasattr(values, "tocsr"):
             return np.asarray(values.toarray())
@@ -35,11 +39,17 @@ def as_array(values: Any) -> NDArray[Any]:
             seen = np.array(values.data, np.float64 if number else object)
             seen[np.ma.getmaskarray(values)] = np.nan if number else None
             return seen
-        return np.asarray(values)
+        array = np.asarray(values)
+        return array.astype(np.float32) if array.dtype.isbuiltin == _OF_A_LIBRARY else array
     except (ValueError, TypeError, RuntimeError) as error:
         uneven = "inhomogeneous" in str(error)
         reason = "its parts are of different shapes" if uneven else str(error).splitlines()[0].rstrip(".")
         raise DistaffError(f"a {type(values).__name__} cannot be read as an array: {reason}.") from error
+
+
+def as_frame(values: Any) -> Any:
+    """A table of another library, such as polars or Arrow, as a frame of pandas; anything else as it is."""
+    return values.to_pandas() if hasattr(values, "to_pandas") and hasattr(values, "columns") else values
 
 
 def known_labels(column: NDArray[Any]) -> NDArray[np.bool_]:
@@ -79,10 +89,12 @@ class Codes:
     latents: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        means = _matrix("means", self.means, names=self.latents)
+        given, logvars = as_frame(self.means), as_frame(self.logvars)
+        _refuse_other_columns(self.latents or _columns(given), _columns(logvars))
+        means = _matrix("means", given, names=self.latents)
         object.__setattr__(self, "means", means)
-        if self.logvars is not None:
-            logvars = _matrix("log-variances", self.logvars, minus_infinity=True, names=self.latents)
+        if logvars is not None:
+            logvars = _matrix("log-variances", logvars, minus_infinity=True, names=self.latents)
             if logvars.shape != means.shape:
                 raise DistaffError(
                     f"log-variances have shape {logvars.shape} but means {means.shape}: they must agree."
@@ -138,6 +150,20 @@ class Codes:
     def names(self) -> tuple[str, ...]:
         """One name per latent: first the Gaussian, then the categorical ones."""
         return (*(self.latents or (f"z{d}" for d in range(self.means.shape[1]))), *self.categories)
+
+
+def _columns(table: Any) -> tuple[str, ...]:
+    """The names of the columns of a frame; none for other arrays."""
+    return tuple(map(str, getattr(table, "columns", ())))
+
+
+def _refuse_other_columns(means: Sequence[str], logvars: Sequence[str]) -> None:
+    """Latents are paired by position; raise an error if both call them alike, in another order."""
+    if means != logvars and sorted(means) == sorted(logvars):
+        raise DistaffError(
+            f"the columns of the log-variances are those of the means in another order ({', '.join(logvars)} "
+            f"and not {', '.join(means)}): put them in the same order."
+        )
 
 
 def _is_number(value: Any) -> bool:

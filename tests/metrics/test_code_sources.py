@@ -140,6 +140,19 @@ def test_h5ad_files_have_codes_in_obsm_and_labels_in_obs(tmp_path):
     assert np.array_equal(read_source(bare)[0].means, MEANS)
 
 
+def test_h5ad_files_may_hold_texts_of_fixed_length(tmp_path):
+    path = h5ad(tmp_path / "one.h5ad", {"X_sae": sparse.csr_matrix(MEANS)})
+    expected, labels = read_source(path)
+    with h5py.File(path, "a") as file:
+        file["obs"].attrs["column-order"] = np.array(["kind", "batch", "depth"], dtype="S5")
+        file["obs"].attrs["_index"] = np.bytes_("_index")
+        file["obsm/X_sae"].attrs["encoding-type"] = np.bytes_("csr_matrix")
+    codes, found = read_source(path)
+    assert np.array_equal(codes.means, expected.means)
+    assert found.names == labels.names
+    assert np.array_equal(found.indices, labels.indices)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -217,6 +230,7 @@ SPREADSHEETS = {
     "semicolons": {"sep": ";"},
     "decimal commas": {"sep": ";", "decimal": ","},
     "tabs": {"sep": "\t"},
+    "tabs and decimal commas": {"sep": "\t", "decimal": ","},
     "a mark of the bytes' order": {"encoding": "utf-8-sig"},
     "no heading": {"header": False},
     "decimal commas without a heading": {"sep": ";", "decimal": ",", "header": False},
@@ -231,6 +245,28 @@ def test_tables_are_read_as_spreadsheets_write_them(tmp_path, how):
     codes, factors = read_source(tmp_path / "z.csv", latents="2,0")
     np.testing.assert_allclose(codes.means, z[:, [2, 0]], rtol=1e-12)
     assert (codes.names, factors) == (("2", "0"), None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(",", ", "), ("\n", ",\n"), ("d\n", "d,\n")],
+    ids=["a space after each comma", "a comma after each line", "a comma after each row"],
+)
+def test_tables_with_more_between_their_cells_are_those_without(tmp_path, old, new):
+    frame = pd.DataFrame({"a": [0.5, 1.5, 2.5], "b": [3.25, 1.0, 2.0], "tone": ["red", "blond", "red"]})
+    (tmp_path / "z.csv").write_text(frame.to_csv(index=False).replace(old, new))
+    codes, factors = read_source(tmp_path / "z.csv", factors="tone")
+    assert codes.names == ("a", "b")
+    assert codes.means.tolist() == frame[["a", "b"]].to_numpy().tolist()
+    assert factors is not None
+    assert factors.indices[:, 0].tolist() == [1, 0, 1]
+
+
+def test_labels_in_a_file_of_another_kind_are_not_taken_for_a_column(tmp_path):
+    (tmp_path / "y.csv.gz").write_bytes(b"")
+    codes = written(CODES, tmp_path / "codes.csv")
+    with pytest.raises(DistaffError, match=r"y.csv.gz is not a file of labels: their names end in \.npz"):
+        read_source(codes, factors=str(tmp_path / "y.csv.gz"))
 
 
 def test_a_first_line_of_numbers_is_said_to_be_no_heading_and_years_are_one(tmp_path):

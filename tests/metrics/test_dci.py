@@ -6,7 +6,7 @@ from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import Lasso
 
 from distaff import Codes, DistaffError
-from distaff.metrics import as_factors, dci, dci_es
+from distaff.metrics import as_factors, dci, dci_es, infomec, med
 from distaff.metrics.dci import entropy_share
 from distaff.metrics.dci_es import explicitness_of
 from distaff.metrics.importances import Probing, probe
@@ -148,3 +148,14 @@ def test_completeness_is_the_mean_over_factors_or_weighted_by_their_importances(
     assert weighted.value == pytest.approx(each @ importances / importances.sum())
     assert weighted.protocol == "eastwood18 with weighted=True"
     assert abs(plain.value - weighted.value) > 1e-4
+
+
+def test_shares_among_one_factor_or_one_latent_say_nothing_and_the_score_says_so():
+    noise, said = noise_codes(SMALL), "says nothing about the codes"
+    for score in (dci(noise, SMALL[:, 0])[0], med(noise, SMALL[:, 0])[0]):
+        assert score.value == 1
+        assert said in "; ".join(score.notes)
+    for score in (dci(noise[:, :1], SMALL)[1], med(noise[:, :1], SMALL)[1], infomec(noise[:, :1], SMALL)[1]):
+        assert said in "; ".join(score.notes)
+    for score in (*dci(noise, SMALL), *med(noise, SMALL), *infomec(noise, SMALL)):
+        assert said not in "; ".join(score.notes)

@@ -325,3 +325,24 @@ def test_minus_one_as_a_text_or_a_category_is_a_class_and_a_missing_number_is_sa
             "'turn': -1 is taken as a missing label" in note for note in mig(z, {"turn": numbers}).notes
         )
     assert not any("-1" in note for note in mig(z, {"turn": np.where(y == 0, np.nan, y - 1)}).notes)
+
+
+def test_scores_that_read_names_as_numbers_say_that_other_names_would_give_others():
+    """A latent that knows the cell's type, by two ways of calling the types."""
+    types = np.repeat(np.arange(4), 30)
+    z = types[:, None] + 0.1 * np.random.default_rng(0).normal(size=(120, 1))
+    said = "factor 'type' read as 0, 1, … in the order of the names: other names would give another score"
+    scores = {}
+    for names in ("BCDE", "DBEC"):
+        frame = pd.DataFrame({"type": np.array(list(names))[types], "half": np.array(list("xy"))[types // 2]})
+        for labels in (frame, frame.astype("category")):
+            found = evaluate_scores(z, labels, metrics=["mcc", "r2", "dci", "mig"]).scores
+            assert [said in score.notes for score in found] == [True] * 5 + [False]
+        scores[names] = [score.value for score in found]
+    assert np.subtract(*scores.values())[1] > 0.3  # R²
+    assert np.subtract(*scores.values())[-1] == pytest.approx(0)  # MIG
+    ordered = pd.DataFrame({"type": pd.Categorical(frame["type"], list("DBEC"), ordered=True)})
+    for labels in (ordered, {"type": types}, {"type": types.astype(str)}, {"type": types > 1}):
+        assert all(
+            said not in score.notes for score in evaluate_scores(z, labels, metrics=["r2", "dci"]).scores
+        )

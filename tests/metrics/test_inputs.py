@@ -6,7 +6,8 @@ import torch
 from distaff import Codes, DistaffError
 from distaff.metrics import Evaluator, evaluate, mig, rmig, sap, udr
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.inputs import aligned, all_labelled, as_codes, as_factors, quantize_factors
+from distaff.metrics.factor_bins import quantize_factors
+from distaff.metrics.inputs import aligned, all_labelled, as_codes, as_factors
 from distaff.metrics.metric import card_of
 
 RNG = np.random.default_rng(0)
@@ -115,6 +116,21 @@ def test_lists_of_mixed_rows_are_what_a_frame_of_them_is():
         found = as_factors(given)
         assert np.array_equal(found.values, expected.values, equal_nan=True)
         assert np.array_equal(found.indices, expected.indices)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64, str])
+def test_whole_numbers_of_many_values_are_classes_and_the_score_says_that_they_may_be_measured(kind):
+    """Noise about ages is far from nothing: of 60 classes in 300 rows, bins know 1 nat by chance."""
+    ages = np.arange(300) % 60
+    said = "factor 'age' has 60 whole values in 300 rows, taken as classes"
+    noise = np.random.default_rng(0).normal(size=(300, 2))
+    score = mig(noise, {"age": ages.astype(kind)})
+    assert score.details["mutual_information"].min() > 1
+    assert [note[: len(said)] for note in score.notes] == [said]
+    for few in ({"age": ages // 3}, {"age": np.tile(ages, 2)}, {"age": ages // 30}):
+        assert as_factors({name: column.astype(kind) for name, column in few.items()}).notes == ()
+    measured = as_factors({"age": ages.astype(kind)}, real=["age"])
+    assert (measured.sizes, measured.notes) == ((0,), ())
 
 
 @pytest.mark.parametrize("rows", [99, 100, 101, 5000])

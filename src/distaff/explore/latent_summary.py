@@ -10,7 +10,8 @@ import torch
 from distaff.codes import Codes, FloatArray
 from distaff.metrics import Factors
 from distaff.metrics.binned_means import Bins
-from distaff.metrics.inputs import Float64Array, quantize_factors
+from distaff.metrics.factor_bins import quantize_factors
+from distaff.metrics.inputs import Float64Array
 from distaff.metrics.labels import entropy, read_labels
 from distaff.metrics.quantized import posterior_tables
 from distaff.models.latents import Variable

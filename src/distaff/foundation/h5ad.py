@@ -74,8 +74,8 @@ def read_annotated(
             names = [f"{chosen}_{number}" for number in range(values.shape[1])]
         else:
             var = file["var"]
-            names = [str(name) for name in _column(var[str(var.attrs.get("_index", "_index"))])]
-        there = {str(name) for name in file["obs"].attrs["column-order"]} if absent else set(columns)
+            names = [str(name) for name in _column(var[_index(var)])]
+        there = set(_order(file["obs"])) if absent else set(columns)
         beside = [name for name in columns if name not in names and name in there]
         obs = _frame(file, path, beside) if beside else _frame(file, path, ()).iloc[:, :0]
     matrix_frame = pd.DataFrame(values, index=obs.index, columns=pd.Index(names))
@@ -115,10 +115,9 @@ def _matrix(stored: Any, rows: int) -> NDArray[Any]:
     """(rows, D) an array, a frame or a sparse matrix, as a dense matrix of numbers."""
     if isinstance(stored, h5py.Dataset):
         return _of_rows(np.asarray(stored), rows)
-    kind = str(stored.attrs["encoding-type"])
+    kind = _text(stored.attrs["encoding-type"])
     if kind == "dataframe":
-        names = list(stored.attrs["column-order"])
-        return _of_rows(np.stack([np.asarray(stored[name]) for name in names], axis=1), rows)
+        return _of_rows(np.stack([np.asarray(stored[name]) for name in _order(stored)], axis=1), rows)
     if kind not in _SPARSE:
         raise unknown("encoding of a matrix", kind, [*_SPARSE, "dataframe"])
     parts = tuple(np.asarray(stored[name]) for name in ("data", "indices", "indptr"))
@@ -140,7 +139,7 @@ def _frame(file: Any, path: Path, columns: Sequence[str]) -> pd.DataFrame:
     obs = file["obs"]
     if isinstance(obs, h5py.Dataset):
         raise DistaffError(f"{path} was written by anndata before 0.7: read and write it with a newer one.")
-    known = [str(name) for name in obs.attrs["column-order"]]
+    known = _order(obs)
     for column in columns:
         if column not in known:
             raise unknown(f"column in obs of {path.name}", column, known)
@@ -152,7 +151,22 @@ def _frame(file: Any, path: Path, columns: Sequence[str]) -> pd.DataFrame:
 
 def _row_names(file: Any) -> Any:
     obs = file["obs"]
-    return _column(obs[str(obs.attrs.get("_index", "_index"))])
+    return _column(obs[_index(obs)])
+
+
+def _order(frame: Any) -> list[str]:
+    """The names of the columns of a frame."""
+    return [_text(name) for name in frame.attrs["column-order"]]
+
+
+def _index(frame: Any) -> str:
+    """The name of the column of a frame that names its rows."""
+    return _text(frame.attrs.get("_index", "_index"))
+
+
+def _text(name: Any) -> str:
+    """A text of an attribute; those of fixed length, as R writes them by default, are bytes."""
+    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def _column(stored: Any) -> Any:

@@ -29,12 +29,19 @@ def read_csv(path: Path) -> pd.DataFrame:
     """The table of a ``.csv`` or ``.tsv`` file; its first line names the columns, unless it has fractions."""
     comma, point, named = _punctuation(path)
     try:
-        frame = pd.read_csv(path, sep=comma, decimal=point, header=0 if named else None)
+        heading = 0 if named else None
+        frame = pd.read_csv(path, sep=comma, decimal=point, header=heading, skipinitialspace=True)
     except UnicodeDecodeError as problem:
         raise DistaffError(f"{path} is not a text in UTF-8: save it again with that encoding.") from problem
+    named_by_cell = not isinstance(frame.index, pd.RangeIndex) and frame.index.nlevels == 1
+    if named_by_cell and frame.iloc[:, -1].isna().all() and _ends_with(path, comma):
+        frame = frame.reset_index().set_axis([*frame.columns, UNNAMED], axis=1)
     # One cell more is the row's name, as R writes it, which is no fraction.
     if frame.index.nlevels > 1 or pd.api.types.is_float_dtype(frame.index):
         raise DistaffError(f"{path} has rows with more cells than its heading has names.")
+    last = frame.columns[-1]
+    if str(last).startswith(UNNAMED) and frame[last].isna().all():  # every line ends with a separator
+        frame = frame.drop(columns=last)
     if not named:
         frame.columns = frame.columns.map(str)
         warnings.warn(
@@ -55,11 +62,17 @@ def _punctuation(path: Path) -> tuple[str, str, bool]:
     comma, point = ",", "."
     parting = re.sub(r"(?<=\d),(?=\d)", "", heading) if ";" in heading else heading
     if path.suffix.lower() == ".tsv" or heading.count("\t") > max(parting.count(","), parting.count(";")):
-        comma = "\t"
+        comma, point = "\t", "," if re.search(r"\d,\d", rows) and not re.search(r"\d\.\d", rows) else "."
     elif parting.count(";") > parting.count(","):
         comma, point = ";", "," if re.search(r"\d,\d", rows) else "."
     cells = [cell.strip().strip('"') for cell in heading.split(comma)]
     return comma, point, not all(map(_is_number, cells)) or all(cell.isdecimal() for cell in cells)
+
+
+def _ends_with(path: Path, comma: str) -> bool:
+    """Whether every line after the heading ends with a separator, which begins no further cell."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        return all(line.rstrip("\n").endswith(comma) for line in itertools.islice(file, 1, LOOKED_AT))
 
 
 def _is_number(cell: str) -> bool:

@@ -21,7 +21,8 @@ from distaff.metrics.codes_file import evaluate_file, read_codes, write_codes
 from distaff.metrics.correlations import correlation_matrix
 from distaff.metrics.evaluation import Evaluation, evaluate, evaluate_scores
 from distaff.metrics.evaluator import Evaluator
-from distaff.metrics.inputs import Factors, as_factors, quantize_factors
+from distaff.metrics.factor_bins import quantize_factors
+from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.metric import card_of, metric
 from distaff.metrics.score import Result, Score
 from distaff.metrics.scores_file import write_scores

@@ -17,12 +17,12 @@ from distaff.metrics.evaluation import Evaluation as Evaluation
 from distaff.metrics.evaluation import evaluate as evaluate
 from distaff.metrics.evaluation import evaluate_scores as evaluate_scores
 from distaff.metrics.evaluator import Evaluator as Evaluator
+from distaff.metrics.factor_bins import quantize_factors as quantize_factors
 from distaff.metrics.fairness import Fairness as Fairness
 from distaff.metrics.infomec import InfoMEC as InfoMEC
 from distaff.metrics.inputs import CodesLike, FactorsLike
 from distaff.metrics.inputs import Factors as Factors
 from distaff.metrics.inputs import as_factors as as_factors
-from distaff.metrics.inputs import quantize_factors as quantize_factors
 from distaff.metrics.med import MED as MED
 from distaff.metrics.metric import metric as metric
 from distaff.metrics.minimality_sufficiency import MinimalSufficient as MinimalSufficient

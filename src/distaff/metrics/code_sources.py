@@ -122,6 +122,8 @@ def is_file(given: str | Path) -> bool:
         if not Path(name).is_file():
             raise DistaffError(f"{name} does not exist.")
         return True
+    if Path(name).suffix and Path(name).is_file():
+        raise DistaffError(f"{name} is not a file of labels: their names end in {', '.join(ENDINGS)}.")
     return False
 
 

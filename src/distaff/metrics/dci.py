@@ -82,27 +82,36 @@ def dci(codes: Codes, factors: Factors, settings: Probing, seed: int) -> dict[st
     by_factor = 1 - entropy_share(found.importances, axis=0)
     factor_weights = found.importances.sum(axis=0) if settings.weighted else np.ones_like(by_factor)
     details = {"importances": found.importances}
+    notes = factors.read_as_numbers() if found.regressed.any() else ()
     return {
         "dci_disentanglement": Result(
             weighted_mean(by_latent, found.importances.sum(axis=1)),
             per_latent=by_latent,
             details=details,
+            notes=notes + sole_note("factor", len(by_factor)),
             rows=found.trained,
         ),
         "dci_completeness": Result(
             weighted_mean(by_factor, factor_weights),
             per_factor=by_factor,
             details=details,
+            notes=notes + sole_note("latent", len(by_latent)),
             rows=found.trained,
         ),
         "dci_informativeness": Result(
             found.informativeness.mean(),
             per_factor=found.informativeness,
             details=details,
+            notes=notes,
             rows=found.tested,
             trials=None if found.regressed.any() else found.tested,
         ),
     }
+
+
+def sole_note(kind: str, count: int) -> tuple[str, ...]:
+    """A note on a score of shares among ``count`` factors, or latents, if there is one, which has all."""
+    return (f"a single {kind} shares with no other: the score says nothing about the codes",) * (count == 1)
 
 
 def entropy_share(importances: Float64Array, axis: int) -> Float64Array:

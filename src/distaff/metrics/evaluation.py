@@ -15,6 +15,7 @@ from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.snippets import snippet
 from distaff.metrics.card import Card
+from distaff.metrics.factor_bins import quantize_factors
 from distaff.metrics.inputs import (
     CodesLike,
     Factors,
@@ -25,7 +26,6 @@ from distaff.metrics.inputs import (
     as_codes,
     as_factors,
     check_index,
-    quantize_factors,
 )
 from distaff.metrics.null import moved, read_baselines, with_null
 from distaff.metrics.own_functions import named_if_it_fails

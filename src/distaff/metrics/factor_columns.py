@@ -7,11 +7,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from distaff.codes import MISSING, as_array, known_labels
+from distaff.codes import MISSING, as_array, as_frame, known_labels
 from distaff.foundation.errors import DistaffError
 
 ROWS_PER_CLASS = 10
 """Fractional numbers are classes if there are at least this many rows per distinct value."""
+
+FEW = 20
+"""With more rows than this, a factor with a different label in every row is a name, a number or a date."""
 
 SPAN = 1 << 16
 """Integers within a range of this size are counted, which is much faster than sorting them."""
@@ -25,12 +28,14 @@ class Column(NamedTuple):
         indices: (N,) class numbers from 0 without gaps, in the order of the values; -1 if missing or real.
         size: the number of classes; 0 for a real-valued factor.
         note: how the column was interpreted, if that was a guess.
+        nominal: whether the classes are names, whose order says nothing.
     """
 
     values: NDArray[np.float64] | NDArray[np.integer[Any]]
     indices: NDArray[np.int64]
     size: int
     note: str = ""
+    nominal: bool = False
 
 
 def split_columns(values: Any) -> tuple[list["pd.Series[Any]"], list[str]]:
@@ -39,6 +44,7 @@ def split_columns(values: Any) -> tuple[list["pd.Series[Any]"], list[str]]:
         values = values.to_frame("factor0" if values.name is None else values.name)
     if isinstance(values, list | tuple):
         values = _rows(values)
+    values = as_frame(values)
     if isinstance(values, pd.DataFrame):
         columns = [values.iloc[:, k] for k in range(values.shape[1])]
         return [column.reset_index(drop=True) for column in columns], [str(name) for name in values.columns]
@@ -81,13 +87,14 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
     if isinstance(series.dtype, pd.CategoricalDtype):
         if not real and (series.cat.ordered or _numbers(series.cat.categories.to_series()) is None):
             codes = series.cat.remove_unused_categories().cat.codes.to_numpy().astype(np.int64)
-            return numbered(np.where(codes < 0, np.nan, codes), codes)
+            column = numbered(np.where(codes < 0, np.nan, codes), codes)
+            return column._replace(nominal=not series.cat.ordered)
         # Unordered numeric categories are sorted as numbers: pandas sorts "10" before "2".
         series, real = series.astype(object), bool(real)
     if not real and isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
         counted = _counted(series.to_numpy())
         if counted is not None:
-            return counted
+            return counted._replace(note=_guessed(name, counted.size, len(series)) if real is None else "")
     present = series.notna().to_numpy(bool, copy=True)
     given = series[present]
     numbers, note = _numbers(given), ""
@@ -106,7 +113,8 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
         text = given.astype(str) if given.dtype == object else given
         indices[present], _ = pd.factorize(text, sort=True)
         values[present] = indices[present]
-        return numbered(values, indices)
+        nominal = given.dtype == object or pd.api.types.is_string_dtype(given.dtype)
+        return numbered(values, indices)._replace(nominal=nominal)
     found, levels = pd.factorize(numbers, sort=True)
     values[present] = numbers
     if not np.isfinite(values[present]).all():
@@ -118,9 +126,21 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
             f"factor {name!r} has {len(levels)} values with fractions in {len(numbers)} rows, taken as {kind}"
             f" {ROWS_PER_CLASS} rows per value"
         )
+    elif real is None:
+        note = note or _guessed(name, len(levels), len(numbers))
     if not real:
         indices[present] = found
     return numbered(values, None if real else indices, note)
+
+
+def _guessed(name: str, size: int, rows: int) -> str:
+    """A note on whole numbers of so many values that they may be measured, and classes of few rows each."""
+    if not FEW < size < rows < ROWS_PER_CLASS * size:
+        return ""
+    return (
+        f"factor {name!r} has {size} whole values in {rows} rows, taken as classes of few rows each: "
+        "distaff.metrics.as_factors(..., real=...) takes it as numbers"
+    )
 
 
 def _counted(numbers: NDArray[Any]) -> Column | None:
@@ -170,12 +190,13 @@ def _rows(values: list[Any] | tuple[Any, ...]) -> Any:
     """A list of rows as a frame, so that each column has its own type; a list of arrays as an array."""
     if not values:
         raise DistaffError("the factors have no rows.")
-    if any(hasattr(row, "shape") for row in values):
+    if any(hasattr(row, "shape") and not isinstance(row, tuple) for row in values):
         return as_array([as_array(row) for row in values])
     if all(isinstance(row, list | tuple) for row in values):
         if len({len(row) for row in values}) > 1:
             raise DistaffError("the rows of factors differ in length: give each row one label per factor.")
-        return pd.DataFrame(values).rename(columns=lambda k: f"factor{k}")
+        named = hasattr(values[0], "_fields")  # named tuples
+        return pd.DataFrame(values).rename(columns=str if named else lambda k: f"factor{k}")
     if all(isinstance(row, Mapping) for row in values):
         return pd.DataFrame(values)
     return pd.DataFrame({"factor0": pd.Series(list(values))})

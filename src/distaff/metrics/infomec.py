@@ -14,6 +14,7 @@ from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import one_thread, side_by_side
 from distaff.metrics.active_latents import constant_latents, standardised
+from distaff.metrics.dci import sole_note
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
@@ -104,10 +105,11 @@ def infomec(codes: Codes, factors: Factors, settings: Information, seed: int) ->
     left_out = [name for name in given if name not in names]
     notes = (f"inactive latents left out: {', '.join(left_out)}",) if left_out else ()
     details = {"nmi": nmi, "active": names}
+    compact = notes + sole_note("latent", len(names))
     per_latent = dict(zip(names, by_latent.tolist(), strict=True))
     return {
         "infom": Result(_mean(by_latent), per_latent=per_latent, details=details, notes=notes),
-        "infoc": Result(_mean(by_factor), per_factor=by_factor, details=details, notes=notes),
+        "infoc": Result(_mean(by_factor), per_factor=by_factor, details=details, notes=compact),
         "infoe": Result(
             _mean(explained),
             per_factor=explained,

@@ -3,24 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from distaff.codes import Codes, as_array
+from distaff.codes import Codes, as_array, as_frame
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.factor_columns import Column, binned, numbered, parse_column, split_columns
-from distaff.metrics.options import BinCount, check
+from distaff.metrics.factor_columns import FEW, Column, numbered, parse_column, split_columns
 
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
 _LARGEST_MEAN, _LARGEST_LOGVAR = 1e35, 80.0
 """Some metrics add means in single precision, where larger ones overflow; on some, liblinear never stops."""
-_FEW = 20
-"""With more rows than this, a factor with a different label in every row is a name, a number or a date."""
 
 
 class RealValued(DistaffError):
@@ -37,6 +34,7 @@ class Factors:
         names: one name per factor.
         sizes: the number of classes of each factor; 0 for a real-valued one.
         notes: what a reader of a score should know, such as rows dropped or factors quantized.
+        nominal: for each factor, whether its classes are names, whose order says nothing.
     """
 
     values: Float64Array
@@ -44,6 +42,7 @@ class Factors:
     names: tuple[str, ...]
     sizes: tuple[int, ...]
     notes: tuple[str, ...] = ()
+    nominal: tuple[bool, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -64,7 +63,7 @@ class Factors:
         if 0 in self.sizes:
             real = [name for name, size in zip(self.names, self.sizes, strict=True) if size == 0]
             raise RealValued(
-                f"this metric needs classes but {_listed(real)} is real-valued: bin it with factor_bins=20 "
+                f"this metric needs classes but {listed(real)} is real-valued: bin it with factor_bins=20 "
                 "in evaluate, --factor-bins 20 on the command line, or distaff.metrics.quantize_factors."
             )
 
@@ -74,7 +73,7 @@ class Factors:
             numbered(value[rows], None if size == 0 else index[rows])
             for value, index, size in zip(self.values.T, self.indices.T, self.sizes, strict=True)
         ]
-        return _assemble(columns, self.names, self.notes)
+        return replace(assemble(columns, self.names, self.notes), nominal=self.nominal)
 
     def choose(self, wanted: Sequence[bool] | NDArray[np.bool_], *notes: str) -> "Factors":
         """Select factors by a mask, and add notes."""
@@ -85,7 +84,15 @@ class Factors:
             tuple(self.names[k] for k in chosen),
             tuple(self.sizes[k] for k in chosen),
             (*self.notes, *notes),
+            tuple(self.nominal[k] for k in chosen if self.nominal),
         )
+
+    def read_as_numbers(self) -> tuple[str, ...]:
+        """A note on a score that reads classes as numbers, if the classes of a factor are names."""
+        each = zip(self.names, self.sizes, self.nominal, strict=False)
+        named = [name for name, size, nominal in each if nominal and size > 2]
+        how = "read as 0, 1, … in the order of the names: other names would give another score"
+        return (f"{listed(named)} {how}",) if named else ()
 
     def without_real(self) -> "Factors":
         """The factors that are classes, with a note that names the others; an error if there are none."""
@@ -93,7 +100,7 @@ class Factors:
         if not kept.any():
             self.refuse_real()
         real = [name for name, keep in zip(self.names, kept, strict=True) if not keep]
-        return self.choose(kept, f"{_listed(real)} left out: real-valued, and no bins were asked for")
+        return self.choose(kept, f"{listed(real)} left out: real-valued, and no bins were asked for")
 
     def without_constant(self) -> "Factors":
         """The factors of more than one value, with a note that names the others; all if none has more."""
@@ -101,7 +108,7 @@ class Factors:
         if varies.all() or not varies.any():
             return self
         still = [name for name, moves in zip(self.names, varies, strict=True) if not moves]
-        return self.choose(varies, f"{_listed(still)} left out: fewer than two values")
+        return self.choose(varies, f"{listed(still)} left out: fewer than two values")
 
 
 CodesLike = Codes | Mapping[str, ArrayLike] | ArrayLike
@@ -120,15 +127,14 @@ def codes_of(codes: Any, logvar: Any = None) -> Codes:
             "codes must be an array, and this is an AnnData: give one of its arrays, as in "
             'distaff.evaluate(adata.obsm["X_pca"], adata.obs[["cell_type"]]).'
         )
-    if isinstance(codes, Mapping):
-        codes = _frame(codes)
+    codes = _frame(codes) if isinstance(codes, Mapping) else as_frame(codes)
     if not isinstance(codes, Codes):
         columns = codes.columns if isinstance(codes, pd.DataFrame) else pd.RangeIndex(0)
         named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)
         names = tuple(map(str, columns)) if named else ()
         check_index(codes, logvar, "codes and log-variances")
         return Codes(codes, logvar, latents=names)
-    return codes if logvar is None else replace(codes, logvars=as_array(logvar))
+    return codes if logvar is None else replace(codes, logvars=logvar)
 
 
 def _frame(columns: Mapping[str, ArrayLike]) -> pd.DataFrame:
@@ -187,23 +193,7 @@ def as_factors(
             if name not in known:
                 raise unknown("factor", str(name), known)
     decided = [real if isinstance(real, bool | None) else name in real for name in known]
-    return _assemble((parse_column(*column) for column in zip(columns, known, decided, strict=True)), known)
-
-
-def quantize_factors(
-    factors: FactorsLike, bins: int = 20, *, method: Literal["uniform", "quantile"] = "uniform"
-) -> Factors:
-    """Bin real-valued factors into ``bins`` classes, of equal width or of equal counts (``quantile``)."""
-    check("bins", bins, BinCount)
-    check("method", method, Literal["uniform", "quantile"])
-    factors = as_factors(factors)
-    columns = [
-        binned(value, bins, method) if size == 0 else numbered(value, index)
-        for value, index, size in zip(factors.values.T, factors.indices.T, factors.sizes, strict=True)
-    ]
-    real = [name for name, size in zip(factors.names, factors.sizes, strict=True) if size == 0]
-    note = (f"{_listed(real)} binned into {bins} classes ({method})",) if real else ()
-    return _assemble(columns, factors.names, factors.notes + note)
+    return assemble((parse_column(*column) for column in zip(columns, known, decided, strict=True)), known)
 
 
 def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = None) -> tuple[Codes, Factors]:
@@ -219,16 +209,16 @@ def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = N
             f"{len(codes)} rows of codes but {len(factors)} of factors: both must describe the same rows."
         )
     columns = zip(factors.sizes, factors.indices.T, strict=True)
-    unique = np.array([size > _FEW and size == np.count_nonzero(index >= 0) for size, index in columns])
+    unique = np.array([size > FEW and size == np.count_nonzero(index >= 0) for size, index in columns])
     if not unique.any():
         return codes, factors
-    listed = _listed([name for name, is_unique in zip(factors.names, unique, strict=True) if is_unique])
+    each = listed([name for name, is_unique in zip(factors.names, unique, strict=True) if is_unique])
     if unique.all():
         raise DistaffError(
-            f"{listed}: the label differs in every row, so it cannot be scored; if it is a measured number, "
+            f"{each}: the label differs in every row, so it cannot be scored; if it is a measured number, "
             "say so with distaff.metrics.as_factors(..., real=True)."
         )
-    return codes, factors.choose(~unique, f"{listed} left out: the label differs in every row")
+    return codes, factors.choose(~unique, f"{each} left out: the label differs in every row")
 
 
 def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
@@ -254,7 +244,7 @@ def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
 def refuse_constant(names: Sequence[str], sizes: Sequence[int]) -> None:
     """Raise an error if a factor has a single class."""
     if constant := [name for name, size in zip(names, sizes, strict=True) if size == 1]:
-        raise DistaffError(f"{_listed(constant)} has only one value and cannot be scored: leave it out.")
+        raise DistaffError(f"{listed(constant)} has only one value and cannot be scored: leave it out.")
 
 
 def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None:
@@ -270,9 +260,10 @@ def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None
             )
 
 
-def _assemble(columns: Iterable[Column], names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Factors:
+def assemble(columns: Iterable[Column], names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Factors:
     """The factors of some columns; columns are consumed one at a time to save memory."""
     sizes: list[int] = []
+    nominal: list[bool] = []
     for column in columns:
         if not len(column.values):
             raise DistaffError("the factors have no rows.")
@@ -282,8 +273,9 @@ def _assemble(columns: Iterable[Column], names: tuple[str, ...], notes: tuple[st
             indices = np.empty(values.shape, np.int64)
         values[len(sizes)], indices[len(sizes)] = column.values, column.indices
         sizes.append(column.size)
+        nominal.append(column.nominal)
         notes += (column.note,) if column.note else ()
-    return Factors(values.T, indices.T, names, tuple(sizes), notes)
+    return Factors(values.T, indices.T, names, tuple(sizes), notes, tuple(nominal))
 
 
 def _checked_names(names: Sequence[str], count: int) -> tuple[str, ...]:
@@ -292,9 +284,10 @@ def _checked_names(names: Sequence[str], count: int) -> tuple[str, ...]:
     if len(names) != count:
         raise DistaffError(f"{len(names)} names for {count} factors: give one name per factor.")
     if len(set(names)) != count:
-        raise DistaffError(f"two factors have the same name among {_listed(names)}: rename one.")
+        raise DistaffError(f"two factors have the same name among {listed(names)}: rename one.")
     return tuple(str(name) for name in names)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Factors in a message."""
     return "factor " * (len(names) == 1) + ", ".join(repr(str(name)) for name in names)

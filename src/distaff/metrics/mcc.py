@@ -112,7 +112,13 @@ def mcc(codes: Codes, factors: Factors, settings: Matching, seed: int) -> Result
     pairs = {factors.names[k]: names[i] for i, k in zip(latents, matched, strict=True)}
     details = {"matched_latent": pairs, "correlations": held_out}
     tested = min(len(test) for _, test in splits)
-    return Result(strengths.mean(), per_factor=strengths, details=details, rows=tested)
+    return Result(
+        strengths.mean(),
+        per_factor=strengths,
+        details=details,
+        notes=factors.read_as_numbers(),
+        rows=tested,
+    )
 
 
 @dataclass(frozen=True)
@@ -188,7 +194,7 @@ def r2(codes: Codes, factors: Factors, settings: Regression, seed: int) -> Resul
     errors = np.square(y[test] - guesses).sum(axis=0)
     spread = np.square(y[test] - y[test].mean(axis=0)).sum(axis=0)
     each = np.clip(1 - errors / np.where(spread > 0, spread, np.inf), 0, 1) * (spread > 0)
-    return Result(each.mean(), per_factor=each, rows=len(test))
+    return Result(each.mean(), per_factor=each, notes=factors.read_as_numbers(), rows=len(test))
 
 
 def _mapped(z: Float64Array, rows: IntArray, targets: Float64Array) -> Float64Array:

@@ -7,7 +7,7 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.metrics.binned_means import mean_information
-from distaff.metrics.dci import entropy_share, weighted_mean
+from distaff.metrics.dci import entropy_share, sole_note, weighted_mean
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
@@ -78,10 +78,16 @@ def med(codes: Codes, factors: Factors, settings: Picking) -> dict[str, Result]:
     details = {"importances": shares, "mutual_information": information, "latents": codes.names}
     return {
         "med_disentanglement": Result(
-            weighted_mean(each[chosen], kept.sum(axis=1)), per_latent=names, details=details
+            weighted_mean(each[chosen], kept.sum(axis=1)),
+            per_latent=names,
+            details=details,
+            notes=sole_note("factor", len(by_factor)),
         ),
         "med_completeness": Result(
-            weighted_mean(by_factor, kept.sum(axis=0)), per_factor=by_factor, details=details
+            weighted_mean(by_factor, kept.sum(axis=0)),
+            per_factor=by_factor,
+            details=details,
+            notes=sole_note("latent", len(kept)),
         ),
     }
 
