@@ -38,7 +38,7 @@ def test_without_its_data_a_run_starts_from_draws_of_the_prior(trained, tmp_path
 
 def test_scheduled_weights_are_shown_by_what_they_came_to():
     facts = LoadedRun.open("zoo:factor_vae-dsprites").facts
-    assert (facts["gamma"], facts["bottleneck"], facts["steps"]) == ("→ 10", "→ 1", "4,000")
+    assert (facts["gamma"], facts["bottleneck"], facts["steps"]) == ("→ 10", "→ 1", "5,500")
 
 
 def test_codes_of_an_evaluation_are_used(run, monkeypatch):
