@@ -45,15 +45,15 @@ def pairs_of_latents(means, _classes):
 
 
 def robustness(means, classes):
-    """IRS, factor by factor and value by value."""
+    """IRS, factor by factor and value by value; like the original, it selects a value's rows twice."""
     largest = np.abs(means - means.mean(axis=0)).max(axis=0)
-    strays = []
-    for y in classes.T:
-        groups = [means[y == value] for value in np.unique(y)]
-        strays.append(
-            np.mean([np.percentile(np.abs(z - z.mean(axis=0)), 99, axis=0) for z in groups], axis=0)
-        )
-    return (1 - np.array(strays) / largest).max(axis=0)
+    strays = np.zeros((classes.shape[1], means.shape[1]))
+    for k, y in enumerate(classes.T):
+        values = np.unique(y)
+        for value in values:
+            centre = means[y == value].mean(axis=0)
+            strays[k] += np.percentile(np.abs(means[y == value] - centre), 99, axis=0) / len(values)
+    return (1 - strays / largest).max(axis=0)
 
 
 def thresholds_of_trees(means, classes):
