@@ -40,7 +40,7 @@ def test_the_list_says_which_models_were_trained_further(own_zoo, capsys):
     finally:
         origin.write(place)
     assert re.search(r"36 steps, seed \d, the median of 2 seeds by mig, then trained further", printed)
-    assert re.search(r"mig 0\.\d+ \(before it was trained further, seeds 0: ", printed)
+    assert re.search(r"mig 0\.\d+ \(before, seeds 0: ", printed)
 
 
 def test_a_model_is_what_its_run_is(own_zoo, runs):

@@ -72,7 +72,7 @@ class ZooModel:
     @property
     def score_texts(self) -> list[str]:
         """Each score with its value; the one by which it was chosen is followed by those of all seeds."""
-        texts, when = [], "before it was trained further, " if self.origin.before else ""
+        texts, when = [], "before, " if self.origin.before else ""
         for score in self.scores:
             seeds = self.origin.scores if self.origin.by in (score.name, score.metric) else {}
             each = ", ".join(f"{seed}: {value:.3g}" for seed, value in seeds.items())
@@ -83,7 +83,9 @@ class ZooModel:
     def __str__(self) -> str:
         made = f"{self.steps:,} steps, seed {self.config.training.seed}, {self.origin.history}"
         scores = textwrap.wrap(
-            "  ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in self.score_texts), 96
+            "  ".join(text.replace(" ", "\N{NO-BREAK SPACE}") for text in self.score_texts),
+            96,
+            break_long_words=False,
         )
         return "\n    ".join(
             [
