@@ -104,6 +104,11 @@ def _whole(line: str) -> bool:
         return False
 
 
+def _chosen(origin: Origin) -> str:
+    rule = f"it is {origin.rule}."
+    return f"By a rule stated beforehand {rule}" if len(origin.scores) > 1 else rule.capitalize()
+
+
 def _in_words(run: RunConfig) -> str:
     """A run with its weights, its steps and its data."""
     weights = ", ".join(f"{key} {value}" for key, value in run.recipe.arguments.items() if key != "critic")
@@ -123,7 +128,7 @@ def _with_origin(card: str, name: str, origin: Origin) -> str:
     card = card.replace("---\n", "---\nlicense: apache-2.0\n", 1)
     card = card.replace('distaff.load("path/to/this/folder")', f'distaff.load("{PREFIX}{name}")')
     seeds = ", ".join(f"{seed}: {value:.4f}" for seed, value in origin.scores.items())
-    lines = ["", "## How it was chosen", "", f"By a rule stated beforehand it is {origin.rule}."]
+    lines = ["", "## How it was chosen", "", _chosen(origin)]
     lines += [f"By seed: {seeds}."] if len(origin.scores) > 1 else []
     if origin.before:
         lines += [
