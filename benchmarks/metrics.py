@@ -90,10 +90,11 @@ def main(rows):
         lambda: explicitness(codes, factors),
     )
     rng = np.random.default_rng(0)
+    ties = rng.normal(size=rows)
     compare(
         "InfoMEC's information, one latent and factor",
         lambda: mutual_info_classif(means[:, :1], classes[:, 0], n_neighbors=10),
-        lambda: neighbour_information(means[:, 0].astype(float), classes[:, :1], 10, rng),
+        lambda: neighbour_information(means[:, 0].astype(float), classes[:, :1], 10, ties),
     )
     few = rng.permutation(rows)[:10_000]
     compare(

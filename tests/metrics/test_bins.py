@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distaff.metrics.binned_means import own_bins
-from distaff.metrics.irs import _quantile
+from distaff.metrics.strays import quantile_of_strays
 
 VALUES = {
     "normal": lambda rng: rng.normal(size=500),
@@ -40,4 +40,5 @@ def test_own_bins_are_those_of_digitize(dtype, kind, seed, scale, shift, bins):
 def test_quantiles_of_strays_are_those_of_numpy(count, quantile):
     z = np.random.default_rng(count).normal(size=(4, count)).astype(np.float32)
     strays = np.abs(z - z.mean(axis=1, dtype=np.float64, keepdims=True))
-    assert _quantile(z, quantile) == pytest.approx(np.quantile(strays, quantile, axis=1), abs=1e-14)
+    expected = np.quantile(strays, quantile, axis=1)
+    assert quantile_of_strays(z.T, quantile) == pytest.approx(expected, abs=1e-14)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from distaff.metrics import as_factors
-from distaff.metrics.irs import _quantile
 from distaff.metrics.logistic import _products
 from distaff.metrics.neighbours import _distances
+from distaff.metrics.strays import quantile_of_strays
 from distaff.metrics.z_diff import _mean_gaps
 from distaff.metrics.z_max_variance import _others
 
@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 def test_quantiles_of_deviations_are_numpys(count, quantile, decimals):
     z = RNG.normal(size=(4, count)).round(decimals).astype(np.float32)
     expected = np.quantile(np.abs(z - z.mean(axis=1, dtype=np.float64, keepdims=True)), quantile, axis=1)
-    np.testing.assert_allclose(_quantile(z, quantile), expected, rtol=1e-14)
+    np.testing.assert_allclose(quantile_of_strays(z.T, quantile), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("neighbours", [1, 3, 10, 200])
@@ -37,7 +37,7 @@ def test_quantiles_of_deviations_far_from_zero_are_numpys(dtype):
     """Rows as they are in codes; the mean of large numbers is not rounded to their precision."""
     z = (1000 + RNG.gamma(1.0, size=(3001, 5)) * [1, 10, 1, 0, -1]).astype(dtype)
     expected = np.quantile(np.abs(z - z.mean(axis=0, dtype=np.float64)), 0.99, axis=0)
-    np.testing.assert_allclose(_quantile(z.T, 0.99), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(quantile_of_strays(z, 0.99), expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(("points", "pairs"), [(1, 1), (3, 7), (2000, 100)])

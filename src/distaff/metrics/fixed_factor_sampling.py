@@ -79,7 +79,7 @@ def group_rows(factors: Factors) -> list[Groups]:
     columns = map(np.ascontiguousarray, factors.classes.T)
     groups = [Groups(classes, size) for classes, size in zip(columns, factors.sizes, strict=True)]
     for name, group in zip(factors.names, groups, strict=True):
-        if group.counts.max() < 2:
+        if group.size == (len(group.classes) if group.complete else len(group.known)):  # no class is empty
             raise DistaffError(
                 f"every row has its own value of factor {name!r}, so it can never be held fixed: leave it "
                 "out, or bin it as a number: quantize_factors(as_factors(values, real=[name]))."

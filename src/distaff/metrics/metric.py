@@ -238,8 +238,7 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _paired(card: Card, codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
     """Codes and factors of the same rows; missing labels are kept if the metric reads factors one by one."""
-    apart = card.by_factor and factors.missing.any()
-    return one_by_one(codes, factors) if apart else all_labelled(codes, factors)
+    return one_by_one(codes, factors) if card.by_factor else all_labelled(codes, factors)
 
 
 def _as_taken(takes: Mapping[str, Any], codes: Codes, factors: Factors) -> dict[str, Any]:
