@@ -1,14 +1,14 @@
 """Binned means: tables of latents and factors, and the information of each latent's mean on each factor."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
 
 import numpy as np
 
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.parallel import side_by_side
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, entropy, mutual_information
 from distaff.metrics.shared import remember, slices
@@ -120,15 +120,18 @@ def mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
 def _mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
     if labels.classes is not None and (labels.classes < 0).any():
         return _information_of_known(codes, bins, labels, labels.classes)
-    indices = chain(
-        (own_bins(np.ascontiguousarray(means), bins) for means in codes.means.T),
-        (p.argmax(axis=1) for p in codes.categories.values()),
-    )
-    sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
+    categories = list(codes.categories.values())
+    width = codes.means.shape[1]
+
+    def read(i: int) -> IntArray:
+        if i >= width:
+            return np.asarray(categories[i - width].argmax(axis=1))
+        return own_bins(np.ascontiguousarray(codes.means[:, i]), bins)
+
+    sizes = [bins] * width + [p.shape[1] for p in categories]
     information, entropies = [], []
     for some in slices(len(sizes), max(sizes) * sum(labels.sizes)):
-        own = sizes[some]
-        tables = index_tables(islice(indices, len(own)), len(codes), own, labels)
+        tables = index_tables(read, some, sizes[some], len(codes), labels)
         information.append(tables.information(labels))
         entropies.append(entropy(tables.masses))
     return Known(np.concatenate(information), np.concatenate(entropies))
@@ -146,41 +149,47 @@ def _information_of_known(codes: Codes, bins: int, labels: Labels, classes: IntA
 
 
 def index_tables(
-    indices: Iterable[IntArray],
-    count: int,
+    read: Callable[[int], IntArray],
+    latents: slice,
     sizes: Sequence[int],
+    count: int,
     labels: Labels | None,
     outside: Float64Array | None = None,
 ) -> Tables:
-    """``Tables`` of deterministic latents, given as (N,) bin numbers below their sizes, and hard labels.
+    """``Tables`` of deterministic latents and hard labels; a core reads and counts one latent at a time.
 
-    Latents are read one at a time, so an iterator that computes them needs memory for one only: allocating
-    new memory pages costs more than the counting.
+    Args:
+        read: from a latent's number to its (count,) bin numbers.
+        latents: the numbers of the latents.
+        sizes: how many bins each of them has.
+        count: the number of rows.
+        labels: the hard labels, if there are any.
+        outside: (L,) mass outside the range.
     """
-    latents, bins = len(sizes), max(sizes)
+    bins = max(sizes)
     hard = labels if labels is not None and labels.classes is not None else None
-    masses = np.empty((latents, bins))
-    joint = np.empty((latents, bins, 0 if hard is None else sum(hard.sizes)))
-    place = np.empty(count, np.int64)
     bundles = [] if hard is None else _bundles(hard.by_factor, hard.sizes, CELLS // bins)
     bundles = [(factors, y * bins) for factors, y in bundles]
-    for i, z in enumerate(indices):
+
+    def counted(i: int) -> tuple[Float64Array, Float64Array]:
+        z = read(i)
+        joint = np.empty((bins, 0 if hard is None else sum(hard.sizes)))
         if hard is None:
-            masses[i] = np.bincount(z, minlength=bins) / count
-            continue
+            return np.bincount(z, minlength=bins) / count, joint
         for factors, y in bundles:
             shape = tuple(hard.sizes[k] for k in factors)
-            size = int(np.prod(shape))
-            cells = np.bincount(np.add(y, z, out=place), minlength=bins * size).reshape(*shape, bins)
+            cells = np.bincount(y + z, minlength=bins * int(np.prod(shape))).reshape(*shape, bins)
             for k in factors:
-                joint[i, :, hard.columns[k]] = cells.sum(axis=tuple(range(1, cells.ndim - 1))).T / count
+                joint[:, hard.columns[k]] = cells.sum(axis=tuple(range(1, cells.ndim - 1))).T / count
                 cells = cells.sum(axis=0)
-        masses[i] = joint[i, :, hard.columns[0]].sum(axis=-1)
+        return joint[:, hard.columns[0]].sum(axis=-1), joint
+
+    masses, joint = zip(*side_by_side(counted, range(latents.start, latents.stop)), strict=True)
     return Tables(
-        masses=masses,
-        conditional=np.zeros(latents),
-        joint=joint,
-        outside=np.zeros(latents) if outside is None else outside,
+        masses=np.stack(masses),
+        conditional=np.zeros(len(sizes)),
+        joint=np.stack(joint),
+        outside=np.zeros(len(sizes)) if outside is None else outside,
         log_bins=np.log(sizes),
     )
 

@@ -1,8 +1,7 @@
 """Partial information: what pairs of latents tell about a factor uniquely, redundantly or only together."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations
 
 import numpy as np
 
@@ -139,7 +138,7 @@ def _specific(places: list[IntArray], sizes: list[int], labels: Labels) -> Float
     """(L, Σ sizes) I(z_i; y_k = v) = KL(p(z_i | y_k = v) ‖ p(z_i)) in nats, with factors side by side."""
     found = np.empty((len(sizes), sum(labels.sizes)))
     for some in slices(len(sizes), max(sizes) * sum(labels.sizes)):
-        tables = index_tables(iter(places[some]), len(places[0]), sizes[some], labels)
+        tables = index_tables(places.__getitem__, some, sizes[some], len(places[0]), labels)
         given = tables.joint / tables.joint.sum(axis=1, keepdims=True)
         ratio = np.divide(given, tables.masses[..., None], out=np.ones_like(given), where=given > 0)
         found[some] = np.maximum((given * np.log(ratio)).sum(axis=1), 0)
@@ -148,15 +147,15 @@ def _specific(places: list[IntArray], sizes: list[int], labels: Labels) -> Float
 
 def _pair_information(places: list[IntArray], sizes: list[int], labels: Labels) -> Float64Array:
     """(pairs, k) I(z_i, z_j; y_k) in nats, in the order of ``itertools.combinations``."""
+    pairs = list(combinations(range(len(sizes)), 2))
 
-    def cells() -> Iterator[IntArray]:
-        for i, j in combinations(range(len(sizes)), 2):
-            yield places[i] * sizes[j] + places[j]
+    def cell(pair: int) -> IntArray:
+        i, j = pairs[pair]
+        return places[i] * sizes[j] + places[j]
 
     joint_sizes = [a * b for a, b in combinations(sizes, 2)]
-    pairs, found = cells(), []
-    for some in slices(len(joint_sizes), max(joint_sizes) * sum(labels.sizes)):
-        own = joint_sizes[some]
-        tables = index_tables(islice(pairs, len(own)), len(places[0]), own, labels)
+    found = []
+    for some in slices(len(pairs), max(joint_sizes) * sum(labels.sizes)):
+        tables = index_tables(cell, some, joint_sizes[some], len(places[0]), labels)
         found.append(tables.information(labels))
     return np.concatenate(found)
