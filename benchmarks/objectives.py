@@ -13,7 +13,7 @@ from benchmarks.training import loop_of
 from distaff.data import dsprites
 from distaff.data.dataset import Dataset
 from distaff.mixtures.pairs import log_each
-from distaff.models.posteriors import GaussianPosterior
+from distaff.models.groups import GaussianPosterior
 from distaff.objectives import recipes
 from distaff.objectives.densities import Shape, stratified
 from distaff.objectives.divergences import SCALES, mmd_by_dimension

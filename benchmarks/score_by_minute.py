@@ -32,7 +32,7 @@ from benchmarks.minutes import WAYS, Moment, Way, draw, kept, of, tell
 from distaff import Codes
 from distaff.data import dsprites
 from distaff.data.dataset import Dataset
-from distaff.runs import checkpoints
+from distaff.runs import snapshots
 from distaff.runs.folder import RunFolder
 
 MINUTES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15)
@@ -77,7 +77,7 @@ def ours(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment],
         while True:
             ended = over.is_set()
             now = (time.process_time() - start) / 60
-            for step in checkpoints.kept(folder.snapshots):
+            for step in snapshots.kept(folder.snapshots):
                 if step > last and step not in seen:
                     seen[step] = now
                     times.write_text(json.dumps(seen))
@@ -100,7 +100,7 @@ def ours(way: Way, seed: int, minutes: Sequence[float], keep: Callable[[Moment],
         step = max((s for s, at in seen.items() if at <= minute), default=0)
         if not step:
             continue
-        representation.model.load_state_dict(load_file(checkpoints.kept(folder.snapshots)[step]))
+        representation.model.load_state_dict(load_file(snapshots.kept(folder.snapshots)[step]))
         codes = representation.encode(judge.images.numpy())
         found = judge.scores(codes, lambda z: torch.from_numpy(representation.decode(z.numpy())))
         keep(Moment(way.library, way.recipe, way.rate, seed, round(minute, 3), seen[step], step, *found))

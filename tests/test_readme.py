@@ -10,7 +10,8 @@ from distaff.data import names
 from distaff.foundation.binding import public_functions
 from distaff.metrics.catalogue import all_metrics
 from distaff.models import infogan_networks, networks
-from distaff.models.latents import KINDS, NOISE
+from distaff.models.latent_kinds import KINDS
+from distaff.models.latents import NOISE
 from distaff.models.priors import named as priors
 from distaff.objectives import recipes
 

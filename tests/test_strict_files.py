@@ -12,7 +12,8 @@ import yaml
 
 from distaff import cli
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import json_text, parse_json, parse_yaml, write_json, yaml_text
+from distaff.foundation.files import json_text, write_json, yaml_text
+from distaff.foundation.untrusted_files import parse_json, parse_yaml
 from tests import toys
 from tests.studies.conftest import without_workers
 

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from distaff import DistaffError
 from distaff.foundation.binding import bind
-from distaff.foundation.files import parse_yaml, read_text
+from distaff.foundation.files import read_text
+from distaff.foundation.untrusted_files import parse_yaml
 from distaff.metrics.scores_file import Entry, Scores
 from distaff.runs import RunFolder
 

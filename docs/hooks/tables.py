@@ -19,7 +19,8 @@ from distaff.foundation.binding import public_functions
 from distaff.metrics.catalogue import all_metrics, metrics_table
 from distaff.metrics.metric import card_of
 from distaff.models import infogan_networks, networks
-from distaff.models.latents import KINDS, NOISE
+from distaff.models.latent_kinds import KINDS
+from distaff.models.latents import NOISE
 from distaff.models.priors import named as priors
 from distaff.objectives import densities, divergences, labels, recipes, terms
 from distaff.objectives.objective import Term

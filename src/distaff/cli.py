@@ -7,6 +7,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -211,11 +212,10 @@ def recipes(arguments: Sequence[str]) -> None:
 
 COMMANDS: dict[str, Callable[[Sequence[str]], None]] = {
     command.__name__: command
-    for group in (
-        (train, choose, resume, encode, evaluate, decompose, traverse, report, compare, explore),
-        (study, zoo, doctor, export, recipes, presets, metrics, data),
+    for command in (
+        *(train, choose, resume, encode, evaluate, decompose, traverse, report, compare, explore),
+        *(study, zoo, doctor, export, recipes, presets, metrics, data),
     )
-    for command in group
 }
 
 
@@ -268,7 +268,8 @@ def _of_run(command: str, arguments: Sequence[str], function: Callable[..., Any]
     from distaff.foundation.trust import trusted_modules, trusting
 
     call = _flags(command, arguments, function, trusted_modules, **how)
-    with trusting(call.pop("trust")):
+    trust = call.pop("trust")
+    with trusting(trust) if trust else nullcontext():
         return function(**call)
 
 

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from distaff.analysis.encoding import encode
 from distaff.codes import Codes, FloatArray, as_array
+from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
 from distaff.data.estimator_arrays import arrange
-from distaff.data.labels import with_factors
 from distaff.foundation.binding import bind, read_value
 from distaff.foundation.errors import DistaffError
 from distaff.models.likelihoods import COUNTED

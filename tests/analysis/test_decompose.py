@@ -20,10 +20,10 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics import total_correlation, total_information
 from distaff.metrics.sampled import Samples
 from distaff.models import VAE, LatentSpace, Representation
-from distaff.models.latents import Real
+from distaff.models.groups import Real
 from distaff.models.layers import Networks
 from distaff.models.likelihoods import UnitGaussian
-from distaff.models.priors import parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.objectives.critics import CriticSettings, DensityRatio
 from distaff.objectives.densities import Shape, stratified
 from distaff.objectives.evidence import iwae_bound

@@ -19,9 +19,9 @@ from distaff.objectives.critics import CriticSettings
 from distaff.objectives.objective import term
 from distaff.objectives.terms import kl, nll
 from distaff.runs import trusting
+from distaff.runs.checkpoints import write_manifest
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
-from distaff.runs.manifests import write_manifest
 from distaff.training.train import resume, train
 from tests import toys
 from tests.test_cli import in_process

@@ -247,7 +247,7 @@ def test_a_large_mapped_file_stays_on_disk_and_is_read_alike(tmp_path, monkeypat
     pixels = np.random.default_rng(0).integers(0, 2, (6, 16, 16)) * white
     np.save(tmp_path / "images.npy", pixels.astype(dtype))
     small = arrays.load(tmp_path / "images.npy")
-    monkeypatch.setattr(arrays, "LARGE", 100)
+    monkeypatch.setattr("distaff.data.images.LARGE", 100)
     large = arrays.load(tmp_path / "images.npy")
     assert mapped_file(large.images.rows) is not None
     assert torch.equal(large.images[:], small.images[:])

@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from distaff.codes import Codes
 from distaff.data import mnist
-from distaff.models.groups import Concrete, Gaussian, Rounded
+from distaff.models.groups import Gaussian, GaussianPosterior, Posterior
+from distaff.models.latent_kinds import Concrete, Rounded
 from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks, dense_pair
-from distaff.models.posteriors import GaussianPosterior, Posterior
 from distaff.models.relaxed import ConcretePosterior, to_simplex
 from distaff.models.vae import VAE, Output
 from distaff.objectives.recipes.independence import hfvae

@@ -7,7 +7,7 @@ from scipy.stats import norm
 from distaff.codes import Codes
 from distaff.explore.latent_summary import factor_information, latent_summaries
 from distaff.metrics import as_factors
-from distaff.models.priors import parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.representation import Representation
 from tests import toys
 

@@ -19,9 +19,9 @@ from distaff.data.pairs import listed
 from distaff.explore.uploads import read_upload
 from distaff.foundation import h5ad, table_files
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import parse_json, parse_yaml, read_json
 from distaff.foundation.hdf5 import member, open_hdf5
 from distaff.foundation.table_files import read_parquet
+from distaff.foundation.untrusted_files import parse_json, parse_yaml, read_json
 from distaff.metrics import read_codes
 from distaff.metrics.code_sources import read_source
 from distaff.models import LatentSpace

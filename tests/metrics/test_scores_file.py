@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from distaff.foundation.files import read_json, write_json
+from distaff.foundation.files import write_json
+from distaff.foundation.untrusted_files import read_json
 from distaff.metrics import Evaluation, Score, write_scores
 from distaff.metrics.scores_file import ELBO, Scores, Setup
 

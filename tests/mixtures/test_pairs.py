@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from distaff.mixtures.pairs import log_each, log_joint, log_pairs
-from distaff.models.posteriors import GaussianPosterior, Posterior
+from distaff.models.groups import GaussianPosterior, Posterior
 
 
 class OtherKind:

@@ -1,7 +1,9 @@
 import pytest
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.latents import Bernoulli, Concrete, Gaussian, LatentSpace, Uniform
+from distaff.models.groups import Gaussian
+from distaff.models.latent_kinds import Bernoulli, Concrete, Uniform
+from distaff.models.latents import LatentSpace
 
 TEXT = "digit=concrete:10,style=gaussian:3,smile=bernoulli:2,size=gaussian:1"
 

@@ -6,8 +6,8 @@ from torch.distributions import Normal, RelaxedBernoulli, RelaxedOneHotCategoric
 from torch.nn import functional as F
 
 from distaff.mixtures.pairs import log_pairs
+from distaff.models.groups import GaussianPosterior
 from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import GaussianPosterior
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior, to_simplex, to_unit
 
 MIXED = LatentSpace.parse("style=gaussian:3,digit=concrete:4,smile=bernoulli:2,size=gaussian:2")

@@ -19,12 +19,14 @@ from torch.distributions import (
 from distaff.data.arrays import from_array
 from distaff.foundation.binding import public_functions
 from distaff.foundation.errors import DistaffError
-from distaff.models.latents import Concrete, Gaussian, LatentSpace
-from distaff.models.posteriors import GaussianPosterior
-from distaff.models.priors import Prior, parse_prior
+from distaff.models.groups import Gaussian, GaussianPosterior
+from distaff.models.latent_kinds import Concrete
+from distaff.models.latents import LatentSpace
 from distaff.models.priors import named as kinds
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.priors.real import FullCovariance, GaussianMixture, principal_variances
 from distaff.models.relaxed import BernoulliPosterior
+from distaff.models.vae import Prior
 
 LIKE = torch.zeros((), dtype=torch.float64)
 GAUSSIAN_KINDS = [

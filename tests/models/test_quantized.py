@@ -9,10 +9,9 @@ import torch
 from distaff.data.arrays import from_array
 from distaff.data.dataset import grid
 from distaff.foundation.errors import DistaffError
-from distaff.models.coding import code_tensors
-from distaff.models.latents import LatentSpace
-from distaff.models.priors.prior import Prior
+from distaff.models.latents import LatentSpace, code_tensors
 from distaff.models.quantized import QuantizedPosterior
+from distaff.models.vae import Prior
 from distaff.objectives import recipes
 from distaff.objectives.step import Step
 from distaff.runs.settings import TrainingSettings

@@ -5,8 +5,7 @@ from typing import ClassVar
 
 import torch
 
-from distaff.models.groups import Gaussian
-from distaff.models.posteriors import GaussianPosterior
+from distaff.models.groups import Gaussian, GaussianPosterior
 from distaff.objectives import Density, Divergence
 
 mean_density = Density(

@@ -9,9 +9,9 @@ import torch
 
 from distaff.foundation.binding import public_functions
 from distaff.foundation.errors import DistaffError
+from distaff.models.groups import GaussianPosterior
 from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import GaussianPosterior
-from distaff.models.priors import parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings, DensityRatio

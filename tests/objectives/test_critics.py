@@ -9,9 +9,8 @@ from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
 from distaff.models.likelihoods import Gaussian
-from distaff.models.priors import Prior
 from distaff.models.priors.real import Anisotropic
-from distaff.models.vae import VAE
+from distaff.models.vae import VAE, Prior
 from distaff.objectives import recipes
 from distaff.objectives.critics import (
     CriticSettings,

@@ -7,7 +7,7 @@ import torch
 
 from distaff.foundation.errors import DistaffError
 from distaff.mixtures.pairs import log_sum_exp
-from distaff.models.posteriors import GaussianPosterior
+from distaff.models.groups import GaussianPosterior
 from distaff.objectives.densities import (
     DENSITIES,
     Density,

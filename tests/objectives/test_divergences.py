@@ -9,12 +9,12 @@ import torch
 from scipy.integrate import quad
 
 from distaff.foundation.errors import DistaffError
+from distaff.models.groups import Posterior
 from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import Posterior
-from distaff.models.priors import Prior
 from distaff.models.priors.discrete import Relaxed
 from distaff.models.priors.real import Anisotropic, FullCovariance
 from distaff.models.relaxed import BernoulliPosterior
+from distaff.models.vae import Prior
 from distaff.objectives import recipes
 from distaff.objectives.densities import batch, weighted
 from distaff.objectives.divergences import (

@@ -8,9 +8,10 @@ import torch
 from torch import nn
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.latents import Concrete, LatentSpace
+from distaff.models.latent_kinds import Concrete
+from distaff.models.latents import LatentSpace
 from distaff.models.networks import Networks
-from distaff.models.priors import parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.evidence import Evidence, iwae_bound
 from tests.objectives import worlds

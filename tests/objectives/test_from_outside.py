@@ -4,7 +4,7 @@ import pytest
 
 import distaff
 from distaff.foundation.errors import DistaffError
-from distaff.models import LatentSpace, groups, likelihoods
+from distaff.models import LatentSpace, groups, latent_kinds, likelihoods
 from distaff.models.by_name import classes_of
 from distaff.objectives import Density, Divergence, densities, divergences
 from tests import toys
@@ -54,7 +54,7 @@ def test_what_is_there_is_found():
     assert all(density.name == name for name, density in densities.DENSITIES.items())
     assert all(divergence.name == name for name, divergence in divergences.DIVERGENCES.items())
     assert set(likelihoods.KINDS) >= {"bernoulli", "gaussian", "unit_gaussian", "laplace", "poisson"}
-    assert set(groups.KINDS) >= {"gaussian", "point", "uniform", "concrete", "bernoulli", "quantized"}
+    assert set(latent_kinds.KINDS) >= {"gaussian", "point", "uniform", "concrete", "bernoulli", "quantized"}
     assert set(classes_of(vars(outside), "read", "log_prob")) == {"laplace"}
 
 
@@ -67,5 +67,5 @@ def test_what_is_something_else_or_nowhere_is_refused(parse):
 
 
 def test_a_uniform_latent_is_no_kind_of_gaussian():
-    assert not issubclass(groups.Uniform, groups.Gaussian)
-    assert issubclass(groups.Uniform, groups.Real)
+    assert not issubclass(latent_kinds.Uniform, groups.Gaussian)
+    assert issubclass(latent_kinds.Uniform, groups.Real)

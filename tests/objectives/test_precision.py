@@ -12,7 +12,7 @@ from distaff.models.infogan import InfoGAN, Players
 from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
 from distaff.models.priors import named as kinds
-from distaff.models.priors import parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.adversarial import code_log_likelihood
 from distaff.objectives.critics import DensityRatio

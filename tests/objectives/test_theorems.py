@@ -6,10 +6,9 @@ import pytest
 import torch
 from torch import nn
 
+from distaff.models.groups import GaussianPosterior, Posterior
 from distaff.models.networks import Networks
-from distaff.models.posteriors import GaussianPosterior, Posterior
-from distaff.models.priors import Prior
-from distaff.models.vae import VAE
+from distaff.models.vae import VAE, Prior
 from distaff.objectives import recipes
 from distaff.objectives.step import Step
 from distaff.objectives.terms import nll

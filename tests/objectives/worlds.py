@@ -5,11 +5,10 @@ import math
 import torch
 from torch import Tensor, nn
 
-from distaff.models.latents import Gaussian, LatentSpace
+from distaff.models.groups import Gaussian, GaussianPosterior, Posterior, StandardNormal
+from distaff.models.latents import LatentSpace
 from distaff.models.networks import Networks
-from distaff.models.posteriors import GaussianPosterior, Posterior
-from distaff.models.priors import Prior, StandardNormal
-from distaff.models.vae import VAE
+from distaff.models.vae import VAE, Prior
 from distaff.objectives.densities import Density, stratified
 from distaff.objectives.step import Step
 

@@ -11,7 +11,7 @@ import yaml
 
 import distaff
 from distaff import cli
-from distaff.foundation import trust
+from distaff.foundation import binding
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import Density, Divergence, Objective, kl, nll
 from distaff.runs import ModelSettings, RunFolder, TrainingSettings, trusting
@@ -183,8 +183,8 @@ def test_names_of_code_are_told_from_arguments(settings, names):
 def test_every_name_that_is_looked_up_was_checked_first(tmp_path, monkeypatch):
     """Whatever training, loading and resuming import by name is among ``named_code``."""
     seen: set[str] = set()
-    allow = trust.allow
-    monkeypatch.setattr(trust, "allow", lambda kind, name: (seen.add(name), allow(kind, name))[1])
+    allow = binding.allow
+    monkeypatch.setattr(binding, "allow", lambda code: (seen.update(code), allow(code))[1])
     place = "tests.objectives.outside"
     settings = {
         "divergence": f"{place}:second_moment",

@@ -20,9 +20,10 @@ from torch import Tensor, nn
 from distaff.foundation.binding import public_functions
 from distaff.models.infogan import InfoGAN
 from distaff.models.infogan_networks import infogan_mlp
-from distaff.models.latents import LatentSpace, Quantized
+from distaff.models.latent_kinds import Quantized
+from distaff.models.latents import LatentSpace
 from distaff.models.likelihoods import UnitGaussian
-from distaff.models.priors import parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.critics import CriticSettings, prior_samples

@@ -14,7 +14,7 @@ from distaff.foundation.binding import public_functions
 from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.priors import named as kinds
-from distaff.models.priors import parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.runs import pictures

@@ -12,7 +12,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
 from distaff.models.networks import kim_mnih
-from distaff.models.priors import parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.vae import VAE
 from distaff.training.revival import LOGVAR, Revival
 from distaff.training.train import resume, train

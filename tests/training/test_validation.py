@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 from distaff.analysis.evaluate import evaluate_run
 from distaff.analysis.report import report_run
 from distaff.data import split
-from distaff.data.labels import with_factors
+from distaff.data.arrays import with_factors
 from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder, read_log
 from distaff.runs.load import load

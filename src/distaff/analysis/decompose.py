@@ -23,10 +23,9 @@ from distaff.foundation.progress import Progress, watched
 from distaff.metrics.inputs import IntArray
 from distaff.metrics.options import Count, SampleCount, Seed
 from distaff.metrics.sampled import Samples
-from distaff.models.coding import code_tensors, codes_from, joined
-from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import Posterior
-from distaff.models.representation import Representation
+from distaff.models.groups import Posterior
+from distaff.models.latents import LatentSpace, code_tensors, codes_from
+from distaff.models.representation import Representation, joined
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.densities import Density

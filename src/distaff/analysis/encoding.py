@@ -16,13 +16,11 @@ from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError, kept_if_allowed, warn
 from distaff.foundation.files import atomic_file, regular
 from distaff.foundation.progress import Progress
-from distaff.models.coding import code_tensors, codes_from, joined
-from distaff.models.latents import LatentSpace
-from distaff.models.representation import Representation
-from distaff.runs.checkpoints import find
+from distaff.models.latents import LatentSpace, code_tensors, codes_from
+from distaff.models.representation import Representation, joined
+from distaff.runs.checkpoints import Damaged, check_manifest, find, write_manifest
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import TrainedRun
-from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 from distaff.runs.pictures import typical
 
 SAMPLE = 100_000

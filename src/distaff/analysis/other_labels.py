@@ -5,8 +5,9 @@ from typing import Any
 
 import pandas as pd
 
+from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
-from distaff.data.labels import rows_named, with_factors
+from distaff.data.label_tables import rows_named
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.table_files import ways_to_name
 from distaff.metrics import as_factors

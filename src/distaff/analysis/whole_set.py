@@ -11,7 +11,7 @@ from torch import Tensor
 
 from distaff.metrics.sampled import Samples
 from distaff.mixtures.gaussians import Mixture, blur
-from distaff.models.posteriors import GaussianPosterior, GroupPosterior, Posterior
+from distaff.models.groups import GaussianPosterior, GroupPosterior, Posterior
 from distaff.models.vae import VAE
 from distaff.objectives.densities import exact
 from distaff.objectives.step import Step

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import data_folder, named_path
+from distaff.foundation.files import named_path
+from distaff.foundation.places import data_folder
 
 
 @dataclass(frozen=True)

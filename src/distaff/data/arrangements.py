@@ -10,9 +10,9 @@ import pandas as pd
 from distaff.codes import FloatArray
 from distaff.data.columns import Column
 from distaff.data.dataset import Dataset
-from distaff.data.images import FloatImages, Scaled
+from distaff.data.images import UNREADABLE, FloatImages, Scaled
 from distaff.data.signals import Signals
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, foreign
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def read_arrangement(plain: Any) -> Arrangement | None:
     """Parse the arrangement that ``plain`` values describe; None if there is none."""
     if plain is None:
         return None
-    try:
+    with foreign(UNREADABLE.format):
         if "columns" in plain:
             columns = tuple(_column(str(name), told) for name, told in plain["columns"].items())
             matrix = None if plain.get("matrix") is None else str(plain["matrix"])
@@ -144,8 +144,4 @@ def read_arrangement(plain: Any) -> Arrangement | None:
         if "signals" in plain:
             mean, scale = (tuple(map(float, plain[name])) for name in ("mean", "scale"))
             return Signals(tuple(map(int, plain["signals"])), mean, scale, bool(plain["flat"]))
-        low, high = map(float, plain["range"])
-        shape = tuple(map(int, plain["images"]))
-        return Scaled(shape, low, high, plain["fit"], str(plain["mode"]), bool(plain["told"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise DistaffError(f"data.arrangement cannot be read ({problem})") from problem
+        return Scaled.read(plain)

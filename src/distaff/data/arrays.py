@@ -1,27 +1,33 @@
-"""Your own data: an array in memory, or in an ``.npz``, ``.npy`` or HDF5 file."""
+"""Your own data: an array in memory, or in an ``.npz``, ``.npy`` or HDF5 file, with labels."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distaff.codes import as_array
-from distaff.data.cache import cached
+from distaff.codes import as_array, known_labels
+from distaff.data.columns import Names
 from distaff.data.dataset import Dataset, called, checked_pairs
-from distaff.data.images import BitImages, ByteImages, FloatImages, Images, Scaled, ScaledImages, mapped_file
-from distaff.data.labels import labelled
+from distaff.data.images import (
+    FloatImages,
+    Images,
+    Scaled,
+    ScaledImages,
+    images_of_integers,
+    stays_on_disk,
+)
+from distaff.data.mapped_arrays import from_hdf5, from_npy
 from distaff.data.pictures import Fit
 from distaff.data.ranges import OutOfRange, find_range, ways
-from distaff.data.reading import copy_blocks, rows_of, short_hash
 from distaff.data.signals import from_signals
 from distaff.data.sizes import resized
-from distaff.data.tables import Names, from_vectors
-from distaff.foundation.archives import LARGEST, open_npz
-from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown, whole
-from distaff.foundation.hdf5 import MEMORY, SECONDS, Hdf5File, mapped, member, open_hdf5, texts
+from distaff.foundation.errors import DistaffError, spoken_to_its_caller, unknown
+from distaff.foundation.hdf5 import MEMORY, SECONDS
 from distaff.foundation.progress import progress
+from distaff.foundation.untrusted_files import LARGEST, open_npz
 
 Channels = Literal["auto", "first", "last"]
 Column = NDArray[Any] | None
@@ -29,8 +35,6 @@ BLOCK = 1 << 24
 """Number of values per block when a large array is checked."""
 MANY = 60
 """Number of blocks above which a progress bar is shown."""
-LARGE = 1 << 30
-"""Size in bytes above which a mapped file stays on disk; smaller ones are loaded into the fastest format."""
 
 
 @spoken_to_its_caller
@@ -111,6 +115,8 @@ def load(
     if signals:
         data = from_signals(images, name, standardise)
     elif images.ndim == 2 and (standardise or counts):
+        from distaff.data.tables import from_vectors  # which needs with_factors
+
         data = from_vectors(images, name, counts, standardise)
     else:
         data = from_array(images, factors, names, channels, name, pairs, range)
@@ -123,25 +129,80 @@ def load(
     return data if resize is None else resized(data, resize, fit)
 
 
+def labelled(data: Dataset, factors: Any, names: Sequence[str] | None = None) -> Dataset:
+    """``data`` with factors from an array (N, K) or (N,)."""
+    table = as_array(factors)
+    if table.ndim not in (1, 2):
+        raise DistaffError(f"factors of {called(data.name)} must be of shape (N, K), not {table.shape}.")
+    return with_factors(data, [table] if table.ndim == 1 else list(table.T), names)
+
+
+def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | None = None) -> Dataset:
+    """``data`` with factors from K columns (N,): classes are numbered in order, real numbers are kept."""
+    numbered = [_classes(as_array(column), called(data.name), k) for k, column in enumerate(columns)]
+    lengths = sorted({len(classes) for classes, _, _ in numbered})
+    if lengths != [len(data)]:
+        raise DistaffError(
+            f"{len(numbered)} factors of {lengths} rows"
+            f" do not fit {len(data)} observations: they must be (N, K)."
+        )
+    tables = tuple(table for _, table, _ in numbered)
+    labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(tables)))
+    classes = np.stack([classes for classes, _, _ in numbered], axis=1)
+    sizes = tuple(map(len, tables))
+    texts = {label: texts for label, (_, _, texts) in zip(labels, numbered, strict=False) if texts}
+    return replace(data, factors=classes, names=labels, sizes=sizes, factor_values=tables, class_names=texts)
+
+
+def _classes(
+    column: NDArray[Any], name: str, k: int
+) -> tuple[NDArray[Any], NDArray[np.float64], tuple[str, ...]]:
+    """Number the classes of a factor in order, and return the value and the text (if any) of each class.
+
+    A real-valued factor has no class values. Missing texts are None in an object array.
+    """
+    if column.dtype == object and any(isinstance(label, str) for label in column.ravel()):
+        column = np.ma.masked_array(
+            np.array(["" if label is None else label for label in column]),
+            [label is None for label in column],
+        )
+    if column.ndim != 1 or column.dtype.kind not in "buifUS":
+        raise DistaffError(
+            f"factors of {name} must be numbers or strings in K columns, not {column.dtype} {column.shape}."
+        )
+    numeric = column.dtype.kind not in "US"
+    if numeric and np.isinf(column).any():
+        raise DistaffError(f"factor {k} of {name} holds a value that is not finite: remove such rows first.")
+    known = known_labels(column) if numeric else ~np.ma.getmaskarray(column)
+    if not known.any():
+        raise DistaffError(
+            f"factor {k} of {name} holds a value that is not finite in every row: leave the factor out."
+        )
+    if numeric and (column[known] != np.floor(column[known])).any():
+        return np.where(known, column, np.nan).astype(np.float64), np.empty(0), ()
+    values, found = np.unique(np.asarray(column)[known], return_inverse=True)
+    classes = found
+    if not known.all():
+        classes = np.full(len(column), np.nan)
+        classes[known] = found
+    if numeric:
+        return classes, values.astype(np.float64), ()
+    return classes, np.arange(len(values), dtype=np.float64), tuple(map(str, values))
+
+
 def read_arrays(
     file: str | Path, key: str, largest: int = LARGEST, seconds: float = SECONDS, memory: int = MEMORY
 ) -> tuple[NDArray[Any], Column, list[str] | None, Column]:
     """The observations in a file, unchanged, with their factors, factor names and pairs, if any."""
     path = Path(file)
-    names: NDArray[Any] | None = None
-    factors: NDArray[Any] | None = None
-    pairs: NDArray[Any] | None = None
     if path.suffix == ".npy":
-        images = _mapped(path)
-    elif path.suffix in (".h5", ".hdf5"):
-        with open_hdf5(path, seconds, memory) as opened:
-            images, factors, names = _from_hdf5(opened, key)
-    else:
-        images, factors, names, pairs = _from_npz(path, key, largest)
-    return images, factors, _texts(names), pairs
+        return from_npy(path), None, None, None
+    if path.suffix in (".h5", ".hdf5"):
+        return *from_hdf5(path, key, seconds, memory), None
+    return _from_npz(path, key, largest)
 
 
-def _from_npz(path: Path, key: str, largest: int) -> tuple[NDArray[Any], Column, Column, Column]:
+def _from_npz(path: Path, key: str, largest: int) -> tuple[NDArray[Any], Column, list[str] | None, Column]:
     with open_npz(path, largest) as archive:
         if key not in archive and "latents_classes" in archive:
             raise DistaffError(
@@ -155,38 +216,9 @@ def _from_npz(path: Path, key: str, largest: int) -> tuple[NDArray[Any], Column,
         return (
             archive.array(key),
             archive.array("factors") if "factors" in archive else None,
-            archive.array("factor_names").ravel() if "factor_names" in archive else None,
+            archive.texts("factor_names") if "factor_names" in archive else None,
             archive.array("pairs") if "pairs" in archive else None,
         )
-
-
-def _from_hdf5(file: Hdf5File, key: str) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
-    source, path = member(file, key), file.path
-    factors = None if file.facts("factors")["kind"] == "nothing" else member(file, "factors")[:]
-    named = texts(file, "factor_names")
-    images = mapped(file, source)
-    if images is None:
-        stat = path.stat()
-        state = short_hash(f"{path.resolve()} {key} {stat.st_size} {stat.st_mtime_ns}")
-        images = cached(
-            f"hdf5-{state}",
-            source.shape,
-            lambda array: copy_blocks(rows_of(source), array, f"reading {path.name}"),
-            source.dtype,
-        )
-    return images, factors, None if named is None else np.array(named)
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    with whole(path, ".npy file of plain numbers"):
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    return array
-
-
-def _texts(names: NDArray[Any] | None) -> list[str] | None:
-    if names is None:
-        return None
-    return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in names]
 
 
 def _observations(
@@ -206,47 +238,28 @@ def _observations(
             )
         _extent(array, name)
         return FloatImages(array.astype(np.float32, copy=False)), None
-    channels_last = array.ndim == 4 and _channels_last(array.shape, channels)
     told_channels = array.ndim == 4
-    if not told_channels:
-        array = array[:, None]
+    channels_last = told_channels and _channels_last(array.shape, channels)
+    array = array if told_channels else array[:, None]
     if text is not None:
         bounds = find_range(text, array, name)
         scaled = ScaledImages(array, *bounds, channels_last)
-        return scaled, Scaled(scaled.shape, *bounds, mode=_mode(scaled), told=True)
+        return scaled, Scaled.of(scaled, *bounds, told=True)
     low, high, whole = _extent(array, name)
     if whole and 0 <= low <= high <= 255:
         white = 1 if high <= 1 else 255
-        images = _whole_numbers(array, white, channels_last)
-        return images, Scaled(images.shape, 0, white, mode=_mode(images))
+        images = images_of_integers(array, white, channels_last)
+        return images, Scaled.of(images, 0, white)
     if low < 0 or high > 1:
         also = "" if told_channels else "; of signals over time (N, C, T), say --data-options signals=true"
         raise OutOfRange(
             f"images of {name} run from {low:g} to {high:g}: bring them to 0–1, or to whole numbers 0–255, or"
             f" say what is black and white: {ways(low, high)}{also}."
         )
-    floats = FloatImages(array if _stays(array) else array.astype(np.float32, copy=False), channels_last)
-    return floats, Scaled(floats.shape, 0, 1, mode=_mode(floats))
-
-
-def _whole_numbers(array: NDArray[Any], white: int, channels_last: bool) -> Images:
-    """Images of integers from 0 to ``white``, which is 1 or 255."""
-    if _stays(array):
-        if array.dtype == np.uint8:
-            return ByteImages(array, channels_last, white)
-        return ScaledImages(array, 0, white, channels_last)
-    if white == 1:
-        return BitImages.pack(np.moveaxis(array, 3, 1) if channels_last else array)
-    return ByteImages(array.astype(np.uint8, copy=False), channels_last)
-
-
-def _stays(array: NDArray[Any]) -> bool:
-    """Whether an array is a mapped file that is too large to copy into memory."""
-    return array.nbytes > LARGE and mapped_file(array) is not None
-
-
-def _mode(images: Images) -> str:
-    return {1: "L", 4: "RGBA"}.get(images.shape[0], "RGB")
+    floats = FloatImages(
+        array if stays_on_disk(array) else array.astype(np.float32, copy=False), channels_last
+    )
+    return floats, Scaled.of(floats, 0, 1)
 
 
 def _channels_last(shape: tuple[int, ...], channels: Channels) -> bool:

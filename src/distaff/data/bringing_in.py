@@ -15,11 +15,11 @@ from PIL import Image
 from distaff.codes import as_array
 from distaff.data import arrays, folders, tables
 from distaff.data.arrangements import Arrangement, Table
-from distaff.data.arrays import from_array
+from distaff.data.arrays import from_array, labelled
+from distaff.data.columns import Names
 from distaff.data.dataset import Dataset
 from distaff.data.frameworks import from_object, is_frame, to_frame
 from distaff.data.images import BYTE, ByteImages, FloatImages, Scaled, ScaledImages
-from distaff.data.labels import labelled
 from distaff.data.opening import Beside, absent, checked, find_reader, names, open_told
 from distaff.data.pictures import SUFFIXES, decode, upright
 from distaff.data.ranges import OutOfRange
@@ -185,7 +185,7 @@ def _photograph(picture: Image.Image, shape: Shape, like: Arrangement | None) ->
     return Dataset(ScaledImages(pixels[None], low, high, channels_last=True), name="photograph")
 
 
-def _frame(data: Any, shape: Shape, like: Arrangement | None, factors: tables.Names = None) -> Dataset:
+def _frame(data: Any, shape: Shape, like: Arrangement | None, factors: Names = None) -> Dataset:
     where = f"the {type(data).__name__}"
     if isinstance(data, Mapping):
         alone = not any(isinstance(column, list | tuple | np.ndarray | pd.Series) for column in data.values())

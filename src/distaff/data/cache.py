@@ -12,7 +12,8 @@ from filelock import FileLock
 from numpy.typing import DTypeLike, NDArray
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file, cache_folder, sha256
+from distaff.foundation.files import atomic_file, sha256
+from distaff.foundation.places import cache_folder
 
 DIGEST = 32
 """Length in bytes of the SHA-256 at the end of every cached file, computed over the rest of it."""

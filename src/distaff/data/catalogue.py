@@ -11,7 +11,7 @@ from distaff.data.about import About, RemoteFile, folder_of
 from distaff.data.downloads import download
 from distaff.data.opening import names, open_dataset
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.files import cache_folder
+from distaff.foundation.places import cache_folder
 
 
 def about(name: str) -> About:

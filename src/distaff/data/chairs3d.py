@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 
 from distaff.data.about import About, RemoteFile, find
+from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.images import ByteImages
-from distaff.data.labels import with_factors
 from distaff.data.pictures import open_pictures
 from distaff.foundation.errors import DistaffError
 

@@ -15,6 +15,7 @@ Kind = Literal["real", "count", "classes"]
 Value = str | int | float | bool
 MOST_CLASSES = 200
 """Maximum number of classes of a column."""
+Names = str | Sequence[str] | None
 
 
 @dataclass(frozen=True)

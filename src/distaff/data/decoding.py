@@ -11,8 +11,10 @@ from distaff.data.images import IntArray
 from distaff.data.pictures import CHANNELS, Fit, Pictures, decode
 from distaff.data.reading import short_hash
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import cache_folder, read_json, write_json
+from distaff.foundation.files import write_json
+from distaff.foundation.places import cache_folder
 from distaff.foundation.progress import progress
+from distaff.foundation.untrusted_files import read_json
 
 
 def decoded(

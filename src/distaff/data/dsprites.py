@@ -17,9 +17,9 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import BitImages
 from distaff.data.reading import copy_blocks, not_official, rows_of
-from distaff.foundation.archives import open_npz
 from distaff.foundation.hdf5 import member, open_hdf5
 from distaff.foundation.progress import progress
+from distaff.foundation.untrusted_files import open_npz
 
 NAMES = ("shape", "scale", "orientation", "posX", "posY")
 SIZES = (3, 6, 40, 32, 32)

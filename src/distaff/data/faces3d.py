@@ -9,8 +9,8 @@ from distaff.data import arrays, folders
 from distaff.data.about import About, RemoteFile, find
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
-from distaff.foundation.archives import open_npz
 from distaff.foundation.errors import DistaffError, whole
+from distaff.foundation.untrusted_files import open_npz
 
 NAMES = ("identity", "azimuth", "elevation", "lighting")
 ABOUT = About(

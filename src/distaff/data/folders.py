@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
 from distaff.data.decoding import decoded
 from distaff.data.folder_scan import Colours, Scan, scan
 from distaff.data.images import ByteImages, Images, Scaled, ScaledImages
-from distaff.data.labels import label_column, rows_named, with_factors
+from distaff.data.label_tables import label_column, rows_named
 from distaff.data.pictures import CHANNELS, Fit, open_pictures
 from distaff.data.ranges import extremes, find_range
 from distaff.foundation.errors import DataNotice, DistaffError, foreign, said

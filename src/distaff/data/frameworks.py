@@ -12,9 +12,8 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from distaff.codes import as_array
-from distaff.data.arrays import Channels, from_array
+from distaff.data.arrays import Channels, from_array, with_factors
 from distaff.data.dataset import Dataset
-from distaff.data.labels import with_factors
 from distaff.data.signals import from_signals
 from distaff.data.tables import from_frame, from_vectors, of_matrix, several
 from distaff.foundation.errors import DistaffError, unknown

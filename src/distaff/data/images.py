@@ -7,7 +7,7 @@ than waking torch's threads.
 
 import math
 import mmap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,14 +18,18 @@ from torch import Tensor
 
 from distaff.codes import as_array
 from distaff.data.pictures import Fit
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, foreign
 
 Shape = tuple[int, ...]
 IntArray = NDArray[np.int64]
 BYTE = 255
 SCATTERED = 16
 """Rows are scattered if their average distance is larger than this."""
+UNREADABLE = "data.arrangement cannot be read ({})"
+"""The error for a ``run.yaml`` that does not say how observations were derived from the user's data."""
 Indices = int | slice | Sequence[int] | NDArray[Any] | Tensor
+LARGE = 1 << 30
+"""Size in bytes above which a mapped file stays on disk; smaller ones are loaded into the fastest format."""
 
 
 class Images(Protocol):
@@ -224,12 +228,26 @@ class Scaled:
     mode: str = "RGB"
     told: bool = False
 
+    @classmethod
+    def of(cls, images: Images, low: float, high: float, told: bool = False) -> "Scaled":
+        """The conversion that gave these images; image files are decoded to as many channels."""
+        mode = {1: "L", 4: "RGBA"}.get(images.shape[0], "RGB")
+        return cls(images.shape, low, high, mode=mode, told=told)
+
     def plain(self) -> dict[str, Any]:
         """The form stored in ``run.yaml``."""
         return {"images": list(self.shape), "range": [self.low, self.high], "fit": self.fit} | {
             "mode": self.mode,
             "told": self.told,
         }
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> "Scaled":
+        """Parse the form stored in ``run.yaml``."""
+        with foreign(UNREADABLE.format):
+            low, high = map(float, plain["range"])
+            shape = tuple(map(int, plain["images"]))
+            return cls(shape, low, high, plain["fit"], str(plain["mode"]), bool(plain["told"]))
 
 
 class Chosen:
@@ -246,3 +264,19 @@ class Chosen:
     def __getitem__(self, indices: Indices) -> Tensor:
         batch = self.images[self.chosen[as_rows(indices, len(self))]]
         return batch[0] if is_single(indices) else batch
+
+
+def images_of_integers(array: NDArray[Any], white: int, channels_last: bool) -> Images:
+    """Images of integers from 0 to ``white``, which is 1 or 255."""
+    if stays_on_disk(array):
+        if array.dtype == np.uint8:
+            return ByteImages(array, channels_last, white)
+        return ScaledImages(array, 0, white, channels_last)
+    if white == 1:
+        return BitImages.pack(np.moveaxis(array, 3, 1) if channels_last else array)
+    return ByteImages(array.astype(np.uint8, copy=False), channels_last)
+
+
+def stays_on_disk(array: NDArray[Any]) -> bool:
+    """Whether an array is a mapped file that is too large to copy into memory."""
+    return array.nbytes > LARGE and mapped_file(array) is not None

@@ -11,8 +11,8 @@ from distaff.data.cache import cached, hash_of
 from distaff.data.dataset import Dataset, grid
 from distaff.data.images import ByteImages
 from distaff.data.reading import copy_blocks, not_official
-from distaff.foundation.archives import open_npz
 from distaff.foundation.errors import unknown
+from distaff.foundation.untrusted_files import open_npz
 
 _FOLDER = "https://storage.googleapis.com/mpi3d_disentanglement_dataset/"
 NAMES = (

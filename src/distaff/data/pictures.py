@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from distaff.data.reading import short_hash
-from distaff.foundation.archives import check_packing
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.untrusted_files import check_packing
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
 LARGEST_FILE, LARGEST_IMAGE = 200 << 20, 64_000_000

@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from distaff.data.arrangements import Table
-from distaff.data.columns import Kind, learn_column, listed, refuse_lists
+from distaff.data.arrays import with_factors
+from distaff.data.columns import Kind, Names, learn_column, listed, refuse_lists
 from distaff.data.dataset import Dataset
-from distaff.data.labels import label_column, with_factors
+from distaff.data.label_tables import label_column
 from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
 from distaff.foundation.h5ad import read_annotated
 from distaff.foundation.table_files import UNNAMED, named_rows, numbers_rows, read_csv, read_parquet
@@ -21,7 +21,6 @@ from distaff.foundation.table_files import UNNAMED, named_rows, numbers_rows, re
 DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[T ].*)?"
 """A date, with or without a time, such as 2024-05-31, 5/31/2024 or 31.5.24."""
 SUFFIXES = (".csv", ".tsv", ".parquet", ".h5ad")
-Names = str | Sequence[str] | None
 
 
 def load(

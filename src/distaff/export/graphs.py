@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.coding import CATEGORY, code_tensors
+from distaff.models.latents import CATEGORY, code_tensors
 from distaff.models.representation import Model, Representation
 
 Array = NDArray[np.float32]

@@ -11,15 +11,18 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from distaff.foundation import trust
 from distaff.foundation.errors import DistaffError, shown, unknown
+from distaff.foundation.trust import NotTrusted, refuse_unless_trusted
 
 ADDED_LATER = {"added_later": True}
 """Metadata of a field that earlier versions did not have: its default value is not stored, so that an earlier
@@ -35,6 +38,8 @@ WORDS: dict[Any, str] = {
     bool: "true or false",
     type(None): "nothing",
 }
+
+_folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 
 def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
@@ -71,12 +76,12 @@ def find_function(
 def imported(kind: str, name: str) -> Any:
     """What ``package.module:name`` stands for, be it a function or any other thing.
 
-    All imports by name happen here; see ``trust`` for what a file may name.
+    All imports by name happen here; see ``trust`` for what a folder may name.
     """
     place, _, attribute = name.partition(":")
     if not CODE.fullmatch(name):
         raise DistaffError(f"the {kind} {name!r} is not a name: write package.module:function.")
-    trust.allow(kind, name)
+    allow({name: kind})
     try:
         return getattr(importlib.import_module(place), attribute)
     except Exception as error:  # importing a module can fail in any way
@@ -92,6 +97,36 @@ def imported(kind: str, name: str) -> Any:
         raise DistaffError(f"the {kind} {name!r} cannot be imported: {error}{hint}.") from error
 
 
+@contextmanager
+def words_of(folder: Path) -> Iterator[None]:
+    """Treat names that are looked up within this context as those of a folder, not of the caller."""
+    token = _folder.set(folder)
+    try:
+        yield
+    finally:
+        _folder.reset(token)
+
+
+@contextmanager
+def words_of_file(file: Path, advice: str) -> Iterator[None]:
+    """Like ``words_of`` the folder of a file; errors name the file, and end with the advice."""
+    try:
+        with words_of(file.parent):
+            yield
+    except NotTrusted:
+        raise
+    except DistaffError as problem:
+        words = str(problem).removesuffix(".")
+        raise DistaffError(f"{file}: {words}: {advice}.") from problem
+
+
+def allow(code: Mapping[str, str]) -> None:
+    """Raise unless names such as ``mine:net``, each with its kind, come from the caller or are trusted."""
+    if (folder := _folder.get()) is not None:
+        for name, kind in code.items():
+            refuse_unless_trusted(folder, kind, name)
+
+
 def names_code(text: str) -> bool:
     """Whether a text is ``package.module:function``.
 
@@ -99,38 +134,6 @@ def names_code(text: str) -> bool:
     (True, False, False)
     """
     return CODE.fullmatch(text) is not None
-
-
-def name_of(kind: str, given: object) -> str:
-    """The text by which ``find_function`` finds a function or object again; texts are returned unchanged.
-
-    >>> from distaff.foundation.text import named_values
-    >>> name_of("network", named_values)
-    'distaff.foundation.text:named_values'
-    """
-    if isinstance(given, str):
-        return given
-    place, name = getattr(given, "__module__", None), getattr(given, "__qualname__", None)
-    if name is None:  # not a function or class: an object has a name if a variable of a module holds it
-        place, name = _variable(given)
-    if place is None or name is None or getattr(sys.modules.get(place), name, None) is not given:
-        function = hasattr(given, "__qualname__") or not callable(given)
-        what = " ".join(shown(given).split()) if function else f"a nameless {type(given).__name__}"
-        raise DistaffError(
-            f"a run has to find its {kind} again: give a text, or a function, class or variable at the top "
-            f"of a module, as in mine = ..., {kind}=mine; not {what}."
-        )
-    return f"{place}:{name}"
-
-
-def _variable(given: object) -> tuple[str | None, str | None]:
-    """The module and variable that hold an object; an imported object belongs to its own module."""
-    places = sorted(sys.modules, key="__main__".__eq__)
-    for place in places:
-        for name, value in list(getattr(sys.modules[place], "__dict__", {}).items()):
-            if value is given and names_code(f"{place}:{name}") and name[:1] != "_":
-                return place, name
-    return None, None
 
 
 def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:

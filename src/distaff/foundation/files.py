@@ -1,48 +1,24 @@
-"""Files that are complete or absent: atomic writes, strict JSON and YAML, and the locations of caches."""
+"""Files that are complete or absent: paths, atomic writes, and JSON and YAML as text."""
 
 import errno
 import hashlib
 import json
 import math
 import os
-import re
 import shutil
 import stat
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import yaml
-from pydantic_core import from_json
 
-from distaff.foundation.errors import DistaffError, check_text, reason, shown, system_errors
-from distaff.foundation.yaml_loader import MOST_NODES, Loader, Refused
+from distaff.foundation.errors import DistaffError, check_text, shown, system_errors
 
 LARGEST_TEXT = 64 << 20
 """Maximum size in bytes of a file of settings or results."""
-DEEPEST = 64
-"""Maximum nesting depth of such a file."""
-MANY_DIGITS = re.compile(rb"\d{309}")
-"""Part of any whole number beyond the largest float."""
-
-
-def cache_folder() -> Path:
-    """The folder for generated data: ``$DISTAFF_CACHE``, or the user's cache folder."""
-    return Path(os.environ.get("DISTAFF_CACHE") or platformdirs.user_cache_dir("distaff"))
-
-
-def data_folder() -> Path:
-    """The folder for official data files: ``$DISTAFF_DATA``, or the user's data folder."""
-    return Path(os.environ.get("DISTAFF_DATA") or platformdirs.user_data_dir("distaff"))
-
-
-def state_folder() -> Path:
-    """The folder for what distaff must remember about its user: ``$DISTAFF_STATE``, or the state folder."""
-    return Path(os.environ.get("DISTAFF_STATE") or platformdirs.user_state_dir("distaff"))
 
 
 def named_path(name: str | Path) -> Path:
@@ -139,12 +115,6 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json_text(value, indent=2) + "\n")
 
 
-def append_json_line(path: Path, value: Any) -> None:
-    """Append ``value`` to ``path`` as one line of JSON; see ``json_text``."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json_text(value) + "\n")
-
-
 def regular(path: Path) -> Path:
     """The path of a file that can be read to its end, which pipes and devices may not have."""
     if not stat.S_ISREG(path.stat().st_mode):
@@ -170,91 +140,6 @@ def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
         raise DistaffError(f"{path} is not text in UTF-8 ({problem.reason}).") from problem
     except OSError as problem:
         raise DistaffError(f"{path} cannot be read ({problem.strerror or problem}).") from problem
-
-
-def read_json(path: Path, largest: int = LARGEST_TEXT) -> Any:
-    """Read an untrusted JSON file; anything wrong with it raises a one-sentence error.
-
-    Args:
-        path: the file.
-        largest: its maximum size in bytes.
-    """
-    return parse_json(read_text(path, largest), str(path))
-
-
-def parse_json(text: str | bytes, name: str = "it") -> Any:
-    """Parse a JSON text, which may be nested up to ``DEEPEST`` times; errors call it ``name``."""
-    try:
-        value = from_json(text)  # three times as fast as json.loads, and it limits the nesting depth itself
-    except ValueError as problem:
-        why = "it is nested too deeply" if "recursion limit" in str(problem) else str(problem)
-        raise DistaffError(f"{name} is not readable JSON ({why}).") from problem
-    _check_depth(value, name)  # no more to check: keys are texts, and without aliases nothing can grow
-    if MANY_DIGITS.search(text if isinstance(text, bytes) else text.encode()):
-        check_extent(value, name)
-    return value
-
-
-def parse_yaml(text: str, name: str = "it") -> Any:
-    r"""Parse a YAML text: mappings with text keys, lists, texts, numbers, true, false and null.
-
-    Dates are read as texts, and the keys of a mapping must be unique. With aliases expanded, there may be up
-    to ``MOST_NODES`` values, nested at most ``DEEPEST`` times.
-
-    Args:
-        text: the YAML.
-        name: its name in errors.
-
-    >>> parse_yaml("seeds: [0, 1]\nday: 2020-13-45")
-    {'seeds': [0, 1], 'day': '2020-13-45'}
-    """
-    try:
-        depth = 0
-        for event in yaml.parse(text, Loader=Loader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > DEEPEST:
-                raise DistaffError(f"{name} is nested more than {DEEPEST} times.")
-        value = yaml.load(text, Loader=Loader)
-    except Refused as problem:
-        raise DistaffError(f"{name} {problem}") from None
-    except DistaffError:
-        raise
-    except Exception as problem:  # values that do not fit their tags can raise anything
-        raise DistaffError(f"{name} is not readable YAML ({reason(problem)}).") from problem
-    check_extent(value, name)
-    return value
-
-
-def _check_depth(value: Any, name: str) -> None:
-    level = [value]
-    for _ in range(DEEPEST + 1):
-        nested = [item for item in level if type(item) is dict or type(item) is list]
-        level = [part for item in nested for part in (item.values() if type(item) is dict else item)]
-        if not level:
-            return
-    raise DistaffError(f"{name} is too large: nested more than {DEEPEST} times.")
-
-
-def check_extent(value: Any, name: str) -> None:
-    """Raise unless ``value`` is plain, with text keys, and neither too large nor too deeply nested."""
-    waiting, seen = [(value, 0)], 0
-    while waiting:
-        item, depth = waiting.pop()
-        seen += 1
-        if seen > MOST_NODES or depth > DEEPEST:
-            limit = f"nested more than {DEEPEST} times" if depth > DEEPEST else f"over {MOST_NODES:,} values"
-            raise DistaffError(f"{name} is too large: {limit}.")
-        if isinstance(item, dict):
-            for key in item:
-                if not isinstance(key, str):
-                    raise DistaffError(f"{name} has the key {str(key)[:40]!r}: keys must be texts.")
-            waiting += [(part, depth + 1) for part in item.values()]
-        elif isinstance(item, list):
-            waiting += [(part, depth + 1) for part in item]
-        elif isinstance(item, int) and abs(item) > sys.float_info.max:
-            raise DistaffError(f"{name} holds a whole number of over 300 digits.")
-        elif not isinstance(item, str | int | float | None):
-            raise DistaffError(f"{name} holds a {type(item).__name__}, which is not a plain value.")
 
 
 def yaml_text(value: Any) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import parse_yaml
+from distaff.foundation.untrusted_files import parse_yaml
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 A name such as ``mine:net`` in a call or a flag comes from the caller. The same name in a run folder, a
 study's folder or a hub folder may come from anybody, and importing it would run code of their choice. So code
-that reads a folder looks up its names within ``words_of``, and ``find_function``, the only place that imports
-by name, first calls ``allow``. A name is allowed there in two cases:
+that reads a folder looks up its names within ``words_of`` of ``binding``, and ``imported`` there, the only
+place that imports by name, first calls ``refuse_unless_trusted``. A name is allowed in two cases:
 
 - the caller said so: ``trusting("mine")``, ``distaff.load(..., trust="mine")``, ``--trust mine``;
 - the caller made the folder with exactly that name on this machine: ``remember`` notes this in the user's
@@ -12,16 +12,16 @@ by name, first calls ``allow``. A name is allowed there in two cases:
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import state_folder, write_json
+from distaff.foundation.files import write_json
+from distaff.foundation.places import state_folder
 
 _trusted: ContextVar[frozenset[str]] = ContextVar("trusted", default=frozenset())
-_folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 
 class NotTrusted(DistaffError):
@@ -57,50 +57,21 @@ def trusted_modules(trust: str | None = None) -> list[str]:
     return [part.strip() for part in (trust or "").split(",") if part.strip()]
 
 
-@contextmanager
-def words_of(folder: Path) -> Iterator[None]:
-    """Treat names that are looked up within this context as those of a folder, not of the caller."""
-    token = _folder.set(folder)
-    try:
-        yield
-    finally:
-        _folder.reset(token)
-
-
-@contextmanager
-def words_of_file(file: Path, advice: str) -> Iterator[None]:
-    """Like ``words_of`` the folder of a file; errors name the file, and end with the advice."""
-    try:
-        with words_of(file.parent):
-            yield
-    except NotTrusted:
-        raise
-    except DistaffError as problem:
-        words = str(problem).removesuffix(".")
-        raise DistaffError(f"{file}: {words}: {advice}.") from problem
-
-
-def allow(kind: str, name: str) -> None:
-    """Raise unless ``module:name`` comes from the caller, or the caller trusts it.
+def refuse_unless_trusted(folder: Path, kind: str, name: str) -> None:
+    """Raise unless the caller trusts the code of this name, or made the folder with it on this machine.
 
     Args:
+        folder: the folder that names the code.
         kind: what it names, such as ``"network"``.
         name: what would be imported.
     """
-    folder = _folder.get()
-    module = name.partition(":")[0]
-    if folder is None or _covered(name, _trusted.get()) or name in _remembered(folder):
+    if _covered(name, _trusted.get()) or name in _remembered(folder):
         return
+    module = name.partition(":")[0]
     raise NotTrusted(
         f"{folder} names the {kind} {name!r}, which is not part of distaff and would import {module!r}: "
         f"if you trust that code, say --trust {module}, or trust={module!r} in Python."
     )
-
-
-def allow_all(code: Mapping[str, str]) -> None:
-    """Call ``allow`` for several names, each with its kind."""
-    for name, kind in code.items():
-        allow(kind, name)
 
 
 def remember(folder: Path, names: Iterable[str]) -> None:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import Codes
-from distaff.foundation.archives import open_npz, read_npy
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file
+from distaff.foundation.npy import read_npy
+from distaff.foundation.untrusted_files import open_npz
 from distaff.metrics.evaluation import Evaluation, evaluate_scores
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.scores_file import Setup, write_scores

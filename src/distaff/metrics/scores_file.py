@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 from pydantic import ConfigDict, StrictFloat, StrictInt, StrictStr, TypeAdapter
 
-from distaff.foundation.files import read_json, write_json
+from distaff.foundation.files import write_json
+from distaff.foundation.untrusted_files import read_json
 from distaff.metrics.evaluation import Evaluation
 from distaff.metrics.score import Null, Score
 

@@ -10,7 +10,7 @@
 - ``ica``: unmixes codes linearly, by an ``Unmixing``.
 
 To add a network, write one function in ``networks.py`` that returns ``Networks``; a prior, one function in
-``priors/named.py``; a kind of latent, one class in ``groups.py``; a likelihood, one class in
+``priors/named.py``; a kind of latent, one class in ``latent_kinds.py``; a likelihood, one class in
 ``likelihoods.py``. Your own functions need no change here: ``--network mine:my_pair`` and
 ``--prior mine:my_prior`` take any function.
 
@@ -20,25 +20,16 @@ To add a network, write one function in ``networks.py`` that returns ``Networks`
 """
 
 from distaff.models import infogan_networks, networks
+from distaff.models.groups import Gaussian, GroupPosterior, GroupPrior, Marginals, Posterior
 from distaff.models.ica import Unmixing, ica
 from distaff.models.infogan import InfoGAN
-from distaff.models.latents import (
-    Bernoulli,
-    Concrete,
-    Gaussian,
-    LatentSpace,
-    Point,
-    Quantized,
-    Rounded,
-    Uniform,
-    Variable,
-)
+from distaff.models.latent_kinds import Bernoulli, Concrete, Point, Quantized, Rounded, Uniform
+from distaff.models.latents import LatentSpace, Variable
 from distaff.models.layers import Networks, Shape, dense_pair
 from distaff.models.likelihoods import Likelihood
-from distaff.models.posteriors import GroupPosterior, Posterior
-from distaff.models.priors import GroupPrior, Marginals, Prior, parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.representation import Representation
-from distaff.models.vae import VAE, Output
+from distaff.models.vae import VAE, Output, Prior
 
 __all__ = [
     "VAE",

@@ -1,23 +1,21 @@
-"""Groups of latent variables: how each kind reads the encoder's outputs, and how many columns of z it has."""
+"""Groups of latent variables with their posteriors and priors, and the usual group: Gaussian, under N(0, I).
 
+A group says how it reads the encoder's outputs, and how many columns of z it has. Samples and densities are
+in coordinates u (B, width). These are z itself except for relaxed variables, whose z would round to 0 or 1
+(see ``relaxed``). ``LatentSpace.squash`` maps u to z.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol, Self
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from distaff.foundation.errors import DistaffError
-from distaff.models.by_name import classes_of
-from distaff.models.posteriors import GaussianPosterior, GroupPosterior
-from distaff.models.quantized import QuantizedPosterior
-from distaff.models.relaxed import (
-    BernoulliPosterior,
-    ConcretePosterior,
-    RoundedPosterior,
-    one_hot,
-    to_simplex,
-    to_unit,
-)
+from distaff.data.images import Images
+from distaff.foundation.errors import is_ours
+from distaff.mixtures.pairs import LOG_2PI, Gaussians
+from distaff.models.relaxed import TEMPERATURE
 
 
 class Kind:
@@ -26,7 +24,196 @@ class Kind:
     def __str__(self) -> str:
         kind, sizes = type(self), ":".join(map(str, vars(self).values()))
         name = kind.__name__.lower()
-        return f"{name if KINDS.get(name) is kind else f'{kind.__module__}:{kind.__qualname__}'}:{sizes}"
+        return f"{name if is_ours(kind) else f'{kind.__module__}:{kind.__qualname__}'}:{sizes}"
+
+
+class GroupPosterior(Protocol):
+    """The posterior of one group for B observations."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns of u and of z."""
+
+    def rsample(self) -> Tensor:
+        """A sample u (B, width) with gradient."""
+
+    def mode(self) -> Tensor:
+        """The code used for evaluation (B, width)."""
+
+    def log_prob_dims(self, u: Tensor) -> Tensor:
+        """log q(u_d|x) (B, dims) at u (B, width); u (M, 1, width) gives all pairs (M, B, dims)."""
+
+    def log_prob_pairs(self, u: Tensor) -> Tensor:
+        """log q(u_i,d|x_j) (dims, B, M) for every sample u_i (B, width) and every posterior x_j."""
+
+    def log_code_dims(self, c: Tensor) -> Tensor:
+        """log Q(c_d|x) (B, dims) of codes c (B, width): densities of real codes, probabilities of classes."""
+
+    def map(self, f: Callable[[Tensor], Tensor]) -> Self:
+        """The posterior with ``f`` applied to its parameters, e.g. to select rows or gather processes."""
+
+
+@dataclass(frozen=True)
+class GaussianPosterior(Gaussians):
+    """N(mu, exp(logvar)), both (B, D), independent over D."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns of z."""
+        return self.mu.shape[1]
+
+    def rsample(self) -> Tensor:
+        """mu + sigma · eps."""
+        return self.mu + torch.exp(0.5 * self.logvar) * torch.randn_like(self.mu)
+
+    def mode(self) -> Tensor:
+        """The mean."""
+        return self.mu
+
+    def log_code_dims(self, c: Tensor) -> Tensor:
+        """The log-density of real codes, (B, D)."""
+        return self.log_prob_dims(c)
+
+    def map(self, f: Callable[[Tensor], Tensor]) -> "GaussianPosterior":
+        """The posterior with ``f`` applied to its parameters."""
+        return GaussianPosterior(f(self.mu), f(self.logvar))
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The posteriors of all groups, which are independent given x."""
+
+    parts: Mapping[str, GroupPosterior]
+
+    def rsample(self) -> Tensor:
+        """u (B, width) with gradient."""
+        return torch.cat([part.rsample() for part in self.parts.values()], dim=1)
+
+    def mode(self) -> Tensor:
+        """The codes used for evaluation (B, width): means, or hard classes."""
+        return torch.cat([part.mode() for part in self.parts.values()], dim=1)
+
+    def log_prob_dims(self, u: Tensor) -> Tensor:
+        """log q(u_d|x) (B, dims); see ``GroupPosterior.log_prob_dims`` for pairs."""
+        return torch.cat([part.log_prob_dims(columns) for part, columns in self._columns(u)], dim=-1)
+
+    def log_prob(self, u: Tensor) -> Tensor:
+        """log q(u|x) (B,)."""
+        return self.log_prob_dims(u).sum(-1)
+
+    def paired_with(self, u: Tensor) -> list[tuple[GroupPosterior, Tensor]]:
+        """Each group's posteriors and its columns of samples u (B, width), as ``mixtures`` takes them.
+
+        Both are in single precision or better: half precision would lose the difference of squares.
+        """
+        return self.map(single)._columns(single(u))
+
+    def log_code(self, c: Tensor) -> Tensor:
+        """log Q(c|x) (B,) of codes c (B, width), whose discrete variables are at a class."""
+        return torch.cat([part.log_code_dims(columns) for part, columns in self._columns(c)], dim=-1).sum(-1)
+
+    def map(self, f: Callable[[Tensor], Tensor]) -> "Posterior":
+        """The posterior with ``f`` applied to the parameters of every group."""
+        return Posterior({name: part.map(f) for name, part in self.parts.items()})
+
+    def parameters(self) -> list[Tensor]:
+        """All parameters, in the order in which ``map`` visits them."""
+        found: list[Tensor] = []
+
+        def noted(parameter: Tensor) -> Tensor:
+            found.append(parameter)
+            return parameter
+
+        self.map(noted)
+        return found
+
+    def _columns(self, u: Tensor) -> list[tuple[GroupPosterior, Tensor]]:
+        columns = torch.split(u, [part.width for part in self.parts.values()], dim=-1)
+        return list(zip(self.parts.values(), columns, strict=True))
+
+
+class GroupPrior(Protocol):
+    """The prior of one group of variables, in the posterior's coordinates u.
+
+    For real variables, u is z itself (see ``posteriors``).
+    """
+
+    temperature: float
+
+    @property
+    def width(self) -> int:
+        """Number of columns of u and of z."""
+
+    def log_prob(self, u: Tensor) -> Tensor:
+        """log p(u) (B,) at u (B, width)."""
+
+    def log_prob_dims(self, u: Tensor) -> Tensor:
+        """The marginals log p(u_d) (B, dims)."""
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """u (count, width) drawn from the prior, with the device and dtype of ``like``."""
+
+    def kl(self, posterior: GroupPosterior, u: Tensor) -> Tensor:
+        """KL(q(z|x) ‖ p(z)) (B,): in closed form if there is one, else log q − log p at u ~ q(u|x)."""
+
+    def kl_dims(self, posterior: GroupPosterior, u: Tensor) -> Tensor:
+        """KL(q(z_d|x) ‖ p(z_d)) (B, dims) of the marginals, computed like ``kl``."""
+
+    def start_from(self, images: Images) -> None:
+        """Initialise the prior from the data, before training starts."""
+
+
+class Marginals:
+    """Base class of priors with independent variables: derives the rest from the marginals."""
+
+    dims: int
+    temperature: float = TEMPERATURE
+
+    @property
+    def width(self) -> int:
+        """Number of columns of z: one per real variable."""
+        return self.dims
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """The marginals log p(z_d) (B, dims)."""
+        raise TypeError(f"{type(self).__name__} does not say its marginal densities")
+
+    def log_prob(self, z: Tensor) -> Tensor:
+        """Σ_d log p(z_d), (B,)."""
+        return self.log_prob_dims(z).sum(-1)
+
+    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """log q(z_d|x) − log p(z_d) at z ~ q(z|x), (B, dims): its mean is the KL."""
+        return posterior.log_prob_dims(z) - self.log_prob_dims(z)
+
+    def kl(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """Σ_d KL(q(z_d|x) ‖ p(z_d)), (B,)."""
+        return self.kl_dims(posterior, z).sum(-1)
+
+    def start_from(self, images: Images) -> None:
+        """Do nothing: most priors do not depend on the data."""
+
+
+class StandardNormal(Marginals, nn.Module):
+    """N(0, I) over ``dims`` variables."""
+
+    def __init__(self, dims: int) -> None:
+        super().__init__()
+        self.dims = dims
+
+    def log_prob_dims(self, z: Tensor) -> Tensor:
+        """log N(z_d; 0, 1), (B, dims)."""
+        return log_normal(z, 0.0)
+
+    def sample(self, count: int, like: Tensor) -> Tensor:
+        """(count, dims) draws, with the device and dtype of ``like``."""
+        return torch.randn(count, self.dims, dtype=like.dtype, device=like.device)
+
+    def kl_dims(self, posterior: GroupPosterior, z: Tensor) -> Tensor:
+        """KL(q(z_d|x) ‖ N(0,1)) = ½ (mu² + sigma² − log sigma² − 1), (B, dims)."""
+        if isinstance(posterior, GaussianPosterior):
+            return 0.5 * (posterior.mu**2 + posterior.logvar.exp() - posterior.logvar - 1)
+        return super().kl_dims(posterior, z)
 
 
 @dataclass(frozen=True)
@@ -72,156 +259,13 @@ class Gaussian(Real):
         return torch.randn(count, self.dims, device=like.device, dtype=like.dtype)
 
 
-class Point(Gaussian):
-    """``dims`` real variables determined by x: Gaussians of variance 0, for objectives of z alone."""
-
-    @property
-    def parameters(self) -> int:
-        """Number of encoder outputs: means only."""
-        return self.dims
-
-    def posterior(self, parameters: Tensor, temperature: float) -> GaussianPosterior:
-        """The posterior with these means (B, dims)."""
-        return GaussianPosterior(parameters, torch.full_like(parameters, -torch.inf))
+def log_normal(z: Tensor, logvar: Tensor | float) -> Tensor:
+    """log N(z; 0, exp(logvar)), elementwise."""
+    if isinstance(logvar, Tensor):
+        return -0.5 * (LOG_2PI + logvar + z**2 * (-logvar).exp())
+    return -0.5 * (LOG_2PI + z**2) if logvar == 0 else log_normal(z, z.new_tensor(logvar))
 
 
-@dataclass(frozen=True)
-class Quantized(Real):
-    """``dims`` real variables with ``values`` learned values each, determined by x (QLAE, Hsu et al. 2023).
-
-    Each encoder output is rounded to the nearest value of its variable's codebook, with a straight-through
-    gradient. Codebooks start as ``values`` evenly spaced numbers from −½ to ½ and belong to the prior, under
-    which all values are equally likely.
-    """
-
-    deviation: ClassVar[float] = 12**-0.5
-    reach: ClassVar[float] = 0.5
-
-    values: int = 10
-
-    def __post_init__(self) -> None:
-        if self.values < 2:
-            raise DistaffError(
-                f"a codebook of {self.values} value says nothing: a quantized latent needs 2 values or more, "
-                f"such as quantized:{self.dims}:10."
-            )
-
-    @property
-    def parameters(self) -> int:
-        """Number of encoder outputs: one per variable."""
-        return self.dims
-
-    def codebook(self) -> Tensor:
-        """(dims, values) the initial codebooks."""
-        return torch.linspace(-0.5, 0.5, self.values).repeat(self.dims, 1)
-
-    def posterior(
-        self, parameters: Tensor, temperature: float, codebook: Tensor | None = None
-    ) -> QuantizedPosterior:
-        """The posterior at the codebook values nearest to the encoder outputs (B, dims)."""
-        values = self.codebook().to(parameters) if codebook is None else codebook
-        return QuantizedPosterior(parameters, values)
-
-    def draw(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws from the initial codebooks, all values equally likely."""
-        values = self.codebook().to(like)
-        return values[torch.arange(self.dims), torch.randint(self.values, (count, self.dims))]
-
-
-class Uniform(Real):
-    """``dims`` real codes of a generator, drawn from U[−1, 1], with Q(c_d|x) = N(mu_d, exp(logvar_d))."""
-
-    deviation: ClassVar[float] = 3**-0.5
-    reach: ClassVar[float] = 1.0
-
-    def draw(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) draws from U[−1, 1]."""
-        return 2 * torch.rand(count, self.dims, device=like.device, dtype=like.dtype) - 1
-
-
-@dataclass(frozen=True)
-class Concrete(Kind):
-    """One variable of ``classes`` classes, relaxed to points of the simplex (Gumbel-softmax)."""
-
-    classes: int
-    dims = 1
-
-    def __post_init__(self) -> None:
-        if self.classes < 2:
-            raise DistaffError(f"a concrete latent needs at least 2 classes, not {self.classes}.")
-
-    @property
-    def width(self) -> int:
-        """Columns of z: one per class."""
-        return self.classes
-
-    @property
-    def parameters(self) -> int:
-        """Encoder outputs: one logit per class."""
-        return self.classes
-
-    def posterior(self, parameters: Tensor, temperature: float) -> ConcretePosterior:
-        """The posterior with these logits (B, classes)."""
-        return ConcretePosterior(parameters, temperature)
-
-    def squash(self, u: Tensor) -> Tensor:
-        """z from coordinates u = log z (B, classes)."""
-        return to_simplex(u)
-
-    def hard(self, z: Tensor) -> Tensor:
-        """The nearest corner of the simplex."""
-        return one_hot(z)
-
-    def draw(self, count: int, like: Tensor) -> Tensor:
-        """(count, classes) one-hot draws of equally likely classes."""
-        return one_hot(torch.rand(count, self.classes, device=like.device, dtype=like.dtype))
-
-
-class Rounded(Concrete):
-    """One variable of ``classes`` classes, sampled like ``Concrete``, with densities at the nearest class.
-
-    As in the code of Esmaeili et al. 2018; its information is not penalised (see ``RoundedPosterior``).
-    """
-
-    def posterior(self, parameters: Tensor, temperature: float) -> RoundedPosterior:
-        """The posterior with these logits (B, classes)."""
-        return RoundedPosterior(parameters, temperature)
-
-
-@dataclass(frozen=True)
-class Bernoulli(Kind):
-    """``dims`` variables of two classes each, relaxed to (0, 1)."""
-
-    dims: int
-
-    @property
-    def width(self) -> int:
-        """Columns of z: one per bit."""
-        return self.dims
-
-    @property
-    def parameters(self) -> int:
-        """Encoder outputs: one logit per bit."""
-        return self.dims
-
-    def posterior(self, parameters: Tensor, temperature: float) -> BernoulliPosterior:
-        """The posterior with these logits (B, dims)."""
-        return BernoulliPosterior(parameters, temperature)
-
-    def squash(self, u: Tensor) -> Tensor:
-        """z from coordinates u = log z/(1 − z) (B, dims)."""
-        return to_unit(u)
-
-    def hard(self, z: Tensor) -> Tensor:
-        """The nearer of 0 and 1."""
-        return (z > 0.5).to(z.dtype)
-
-    def draw(self, count: int, like: Tensor) -> Tensor:
-        """(count, dims) fair bits."""
-        return self.hard(torch.rand(count, self.dims, device=like.device, dtype=like.dtype))
-
-
-Discrete = Concrete | Bernoulli
-Group = Gaussian | Quantized | Uniform | Discrete
-KINDS: dict[str, type[Group]] = classes_of(globals(), "posterior", "draw")
-"""All kinds defined above that can be drawn from."""
+def single(x: Tensor) -> Tensor:
+    """x in float32, or unchanged if in float64: only networks work in half precision."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from distaff.models.groups import Posterior, single
 from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import Posterior, single
 
 
 class Players(NamedTuple):

@@ -10,48 +10,25 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.models.by_name import find
-from distaff.models.groups import (
+from distaff.models.groups import Gaussian, GaussianPosterior, GroupPosterior, Posterior, Real, single
+from distaff.models.latent_kinds import (
     KINDS,
-    Bernoulli,
     Concrete,
-    Discrete,
-    Gaussian,
     Group,
-    Point,
     Quantized,
-    Real,
-    Rounded,
     Uniform,
 )
-from distaff.models.posteriors import GroupPosterior, Posterior, single
-
-__all__ = [
-    "KINDS",
-    "NOISE",
-    "TEMPERATURE",
-    "Bernoulli",
-    "Concrete",
-    "Discrete",
-    "Gaussian",
-    "Group",
-    "LatentSpace",
-    "Point",
-    "Quantized",
-    "Real",
-    "Rounded",
-    "Uniform",
-    "Variable",
-]
-
-TEMPERATURE = 0.66
-"""Default temperature of relaxed variables, as in Maddison et al. 2017."""
+from distaff.models.quantized import QuantizedPosterior
+from distaff.models.relaxed import TEMPERATURE, BernoulliPosterior, ConcretePosterior
 
 NOISE = "noise"
 """Name of the generator's inputs beside its codes: ``noise:62``."""
 MOST = 100_000
 """Largest number of latents in one group."""
+CATEGORY = "category/"
 
 
 @dataclass(frozen=True)
@@ -109,7 +86,7 @@ class LatentSpace:
         """Read ``"style=gaussian:10,digit=concrete:10,smile=bernoulli:2"``, or ``10`` latents of one kind.
 
         ``"style=uniform:2,digit=concrete:10,noise:62"`` is for generators; ``"quantized:12:5"`` means 12
-        latents of 5 values each. A kind of your own, a class like those of ``groups``, is written
+        latents of 5 values each. A kind of your own, a class like those of ``latent_kinds``, is written
         ``"style=mine:Kind:10"``.
         """
         if isinstance(text, LatentSpace):
@@ -128,7 +105,8 @@ class LatentSpace:
                 raise DistaffError(
                     f"latents {text!r}: {item!r} should read name=kind:size, such as style=gaussian:10."
                 )
-            make = Gaussian if kind == NOISE else find("kind of latent", kind, KINDS, others=(NOISE,))
+            known = {NOISE: Gaussian, **KINDS}
+            make = known[kind] if kind in known else find("kind of latent", kind, KINDS, others=(NOISE,))
             if name in groups or (kind == NOISE and noise):
                 raise DistaffError(f"latents {text!r} name {name!r} twice: give each group its own name.")
             if kind == NOISE:
@@ -266,3 +244,52 @@ def _count(text: str, whole: str) -> int:
             f"latents {whole!r}: {text!r} is not a number of latents of at least 1 (and at most {MOST:,})."
         )
     return int(text)
+
+
+def code_tensors(posterior: Posterior) -> dict[str, Tensor]:
+    """``means`` and ``logvars`` (B, D) of the real groups, ``category/NAME`` (B, k) of discrete variables."""
+    parts = posterior.parts
+    real = [
+        _real(part) for part in parts.values() if isinstance(part, GaussianPosterior | QuantizedPosterior)
+    ]
+    nothing = next(iter(parts.values())).mode()[:, :0]
+    tensors = {
+        "means": torch.cat([nothing, *(mu for mu, _ in real)], 1),
+        "logvars": torch.cat([nothing, *(logvar for _, logvar in real)], 1),
+    }
+    for name, part in parts.items():
+        if isinstance(part, ConcretePosterior):
+            tensors[CATEGORY + name] = part.probabilities
+        elif isinstance(part, BernoulliPosterior):
+            for d, one in enumerate(part.probabilities.unbind(1)):
+                tensors[f"{CATEGORY}{name}{d}"] = torch.stack([1 - one, one], 1)
+    return tensors
+
+
+def _real(part: GaussianPosterior | QuantizedPosterior) -> tuple[Tensor, Tensor]:
+    """Means and log-variances (B, D); quantised latents are at their values, without noise."""
+    if isinstance(part, GaussianPosterior):
+        return part.mu, part.logvar
+    return part.mode(), torch.full_like(part.mode(), -torch.inf)
+
+
+def codes_from(arrays: Mapping[str, FloatArray]) -> Codes:
+    """``Codes`` from arrays named as in ``code_tensors``."""
+    categories = {n.removeprefix(CATEGORY): a for n, a in arrays.items() if n.startswith(CATEGORY)}
+    return Codes(arrays["means"], arrays["logvars"], categories)
+
+
+def to_z(codes: Codes, latents: LatentSpace) -> NDArray[np.float32]:
+    """z (N, width) of codes: the means, and the most likely class of each discrete variable."""
+    real = [variable for variable in latents.coded if not variable.classes]
+    discrete = {variable.name: variable for variable in latents.coded if variable.classes}
+    if len(real) != codes.means.shape[1] or discrete.keys() != codes.categories.keys():
+        raise DistaffError(
+            f"codes of the latents {', '.join(codes.names)} do not fit a model with the latents {latents}."
+        )
+    z = np.zeros((len(codes), latents.width), np.float32)
+    for variable, means in zip(real, codes.means.T, strict=True):
+        z[:, variable.columns] = means[:, None]
+    for name, variable in discrete.items():
+        z[:, variable.columns] = variable.corners[codes.categories[name].argmax(1)]
+    return z

@@ -20,6 +20,8 @@ LOWEST = -60.0
 
 SMALLEST = 1e-300
 """Replaces a sum that float64 rounds to 0."""
+TEMPERATURE = 0.66
+"""Default temperature of relaxed variables, as in Maddison et al. 2017."""
 
 
 @dataclass(frozen=True)

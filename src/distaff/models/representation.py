@@ -1,6 +1,6 @@
 """``Representation``: a trained model that maps arrays of images to codes and back."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from distaff.codes import Codes, as_array
+from distaff.codes import Codes, FloatArray, as_array
 from distaff.data.arrangements import Arrangement, Table
 from distaff.data.bringing_in import bring_in, is_given
 from distaff.data.dataset import Dataset
@@ -16,16 +16,13 @@ from distaff.data.signals import Signals
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
 from distaff.foundation.process import keep_freed_memory
-from distaff.foundation.snippets import Cell, Curve, Strip, snippet
-from distaff.models.coding import code_tensors, codes_from, joined, to_z
 from distaff.models.ica import Unmixing
 from distaff.models.infogan import InfoGAN
+from distaff.models.latents import code_tensors, codes_from, to_z
 from distaff.models.layers import channels_last, images_channels_last
 from distaff.models.vae import VAE
 
 BATCH = 256
-SHOWN = 10
-"""Number of latents that a notebook shows."""
 Model = VAE | InfoGAN
 
 
@@ -52,8 +49,7 @@ class Representation:
         keep_freed_memory()
         self.model: Model = channels_last(model.eval())
         self.shape = tuple(shape)
-        self.arrangement, self.titles = arrangement, dict(titles or {})
-        self.unmixing = unmixing
+        self.arrangement, self.titles, self.unmixing = arrangement, dict(titles or {}), unmixing
 
     def unmixed(self, unmixing: Unmixing | None) -> "Representation":
         """The same model with an ICA of its codes; None removes it."""
@@ -103,12 +99,8 @@ class Representation:
         if self.unmixing is not None:
             real = [v.columns.start for v in self.model.latents.coded if not v.classes]
             latents[:, real] = torch.as_tensor(self.unmixing.mix(latents[:, real].numpy()), dtype=self.dtype)
-        return np.concatenate(
-            [
-                self.model.decode(part.to(self.device)).mean.cpu().numpy()
-                for part in torch.split(latents, BATCH)
-            ]
-        )
+        parts = torch.split(latents, BATCH)
+        return np.concatenate([self.model.decode(part.to(self.device)).mean.cpu().numpy() for part in parts])
 
     def reconstruct(self, images: Any) -> Any:
         """Decode the means of q(z|x) and the most likely classes: (N, C, H, W), or the rows of a table.
@@ -239,23 +231,10 @@ class Representation:
         return f"{type(self.model).__name__} with {len(self.names)} latents, of observations {self.shape}"
 
     def _repr_html_(self) -> str:
-        """A small traversal from z = 0 for notebooks, starting with the latents that change images most."""
-        titles = [self.titles.get(name, name) for name in self.names]
-        if len(self.shape) == 1 or not titles:
-            return snippet(
-                "Representation", self._about, headers=["latent"], rows=[(title,) for title in titles]
-            )
-        reach = self.model.latents.reach
-        moved = self.traverse(values=np.linspace(-reach, reach, 7).tolist())
-        change = np.nanstd(moved, axis=1).reshape(len(moved), -1).mean(1)
-        rows: list[tuple[Cell, ...]] = []
-        for latent in np.argsort(-change, kind="stable"):
-            images = moved[latent]
-            drawn = [Strip(images)] if images.ndim == 4 else [Curve(signal[0]) for signal in images[::3]]
-            rows.append((titles[latent], *drawn))
-        return snippet(
-            "Representation", self._about, rows=rows[:SHOWN], notes=["Each row moves one latent from z = 0."]
-        )
+        """The notebook view: a small traversal from z = 0, first of the latents that change images most."""
+        from distaff.models.traversal_sheet import traversal_sheet
+
+        return traversal_sheet(self, self._about)
 
     def latent(self, which: int | str) -> int:
         """The number of a latent given by its number, its name or a user's name for it."""
@@ -298,3 +277,24 @@ class Representation:
 
     def _block(self, images: Any, start: int) -> Tensor:
         return images_channels_last(images[start : start + BATCH].to(self.device, self.dtype))
+
+
+def joined(
+    blocks: Iterable[Mapping[str, FloatArray]], count: int, progress: Callable[[int], None] | None = None
+) -> dict[str, FloatArray]:
+    """Arrays of ``count`` rows from blocks of rows, each copied into its place as it arrives.
+
+    If the blocks' small arrays were kept until the end, they would lie between the large ones that a network
+    frees at every block, and the heap would grow by one such hole per block.
+    """
+    whole: dict[str, FloatArray] = {}
+    done = 0
+    for block in blocks:
+        for name, values in block.items():
+            if name not in whole:
+                whole[name] = np.empty((count, *values.shape[1:]), values.dtype)
+            whole[name][done : done + len(values)] = values
+        done += len(values)
+        if progress is not None:
+            progress(done)
+    return whole

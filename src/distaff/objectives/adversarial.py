@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from distaff.models.posteriors import Posterior
+from distaff.models.groups import Posterior
 
 
 def discriminator_loss(real: Tensor, fake: Tensor) -> Tensor:

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 from distaff.foundation.binding import ADDED_LATER
 from distaff.foundation.errors import DistaffError
 from distaff.models.critic import critic as critic_network
+from distaff.models.groups import single
 from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import single
 from distaff.models.vae import VAE
 from distaff.objectives.objective import Term
 from distaff.objectives.step import Step

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from distaff.mixtures.pairs import log_joint
 from distaff.models.by_name import find, values_of
-from distaff.models.posteriors import single
+from distaff.models.groups import single
 from distaff.objectives.objective import FunctionTerm
 from distaff.objectives.step import Step
 from distaff.objectives.terms import marginal_kl

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.latents import LatentSpace, Real
-from distaff.models.priors import GroupPrior, Prior
+from distaff.models.groups import GroupPrior, Real
+from distaff.models.latents import LatentSpace
 from distaff.models.priors.discrete import Relaxed
-from distaff.models.vae import VAE
+from distaff.models.vae import VAE, Prior
 from distaff.objectives.objective import FunctionTerm
 
 GRID_END = 8.0

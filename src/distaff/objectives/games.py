@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.latents import Uniform
+from distaff.models.latent_kinds import Uniform
 from distaff.objectives.adversarial import (
     critic_loss,
     discriminator_loss,

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.coding import code_tensors
+from distaff.models.latents import code_tensors
 from distaff.objectives.objective import term
 from distaff.objectives.step import Step
 

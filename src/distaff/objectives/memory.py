@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
+from distaff.models.groups import Posterior
 from distaff.models.latents import LatentSpace
-from distaff.models.posteriors import Posterior
 
 
 class PosteriorMemory(nn.Module):

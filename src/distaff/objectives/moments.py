@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.posteriors import GaussianPosterior, Posterior, single
+from distaff.models.groups import GaussianPosterior, Posterior, single
 from distaff.objectives.objective import FunctionTerm, term
 from distaff.objectives.step import Step
 

@@ -12,7 +12,7 @@ from distaff.foundation.errors import DistaffError, shown, told_if_it_fails
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, stratified
 from distaff.objectives.pairs import Sharing
-from distaff.objectives.schedules import Schedule, Weight, weight_at
+from distaff.objectives.schedules import Schedule, Weight
 from distaff.objectives.step import Step
 from distaff.objectives.usual import USUAL, Usual
 
@@ -65,6 +65,10 @@ class Weighted:
             raise DistaffError(
                 f"the weight of {self.term.name} is {shown(self.weight)}: give a number or a schedule."
             )
+
+    def weight_at(self, index: int) -> float:
+        """The weight at step ``index``."""
+        return self.weight(index) if isinstance(self.weight, Schedule) else self.weight
 
     def __str__(self) -> str:
         return self.term.name if self.weight == 1 else f"{self.weight} {self.term.name}"
@@ -131,7 +135,7 @@ class Objective:
         A term of weight 0 is logged but excluded from the loss. It is computed without gradient, and after
         the others: a step caches what it computes, and a cached value without gradient would reach them.
         """
-        weights = {w.term.name: weight_at(w.weight, s.index) for w in self.terms}
+        weights = {weighted.term.name: weighted.weight_at(s.index) for weighted in self.terms}
         values: dict[str, Tensor] = {}
         for weighted in sorted(self.terms, key=lambda w: weights[w.term.name] == 0):
             pulls = weights[weighted.term.name] != 0
@@ -145,8 +149,8 @@ class Objective:
 
     def takes_part(self, name: str, index: int) -> bool:
         """Whether a value logged at step ``index`` is part of the loss; terms of weight 0 are only logged."""
-        weights = {weighted.term.name: weighted.weight for weighted in self.terms}
-        return name not in weights or weight_at(weights[name], index) != 0
+        terms = {weighted.term.name: weighted for weighted in self.terms}
+        return name not in terms or terms[name].weight_at(index) != 0
 
     def __str__(self) -> str:
         terms = " + ".join(map(str, self.terms)).replace("+ -", "− ")

@@ -16,8 +16,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.latents import LatentSpace, Point, Quantized
-from distaff.models.posteriors import GaussianPosterior, GroupPosterior, Posterior
+from distaff.models.groups import GaussianPosterior, GroupPosterior, Posterior
+from distaff.models.latent_kinds import Point, Quantized
+from distaff.models.latents import LatentSpace
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior
 
 Join = Callable[[GroupPosterior, GroupPosterior], GroupPosterior]

@@ -158,11 +158,6 @@ def weight_at(weight: Weight, index: int) -> float:
     return weight(index) if isinstance(weight, Schedule) else weight
 
 
-def weight_range(weight: Weight) -> tuple[float, float]:
-    """The lowest and the highest value of a weight."""
-    return weight.range if isinstance(weight, Schedule) else (weight, weight)
-
-
 def weight_text(value: str | float, step: int) -> str:
     """A recipe's argument, as ``run.yaml`` holds it, for people: of a schedule, its value after ``step``.
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from distaff.mixtures.pairs import log_each, log_joint, log_pairs, log_sum_exp
-from distaff.models.posteriors import Posterior, single
+from distaff.models.groups import Posterior, single
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import Density, Shape, Source, stratified
 from distaff.objectives.memory import PosteriorMemory

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.coding import CATEGORY, code_tensors
-from distaff.models.latents import Real
+from distaff.models.groups import Real
+from distaff.models.latents import CATEGORY, code_tensors
 from distaff.models.quantized import QuantizedPosterior
 from distaff.objectives.objective import Term, term
 from distaff.objectives.schedules import Weight, weight_at

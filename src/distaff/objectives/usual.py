@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from distaff.models.latents import Gaussian, Quantized, Uniform
+from distaff.models.groups import Gaussian
+from distaff.models.latent_kinds import Quantized, Uniform
 
 
 @dataclass(frozen=True)

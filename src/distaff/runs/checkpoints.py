@@ -1,21 +1,31 @@
-"""Checkpoints: safetensors and JSON only, written atomically and checked by hash; the last two are kept."""
+"""Checkpoints: safetensors and JSON only, written atomically and checked by hash; the last two are kept.
 
+A manifest detects damaged files. It is a JSON file with facts, the SHA-256 of each file that it covers, and a
+seal, the SHA-256 of the rest of the manifest itself. There is one in every checkpoint, beside every snapshot
+and beside the codes; ``run.yaml``, which people read, ends with a line of the same kind. Manifests of former
+versions have no seal, and their snapshots, codes and ``run.yaml`` no hash: these are not checked.
+"""
+
+import hashlib
+import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Annotated, Any, Protocol
 
 import torch
-from safetensors import SafetensorError
+from annotated_types import Ge
+from pydantic import ConfigDict, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file, atomic_folder
-from distaff.runs.manifests import Damaged, check_manifest, write_manifest
+from distaff.foundation.files import atomic_folder, regular, sha256, write_json, write_text
+from distaff.foundation.untrusted_files import read_json
 
 KEPT = 2
 MANIFEST = "checkpoint.json"
@@ -23,6 +33,8 @@ PLACES = "places"
 """Key of an optimiser's parameter group that holds the positions of its parameters among all parameters."""
 IN_FILES = ("average", "model")
 """Modules whose weights have files of their own; the first one present is the trained model."""
+SEAL = "seal"
+LINE = "# sha256 of the lines above: "
 
 
 @dataclass(frozen=True)
@@ -59,29 +71,13 @@ def save(folder: Path, learner: Trained, reached: Reached, kept: int = KEPT) -> 
         training |= {f"optimiser/{name}/{key}": v for key, v in _optimiser_tensors(optimiser).items()}
     with atomic_folder(folder / f"step-{reached.step:09d}") as new:
         for name, weights in own.items():
-            _save_tensors(weights, new / f"{name}.safetensors")
-        _save_tensors(training, new / "training.safetensors")
+            save_tensors(weights, new / f"{name}.safetensors")
+        save_tensors(training, new / "training.safetensors")
         write_manifest(new / MANIFEST, list(new.iterdir()), **asdict(reached))
     before = [other for other in _folders(folder) if other.name != f"step-{reached.step:09d}"]
     for old in before[kept - 1 :]:
         # Rename it first: a process killed during deletion would leave half a checkpoint forever.
         shutil.rmtree(old.rename(old.with_name(f".{old.name}.old")))
-
-
-def keep(folder: Path, learner: Trained, step: int) -> None:
-    """Write a permanent snapshot of the model's weights at a step, and its manifest, to ``folder``."""
-    file = folder / f"step-{step:09d}.safetensors"
-    with atomic_file(file) as temporary:
-        name = next(name for name in IN_FILES if name in learner.modules)
-        _save_tensors(learner.modules[name].state_dict(), temporary)
-    write_manifest(file.with_suffix(".json"), [file], step=step)
-
-
-def kept(folder: Path) -> dict[int, Path]:
-    """The snapshots in a folder, by step."""
-    files = sorted(folder.glob("step-*.safetensors"))
-    steps = (file.stem.removeprefix("step-") for file in files)
-    return {int(step): file for step, file in zip(steps, files, strict=True) if step.isdecimal()}
 
 
 def restore(folder: Path, learner: Trained, warn: Callable[[str], None]) -> Reached:
@@ -115,23 +111,6 @@ def newest_weights(folder: Path, warn: Callable[[str], None]) -> tuple[Path, int
         raise DistaffError(f"{folder.parent} holds no checkpoint yet: train or resume it first.")
     files = (newest / f"{name}.safetensors" for name in IN_FILES)
     return next(file for file in files if file.exists()), reached.step
-
-
-def snapshot_weights(folder: Path, step: int) -> tuple[Path, int]:
-    """The model's weights in the snapshot of a step, checked for damage, and that step."""
-    files = kept(folder)
-    if step not in files:
-        there = ", ".join(map(str, files)) or "none"
-        raise DistaffError(f"{folder.parent} has no snapshot of step {step}; it has {there}.")
-    manifest = files[step].with_suffix(".json")
-    try:
-        if manifest.exists() and check_manifest(manifest, [files[step]]).step != step:
-            raise Damaged(manifest.name)
-    except Damaged as damaged:
-        raise DistaffError(
-            f"the snapshot of step {step} in {folder.parent} is damaged ({damaged}): load another step."
-        ) from None
-    return files[step], step
 
 
 def load_weights(model: nn.Module, file: Path) -> None:
@@ -182,7 +161,8 @@ def _folders(folder: Path) -> list[Path]:
     return sorted(folder.glob("step-*"), reverse=True)
 
 
-def _save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
+def save_tensors(tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Write tensors to a safetensors file."""
     plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
         save_file(plain, path)
@@ -221,3 +201,92 @@ def _restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> N
             # The fused kernel reads weights and moments together: they must have the same memory layout.
             value = torch.empty_like(parameter).copy_(value)
         optimiser.state[parameter][name] = value.to(parameter.device)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """The content of a manifest.
+
+    Args:
+        step: step of the weights in the files, or with which they were made.
+        sha256: hash of each file, by its name.
+        seconds: seconds of training so far.
+        seal: hash of the other fields; None in manifests of former versions.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    step: Annotated[StrictInt, Ge(0)]
+    sha256: dict[StrictStr, StrictStr]
+    seconds: Annotated[StrictFloat, Ge(0)] = 0.0
+    seal: StrictStr | None = None
+
+
+_MANIFEST = TypeAdapter(Manifest)
+
+
+class Damaged(Exception):
+    """Files have changed since they were written; the message names them."""
+
+
+def write_manifest(path: Path, files: Iterable[Path], **facts: Any) -> None:
+    """Write a manifest that covers files beside it."""
+    content = {**facts, "sha256": {file.name: sha256(file) for file in files}}
+    write_json(path, {**content, SEAL: _seal(content)})
+
+
+def check_manifest(path: Path, files: Iterable[Path]) -> Manifest:
+    """Read a manifest; raise ``Damaged`` if it or a file that it should cover has changed."""
+    try:
+        content = read_json(path)
+        manifest = _MANIFEST.validate_python(content)
+    except (OSError, ValueError, ValidationError):
+        raise Damaged(path.name) from None
+    if manifest.seal is not None and manifest.seal != _seal(content):
+        raise Damaged(path.name)
+    asked = {file.name: file for file in files}
+    others = {name: path.parent / name for name in manifest.sha256 if name not in asked}
+    damaged = [name for name, file in {**asked, **others}.items() if _differs(manifest, name, file)]
+    if damaged:
+        raise Damaged(", ".join(damaged))
+    return manifest
+
+
+def write_sealed(path: Path, text: str) -> None:
+    """Write lines of text and, as the last one, their hash in a comment."""
+    write_text(path, f"{text}{LINE}{_digest(text)}\n")
+
+
+def is_as_written(text: str) -> bool:
+    """Whether a text written by ``write_sealed`` is unchanged; a text without a hash counts as unchanged."""
+    lines, mark, digest = text.rpartition(LINE)
+    return not mark or digest.strip() == _digest(lines)
+
+
+def _differs(manifest: Manifest, name: str, file: Path) -> bool:
+    if "/" in name or "\\" in name:
+        return True
+    try:
+        return not is_whole(file, manifest.sha256.get(name))
+    except (OSError, ValueError):
+        return True
+
+
+def is_whole(file: Path, digest: str | None) -> bool:
+    """Whether a file has this hash; weights that are longer than their header says are not read for it."""
+    if file.suffix == ".safetensors":
+        try:
+            with safe_open(regular(file), "numpy"):
+                pass
+        except SafetensorError:
+            return False
+    return sha256(file) == digest
+
+
+def _seal(content: dict[str, Any]) -> str:
+    rest = {name: value for name, value in content.items() if name != SEAL}
+    return _digest(json.dumps(rest, sort_keys=True, separators=(",", ":")))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -18,7 +18,7 @@ from distaff.foundation.errors import DistaffError, shown, told_if_it_fails
 from distaff.foundation.files import yaml_text
 from distaff.models.by_name import split_call
 from distaff.models.encoders import TIMM
-from distaff.models.priors.prior import kinds_named
+from distaff.models.priors.parsing import kinds_named
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES

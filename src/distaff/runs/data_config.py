@@ -16,6 +16,7 @@ from distaff.data.bringing_in import bring_in
 from distaff.data.dataset import Dataset
 from distaff.data.folder_scan import shape_of
 from distaff.data.frameworks import from_object
+from distaff.data.images import Scaled
 from distaff.data.opening import find_reader, names, open_told
 from distaff.data.signals import Signals
 from distaff.data.sizes import resized
@@ -177,7 +178,10 @@ class DataConfig:
     @property
     def made_of(self) -> Arrangement | None:
         """How the observations were derived from the given data."""
-        return read_arrangement(self.arrangement)
+        if self.arrangement is None:
+            return None
+        images = "images" in self.arrangement
+        return Scaled.read(self.arrangement) if images else read_arrangement(self.arrangement)
 
     def bring_in(self, data: Any, /, **options: Any) -> Dataset:
         """Other data, converted as those of the run were.

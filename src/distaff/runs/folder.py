@@ -12,21 +12,14 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from distaff.foundation import trust
+from distaff.foundation.binding import allow, words_of_file
 from distaff.foundation.errors import READ_ONLY, DistaffError, unknown, warn
-from distaff.foundation.files import (
-    json_text,
-    parse_json,
-    parse_yaml,
-    read_json,
-    read_text,
-    regular,
-    write_json,
-    write_text,
-)
+from distaff.foundation.files import json_text, read_text, regular, write_json, write_text
+from distaff.foundation.trust import remember, trusting
+from distaff.foundation.untrusted_files import parse_json, parse_yaml, read_json
 from distaff.runs import checkpoints
+from distaff.runs.checkpoints import is_as_written, write_sealed
 from distaff.runs.config import RunConfig
-from distaff.runs.manifests import is_as_written, write_sealed
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
 """Name of a file while it is being written: its final name and eight random letters."""
@@ -145,9 +138,9 @@ class RunFolder:
             content = parse_yaml(text, str(self.config))
         except DistaffError as problem:
             raise DistaffError(f"{str(problem).removesuffix('.')}: {RESTORE}.") from problem
-        with trust.words_of_file(self.config, RESTORE):
+        with words_of_file(self.config, RESTORE):
             config = RunConfig.from_plain(content)
-            trust.allow_all(config.code)
+            allow(config.code)
         if not is_as_written(text):
             raise DistaffError(
                 f"{self.config} is not as it was written: restore it, or remove its last line, which holds "
@@ -162,7 +155,7 @@ class RunFolder:
     def check(self, config: RunConfig) -> None:
         """Raise an error if the folder holds another run, or files that are not a run; write nothing."""
         if self.config.exists():
-            with trust.trusting(*config.code):
+            with trusting(*config.code):
                 differing = self.read().differences(config)
             if differing:
                 raise DistaffError(
@@ -193,7 +186,7 @@ class RunFolder:
         if held is not None or not self.config.exists():
             self.write(config)
         if code := config.code:
-            trust.remember(self.path, code)
+            remember(self.path, code)
 
     def remove_leftovers(self) -> None:
         """Delete files that a killed process left half-written; call it with the folder locked.

@@ -9,13 +9,13 @@ from annotated_types import Ge
 from safetensors.torch import save_file
 
 from distaff._version import __version__
-from distaff.foundation import trust
-from distaff.foundation.binding import bind
+from distaff.foundation.binding import allow, bind, words_of_file
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file, json_text, read_json, sha256
+from distaff.foundation.files import atomic_file, json_text, sha256
+from distaff.foundation.untrusted_files import read_json
 from distaff.models.representation import Representation
+from distaff.runs.checkpoints import is_whole
 from distaff.runs.config import RunConfig
-from distaff.runs.manifests import is_whole
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 LIBRARY = "distaff"
@@ -86,12 +86,12 @@ def read_config(file: Path) -> tuple[RunConfig, int, str]:
     if not isinstance(content, dict) or content.get("library_name") != LIBRARY:
         raise DistaffError(f"{file} is not of a distaff model: `distaff export RUN --hub DIR` writes them.")
     given = {name: content[name] for name in ("library_version", "step", "sha256") if name in content}
-    with trust.words_of_file(file, "export or download it again"):
+    with words_of_file(file, "export or download it again"):
         facts = Facts(**bind(Facts, {"library_version": __version__, **given}))
         if WEIGHTS not in facts.sha256:
             raise DistaffError(f"it lacks step or sha256.{WEIGHTS}")
         config = from_shared(content, facts.library_version)
-        trust.allow_all(config.code)
+        allow(config.code)
     return config, facts.step, facts.sha256[WEIGHTS]
 
 

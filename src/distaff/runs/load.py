@@ -17,6 +17,7 @@ from distaff.runs import checkpoints, hub
 from distaff.runs.config import RunConfig
 from distaff.runs.data_config import Data, DataCall
 from distaff.runs.folder import RunFolder, read_names
+from distaff.runs.snapshots import snapshot_weights
 from distaff.runs.zoo import PREFIX, cached_folder, zoo_folder
 
 LARGER = 2
@@ -50,7 +51,7 @@ class TrainedRun:
                 warn(f"{folder.path} has no best checkpoint: its last one is used")
             weights, step = checkpoints.newest_weights(folder.trained, warn)
         else:
-            weights, step = checkpoints.snapshot_weights(folder.snapshots, step)
+            weights, step = snapshot_weights(folder.snapshots, step)
         return cls(folder, config, step, _trained_model(config, step, weights, device, read_names(folder)))
 
 

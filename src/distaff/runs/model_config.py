@@ -17,7 +17,8 @@ from distaff.models.by_name import find_network, split_call, told_of
 from distaff.models.column_likelihood import ColumnLikelihood
 from distaff.models.encoders import check_pair
 from distaff.models.infogan import InfoGAN
-from distaff.models.latents import Discrete, LatentSpace, Quantized, Uniform
+from distaff.models.latent_kinds import Discrete, Quantized, Uniform
+from distaff.models.latents import LatentSpace
 from distaff.models.layers import Networks
 from distaff.models.likelihoods import (
     COUNTED,
@@ -27,12 +28,12 @@ from distaff.models.likelihoods import (
     likelihood_for,
     outputs_of,
 )
-from distaff.models.priors.prior import parse_prior
+from distaff.models.priors.parsing import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES, check_labels
 from distaff.objectives.objective import Objective
-from distaff.objectives.schedules import Weight, weight_at
+from distaff.objectives.schedules import Schedule, Weight
 from distaff.runs.settings import AUTO, ModelSettings
 
 NOISE = 62
@@ -70,9 +71,10 @@ class VAEConfig:
                 f"qlae needs quantized latents, not {space}: give their number alone, or write "
                 "quantized:12:10 for 12 latents of 10 values."
             )
-        for index in (0, LATE):
-            if not weight_at(asked.temperature, index) > 0:
-                raise DistaffError(f"the temperature must stay positive, not {asked.temperature}.")
+        warmth = asked.temperature
+        ends = (warmth(0), warmth(LATE)) if isinstance(warmth, Schedule) else (warmth,)
+        if not all(end > 0 for end in ends):
+            raise DistaffError(f"the temperature must stay positive, not {asked.temperature}.")
         network = told_of(network_for(data.shape) if asked.network == AUTO else asked.network, data)
         likelihood = _likelihood(asked.likelihood, data)
         find_likelihood(likelihood)
@@ -100,7 +102,8 @@ class VAEConfig:
             Callable[[Tensor], Likelihood], likelihood.read
         )  # Columns are a Likelihood except for ``read``
         model = VAE(pair, self.latents, parse_prior(self.prior, self.latents), read)
-        model.temperature = weight_at(self.temperature, max(steps - 1, 0))
+        warmth = self.temperature
+        model.temperature = warmth(max(steps - 1, 0)) if isinstance(warmth, Schedule) else warmth
         return model
 
     def _networks(self, shape: tuple[int, ...], likelihood: type[Likelihood] | ColumnLikelihood) -> Networks:

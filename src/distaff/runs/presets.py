@@ -20,7 +20,7 @@ from importlib.resources import files
 from typing import Any
 
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.files import parse_yaml
+from distaff.foundation.untrusted_files import parse_yaml
 from distaff.objectives.schedules import Schedule, in_proportion, shortened
 
 CONDITION = "for"

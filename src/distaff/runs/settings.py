@@ -19,8 +19,8 @@ from distaff.foundation.binding import ADDED_LATER, bind
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import named_path
 from distaff.foundation.text import told_options
-from distaff.models.latents import TEMPERATURE
-from distaff.objectives.schedules import Weight, weight_range
+from distaff.models.relaxed import TEMPERATURE
+from distaff.objectives.schedules import Schedule, Weight
 
 ZOO = "zoo:"
 """What the names of models that come with distaff begin with."""
@@ -64,7 +64,9 @@ class DataSettings:
     def options(self) -> dict[str, Any]:
         """Options for the data set's ``load``: all except the file, if they are not at their defaults."""
         names = ("resize", "fit", "range", "skip_bad", "correlate", "leave_out")
-        return told_options(self.data_options, **{name: getattr(self, name) for name in names})
+        flags = {name: getattr(self, name) for name in names}
+        given = {name: value for name, value in flags.items() if value is not None and value is not False}
+        return told_options(self.data_options, **given) if self.data_options else given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +168,8 @@ class TrainingSettings:
 
     def __post_init__(self) -> None:
         if self.learning_rate is not None:
-            lowest, highest = weight_range(self.learning_rate)
+            rate = self.learning_rate
+            lowest, highest = rate.range if isinstance(rate, Schedule) else (rate, rate)
             if lowest < 0 or not highest > 0:
                 raise DistaffError(f"--learning-rate must be positive, not {self.learning_rate}.")
         share = held_out_share(self.hold_out)

@@ -18,12 +18,13 @@ from distaff.data.arrays import load as load_arrays
 from distaff.data.dataset import Dataset
 from distaff.foundation.binding import bind
 from distaff.foundation.errors import DistaffError, unknown, warn
-from distaff.foundation.files import atomic_file, atomic_folder, cache_folder, read_json, sha256, write_json
+from distaff.foundation.files import atomic_file, atomic_folder, sha256, write_json
+from distaff.foundation.places import cache_folder
+from distaff.foundation.untrusted_files import read_json
 from distaff.runs import hub
-from distaff.runs.checkpoints import MANIFEST
+from distaff.runs.checkpoints import MANIFEST, Damaged, check_manifest, write_manifest
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
-from distaff.runs.manifests import Damaged, check_manifest, write_manifest
 from distaff.runs.settings import ZOO, TrainingSettings
 
 PREFIX = ZOO

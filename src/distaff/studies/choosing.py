@@ -12,7 +12,7 @@ from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import Score, evaluate_scores
 from distaff.metrics.options import Seed
-from distaff.models.latents import Point, Quantized
+from distaff.models.latent_kinds import Point, Quantized
 from distaff.models.representation import Representation
 from distaff.studies.centrality import model_centrality
 from distaff.studies.commands import find

@@ -15,8 +15,9 @@ import pandas as pd
 from pydantic import StrictFloat, StrictStr, TypeAdapter
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import atomic_file, read_json
+from distaff.foundation.files import atomic_file
 from distaff.foundation.table_files import read_parquet
+from distaff.foundation.untrusted_files import read_json
 from distaff.studies.results import Results
 from distaff.studies.verdicts import FILE, OUTCOMES, judge, write_claims
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from distaff.foundation.binding import allow, words_of
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import atomic_file, write_text
-from distaff.foundation.trust import allow_all, words_of
 from distaff.runs.folder import RunFolder
 from distaff.studies.claim_names import LOG, factor_part
 from distaff.studies.grid import has_settings
@@ -49,7 +49,7 @@ class Results:
             raise DistaffError(f"{folder} is not a study's folder: it has no study.yaml.")
         with words_of(folder):
             study = Study.read(folder / "study.yaml", check_drawings=False)
-            allow_all(study.code)
+            allow(study.code)
         return cls(study, folder)
 
     @cached_property

@@ -13,7 +13,8 @@ from annotated_types import Gt
 from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import parse_yaml, read_json, read_text, regular, write_json
+from distaff.foundation.files import read_text, regular, write_json
+from distaff.foundation.untrusted_files import parse_yaml, read_json
 from distaff.metrics.scores_file import Scores, Setup
 from distaff.runs.folder import log_line
 

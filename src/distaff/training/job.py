@@ -95,8 +95,10 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     training = job.config.training
     kept, held_out = job.config.parts(job.data)
     begun = job.folder is not None and any(job.folder.checkpoints.glob("step-*"))
-    with trusting(*job.config.code):
-        job = replace(job, data=kept, config=with_other_files(job.config, held_out, begun))
+    job = replace(job, data=kept)
+    if any(place is not None for place in (training.pairs, training.hold_out, training.start)):
+        with trusting(*job.config.code):
+            job = replace(job, config=with_other_files(job.config, held_out, begun))
     source = None if training.pairs is None else find_pairs(training.pairs, job.data)
     labels = None if training.labels is None else Labels.of(job.data, training.labels, training.seed)
     share = fabric.global_rank, fabric.world_size
@@ -148,7 +150,7 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
     visible = job.machine.progress and fabric.is_global_zero
     tracked = fabric.is_global_zero and is_tracked(job.machine, folder)
     with (
-        Progress(job.config.recipe.name, training.steps, before.step, visible) as bar,
+        Progress(job.config.recipe.name, training.steps, before.step) if visible else nullcontext() as bar,
         tracking(job.machine.track, job.config, folder, before.step > 0)
         if tracked
         else nullcontext() as trackers,
@@ -157,7 +159,7 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         labels = batches.supervision.labels
         looks = None if held_out is None else HeldOut(held_out, training, fabric, log, labels)
         preview = None
-        if folder and visible and len(job.data.shape) == 3:
+        if folder and bar is not None and len(job.data.shape) == 3:
             preview = Preview(folder, job.data, job.config.title, training.steps, bar.tell)
         recorder = Recorder(folder, fabric, training, bar, before, job.goal, looks, trackers, preview)
         with recorder.stop.listening():

@@ -18,7 +18,7 @@ from distaff.objectives.critics import DensityRatio
 from distaff.objectives.densities import Source
 from distaff.objectives.memory import PosteriorMemory
 from distaff.objectives.objective import Objective
-from distaff.objectives.schedules import weight_at
+from distaff.objectives.schedules import Schedule
 from distaff.objectives.step import Processes, Step
 from distaff.runs.checkpoints import Trained
 from distaff.training.batches import Batches
@@ -63,6 +63,8 @@ class VAELearner:
         course: Course = Course(),
     ) -> None:
         self.course = course
+        if not isinstance(course.temperature, Schedule):
+            model.temperature = course.temperature
         self.model, self.objective, self.data_size, self.fabric = model, objective, data_size, fabric
         self.processes = Processes(fabric.global_rank, partial(gather, fabric))
         if fabric.world_size > 1:
@@ -88,7 +90,8 @@ class VAELearner:
 
     def update(self, batches: Batches, index: int) -> dict[str, Tensor]:
         """FactorVAE's Algorithm 2; without critics, the plain VAE step."""
-        self.model.temperature = weight_at(self.course.temperature, index)
+        if isinstance(self.course.temperature, Schedule):
+            self.model.temperature = self.course.temperature(index)
         if self.revival is not None and index == self.course.revive:
             self.revival(batches(index), self.processes.gather, (batches.seed, index))
             self.optimisers["model"].state.clear()

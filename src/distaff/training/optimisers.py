@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.models.latents import TEMPERATURE
-from distaff.objectives.schedules import Schedule, Weight, weight_at
+from distaff.models.relaxed import TEMPERATURE
+from distaff.objectives.schedules import Schedule, Weight
 from distaff.runs.checkpoints import PLACES
 from distaff.runs.settings import TrainingSettings
 
@@ -79,7 +79,8 @@ def make_optimiser(
     possible = {"betas": settings.betas, "amsgrad": settings.amsgrad, "fused": True}
     given = {name: value for name, value in possible.items() if name in takes and value is not None}
     assert settings.learning_rate is not None
-    rate = weight_at(settings.learning_rate, 0)
+    rate = settings.learning_rate
+    rate = rate(0) if isinstance(rate, Schedule) else rate
     moved: Any = list(parameters)
     if settings.weight_decay:
         free = set(map(id, undecayed)) | {id(p) for p in moved if p.ndim < 2}

@@ -13,7 +13,7 @@ from distaff.data.splits import some
 from distaff.figures.html import Block, Code, Facts, Picture, page
 from distaff.foundation.errors import warn
 from distaff.foundation.files import write_text
-from distaff.models.coding import code_tensors, codes_from
+from distaff.models.latents import code_tensors, codes_from
 from distaff.models.representation import Model, Representation
 from distaff.runs.folder import RunFolder, read_log, read_names
 from distaff.runs.pictures import traversals, typical

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
 from distaff.foundation.errors import DistaffError, said
-from distaff.foundation.files import append_json_line, write_json
+from distaff.foundation.files import json_text, write_json
 from distaff.foundation.progress import Progress
 from distaff.objectives.games import Game
 from distaff.runs import checkpoints
@@ -24,6 +25,7 @@ from distaff.runs.checkpoints import Reached
 from distaff.runs.config import Goal
 from distaff.runs.folder import RunFolder, read_log, truncate_log
 from distaff.runs.settings import TrainingSettings
+from distaff.runs.snapshots import keep
 from distaff.training.collapse import CollapseWatch
 from distaff.training.learner import Learner, trained_model
 from distaff.training.preview import Preview
@@ -103,7 +105,7 @@ class Recorder:
         fabric: devices and processes; only the first process writes.
         training: steps between log lines (means over the steps since the previous line) and between
             checkpoints, and number of snapshots.
-        progress: the user's progress bar.
+        progress: the user's progress bar, if one is shown.
         resumed: progress of the run before it was resumed.
         goal: objective or game of the run: values that are part of its loss stop the run if they are not
             finite, and a GAN is watched for collapse. Without a goal, every value counts as part of the loss.
@@ -118,7 +120,7 @@ class Recorder:
         folder: RunFolder | None,
         fabric: Fabric,
         training: TrainingSettings,
-        progress: Progress,
+        progress: Progress | None = None,
         resumed: Reached = Reached(),
         goal: Goal | None = None,
         held_out: HeldOut | None = None,
@@ -191,7 +193,7 @@ class Recorder:
     def snapshot(self, learner: Learner, step: int) -> None:
         """Write a snapshot of the model if one is due after this number of steps."""
         if self.folder is not None and step in self.snapshots:
-            checkpoints.keep(self.folder.snapshots, learner, step)
+            keep(self.folder.snapshots, learner, step)
 
     def validate(self, learner: Learner, step: int) -> None:
         """Evaluate the held-out data if that is due; the results go to the step's log line."""
@@ -229,8 +231,9 @@ class Recorder:
         line |= self._looked
         self._looked = {}
         line["seconds"] = round(time.monotonic() - self._started, 2)
-        self.progress.update(line)
-        self._say_if_long(line["step"])
+        if self.progress is not None:
+            self.progress.update(line)
+            self._say_if_long(self.progress, line["step"])
         if self.folder is not None and self._board is not None:
             append_json_line(self.folder.log, line)
             for name in line.keys() - {"step", "seconds"}:
@@ -241,7 +244,7 @@ class Recorder:
         if self._watch is not None:
             self._watch.see(line)
 
-    def _say_if_long(self, step: int) -> None:
+    def _say_if_long(self, progress: Progress, step: int) -> None:
         """Tell the user once, at the first line of the log, if the run will take hours."""
         if self._first is None:
             return
@@ -250,7 +253,7 @@ class Recorder:
         if left > LONG:
             hours = f"{self.training.steps:,} steps take about {left / 3600:,.1f} hours at this rate"
             less = "--preset quick takes less, and so do fewer --steps"
-            self.progress.tell(said(f"{hours}. Ctrl-C keeps what is learnt by then; {less}."))
+            progress.tell(said(f"{hours}. Ctrl-C keeps what is learnt by then; {less}."))
 
     def close(self) -> None:
         """Close the TensorBoard file and the trackers' runs; after a signal, trackers can resume theirs."""
@@ -273,3 +276,9 @@ def snapshot_steps(steps: int, count: int) -> list[int]:
     """The steps after which a run of ``steps`` steps writes its ``count`` equally spaced snapshots."""
     count = min(count, steps)
     return [-(-steps * (i + 1) // count) for i in range(count)]
+
+
+def append_json_line(path: Path, value: Any) -> None:
+    """Append ``value`` to ``path`` as one line of JSON; see ``json_text``."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json_text(value) + "\n")

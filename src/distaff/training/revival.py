@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import kl_to_nearest_prior
-from distaff.models.groups import Gaussian, Point
+from distaff.models.groups import Gaussian
+from distaff.models.latent_kinds import Point
 from distaff.models.latents import LatentSpace
 from distaff.models.vae import VAE
 

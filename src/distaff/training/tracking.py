@@ -10,7 +10,8 @@ from typing import Any
 
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, reason, warn
-from distaff.foundation.files import read_json, write_json
+from distaff.foundation.files import write_json
+from distaff.foundation.untrusted_files import read_json
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
 from distaff.runs.settings import names_of_trackers

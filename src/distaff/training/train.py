@@ -11,8 +11,9 @@ import numpy as np
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs, listed, unchanged
-from distaff.foundation.binding import bind, name_of
+from distaff.foundation.binding import bind
 from distaff.foundation.errors import DistaffError, check_text, spoken_to_its_caller, unknown, warn
+from distaff.foundation.object_names import name_of
 from distaff.foundation.other_words import called_here
 from distaff.foundation.trust import trusting
 from distaff.models.representation import Representation
@@ -74,7 +75,9 @@ def train(
     if preset is not None:
         named = data if isinstance(data, str) else None
         settings = find_preset(preset).fill(settings, getattr(recipe, "__name__", str(recipe)), named)
-    settings |= {part: name_of(part, settings[part]) for part in ("network", "prior") if part in settings}
+    for part in ("network", "prior"):
+        if not isinstance(settings.get(part, ""), str):
+            settings[part] = name_of(part, settings[part])
     shared = (*SETTINGS, *DATA_SETTINGS)
     own = {name: value for name, value in settings.items() if name not in shared}
     model, training = chosen(ModelSettings, settings), chosen(TrainingSettings, settings)

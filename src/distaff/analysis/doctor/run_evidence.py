@@ -12,9 +12,9 @@ import torch
 from distaff.analysis.decompose import TERMS
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import read_json
+from distaff.foundation.untrusted_files import read_json
 from distaff.metrics.active_latents import kl_to_nearest_prior
-from distaff.models.coding import code_tensors, codes_from
+from distaff.models.latents import code_tensors, codes_from
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step

@@ -5,9 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from distaff.models.latents import Discrete, Quantized
-from distaff.models.posteriors import GroupPosterior
-from distaff.models.priors.group import Marginals
+from distaff.models.groups import GroupPosterior, Marginals
+from distaff.models.latent_kinds import Discrete, Quantized
 from distaff.models.relaxed import BernoulliPosterior, ConcretePosterior
 
 

@@ -8,9 +8,9 @@ import itertools
 import torch
 
 from distaff.foundation.errors import DistaffError
-from distaff.models.latents import Discrete, Gaussian
+from distaff.models.groups import Gaussian, StandardNormal
+from distaff.models.latent_kinds import Discrete
 from distaff.models.priors.discrete import Relaxed
-from distaff.models.priors.group import StandardNormal
 from distaff.models.priors.real import Anisotropic, FullCovariance, GaussianMixture, Sparse, StudentT
 
 MOST_CORNERS = 10

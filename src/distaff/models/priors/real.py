@@ -8,8 +8,7 @@ from torch import Tensor, nn
 
 from distaff.data.images import Images
 from distaff.foundation.errors import DistaffError
-from distaff.models.posteriors import GaussianPosterior, GroupPosterior
-from distaff.models.priors.group import Marginals, log_normal
+from distaff.models.groups import GaussianPosterior, GroupPosterior, Marginals, log_normal
 
 SAMPLE = 2048
 """Number of observations, evenly spaced in the data set, from which principal values are computed."""

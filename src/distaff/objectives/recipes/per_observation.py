@@ -1,6 +1,6 @@
 """Recipes with terms of one observation, or of a pair: of q(z|x) and its codes."""
 
-from distaff.models.latents import Point, Quantized
+from distaff.models.latent_kinds import Point, Quantized
 from distaff.objectives.moments import posterior_log_det
 from distaff.objectives.objective import Objective
 from distaff.objectives.pairs import Sharing, averaged, multiplied

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from distaff.foundation.errors import DistaffError, said, warn
-from distaff.foundation.files import read_json, write_json, write_text, yaml_text
+from distaff.foundation.files import write_json, write_text, yaml_text
+from distaff.foundation.untrusted_files import read_json
 from distaff.models.representation import Representation
 from distaff.runs.data_config import DataCall
 from distaff.studies.centrality import model_centrality

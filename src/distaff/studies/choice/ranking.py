@@ -11,8 +11,9 @@ import pandas as pd
 from distaff.analysis.explained import explained_variance
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import parse_yaml, read_json, write_json
+from distaff.foundation.files import write_json
 from distaff.foundation.progress import watched
+from distaff.foundation.untrusted_files import parse_yaml, read_json
 from distaff.metrics.active_latents import active_latents
 from distaff.studies.bootstrap import difference_of
 from distaff.studies.centrality import model_centrality

@@ -13,10 +13,11 @@ from distaff.codes import Codes
 from distaff.data.dataset import Dataset
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.foundation.files import read_json, write_json
+from distaff.foundation.files import write_json
+from distaff.foundation.untrusted_files import read_json
 from distaff.models.representation import Representation
-from distaff.runs.checkpoints import kept
 from distaff.runs.load import load
+from distaff.runs.snapshots import kept
 from distaff.studies.study_run import StudyRun
 
 POINTS = 100

@@ -14,10 +14,11 @@ import distaff
 from distaff.analysis.encoding import already_encoded
 from distaff.export import export_run
 from distaff.foundation.errors import DistaffError
-from distaff.runs import RunFolder, checkpoints, manifests
+from distaff.runs import RunFolder, checkpoints
+from distaff.runs.checkpoints import Damaged, check_manifest, write_manifest
 from distaff.runs.folder import read_log
 from distaff.runs.load import TrainedRun
-from distaff.runs.manifests import Damaged, check_manifest, write_manifest
+from distaff.runs.snapshots import kept, snapshot_weights
 from tests import toys
 
 SETTINGS = {"steps": 4, "checkpoint_every": 2, "snapshots": 2, "batch_size": 8, "latents": 2}
@@ -74,7 +75,7 @@ def test_every_byte_of_a_checkpoint_counts(run):
 def test_weights_with_an_endless_tail_are_not_read_to_their_end(run, tmp_path, monkeypatch):
     """Files with holes take no space on a disk, and hours to be hashed."""
     export_run(run.path, hub=tmp_path / "hub", progress=False)
-    hashed = manifests.sha256
+    hashed = checkpoints.sha256
     weights = (run.checkpoints / "step-000000004/training.safetensors", tmp_path / "hub/model.safetensors")
     for file in weights:
         os.truncate(file, 1 << 40)
@@ -83,7 +84,7 @@ def test_weights_with_an_endless_tail_are_not_read_to_their_end(run, tmp_path, m
         assert file not in weights
         return hashed(file)
 
-    monkeypatch.setattr(manifests, "sha256", read)
+    monkeypatch.setattr(checkpoints, "sha256", read)
     said: list[str] = []
     assert checkpoints.find(run.checkpoints, said.append)[1].step == 2
     assert "is damaged (training.safetensors)" in said[0]
@@ -127,14 +128,14 @@ def test_every_byte_of_run_yaml_counts(run):
 
 def is_noticed(run: RunFolder) -> bool:
     try:
-        checkpoints.snapshot_weights(run.snapshots, 2)
+        snapshot_weights(run.snapshots, 2)
     except DistaffError as error:
         return "snapshot of step 2" in str(error)
     return False
 
 
 def test_every_byte_of_a_snapshot_counts(run):
-    file = checkpoints.kept(run.snapshots)[2]
+    file = kept(run.snapshots)[2]
     for part in (file, file.with_suffix(".json")):
         content, noticed = part.read_bytes(), 0
         for changed in flips(content, 200):
