@@ -6,8 +6,8 @@ from torch.nn import functional as F
 
 from distaff.data.dataset import Dataset
 from distaff.models.critic import critic
-from distaff.models.layers import Networks
 from distaff.models.networks import kim_mnih
+from distaff.models.networks.halving import Networks
 
 
 class HandWritten:

@@ -17,7 +17,7 @@ from distaff.data.dataset import Dataset
 from distaff.models.infogan import InfoGAN
 from distaff.models.infogan_networks import infogan_mnist
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import channels_last
+from distaff.models.networks.halving import channels_last
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.training.batches import Batches

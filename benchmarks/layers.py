@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from benchmarks.timing import seconds
 from distaff.models.critic import critic
-from distaff.models.layers import channels_last
 from distaff.models.networks import kim_mnih
+from distaff.models.networks.halving import channels_last
 
 BATCH, LATENTS, ROUNDS = 64, 10, 30
 SGEMM = 1024

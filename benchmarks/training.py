@@ -17,8 +17,8 @@ from distaff.data import dsprites
 from distaff.data.dataset import Dataset
 from distaff.foundation.progress import Progress
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import channels_last
 from distaff.models.networks import kim_mnih
+from distaff.models.networks.halving import channels_last
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.objectives import recipes

@@ -10,7 +10,7 @@ from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset
 from distaff.models import networks
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import Networks, Shape
+from distaff.models.networks.halving import Networks, Shape
 from distaff.models.vae import VAE
 
 

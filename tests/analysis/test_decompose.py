@@ -21,8 +21,8 @@ from distaff.metrics import total_correlation, total_information
 from distaff.metrics.sampled import Samples
 from distaff.models import VAE, LatentSpace, Representation
 from distaff.models.groups import Real
-from distaff.models.layers import Networks
 from distaff.models.likelihoods import UnitGaussian
+from distaff.models.networks.halving import Networks
 from distaff.models.priors.parsing import parse_prior
 from distaff.objectives.critics import CriticSettings, DensityRatio
 from distaff.objectives.densities import Shape, stratified

@@ -15,7 +15,7 @@ from torch.distributions import Normal
 from distaff import figures
 from distaff.data.arrays import from_array
 from distaff.models import networks
-from distaff.models.layers import Networks, Shape
+from distaff.models.networks.halving import Networks, Shape
 from distaff.models.representation import Representation
 from distaff.objectives.evidence import Evidence
 from distaff.training.train import train

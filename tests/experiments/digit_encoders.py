@@ -17,7 +17,8 @@ from distaff.data import mnist
 from distaff.models.groups import Gaussian, GaussianPosterior, Posterior
 from distaff.models.latent_kinds import Concrete, Rounded
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import Networks, dense_pair
+from distaff.models.networks.building_blocks import dense_pair
+from distaff.models.networks.halving import Networks
 from distaff.models.relaxed import ConcretePosterior, to_simplex
 from distaff.models.vae import VAE, Output
 from distaff.objectives.recipes.independence import hfvae

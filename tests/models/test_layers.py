@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from distaff.models.critic import ByColumns, ColumnLinear
-from distaff.models.layers import Up, UpToOneChannel
 from distaff.models.networks import kim_mnih
+from distaff.models.networks.halving import Up, UpToOneChannel
 
 
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])

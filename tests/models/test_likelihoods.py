@@ -6,7 +6,6 @@ from torch.distributions import Normal
 
 from distaff.foundation.errors import DistaffError
 from distaff.models.likelihoods import (
-    Bernoulli,
     DiscretisedLogistic,
     Gaussian,
     Laplace,
@@ -14,10 +13,8 @@ from distaff.models.likelihoods import (
     Poisson,
     UnitGaussian,
     find_likelihood,
-    front_of,
-    likelihood_for,
-    outputs_of,
 )
+from distaff.models.vae import Bernoulli, front_of, likelihood_for, outputs_of
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 4, 4)])

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from distaff.models.groups import Posterior
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import Networks
 from distaff.models.likelihoods import UnitGaussian
+from distaff.models.networks.halving import Networks
 from distaff.models.vae import VAE
 from distaff.objectives.evidence import iwae_bound
 from distaff.objectives.step import Step

@@ -5,7 +5,7 @@ from torch import nn
 
 from distaff.data.arrays import from_array
 from distaff.data.dataset import Dataset, grid
-from distaff.models.layers import Networks, Shape
+from distaff.models.networks.halving import Networks, Shape
 
 SIZES = (6, 6, 6)
 

@@ -7,8 +7,8 @@ from torch.nn import functional as F
 
 from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import Networks
 from distaff.models.likelihoods import Gaussian
+from distaff.models.networks.halving import Networks
 from distaff.models.priors.real import Anisotropic
 from distaff.models.vae import VAE, Prior
 from distaff.objectives import recipes

@@ -10,7 +10,7 @@ from distaff.foundation.binding import public_functions
 from distaff.mixtures.pairs import log_pairs
 from distaff.models.infogan import InfoGAN, Players
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import Networks
+from distaff.models.networks.halving import Networks
 from distaff.models.priors import named as kinds
 from distaff.models.priors.parsing import parse_prior
 from distaff.models.vae import VAE

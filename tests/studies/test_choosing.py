@@ -10,8 +10,8 @@ from distaff.data.splits import some_rows
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import mig
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import Networks
 from distaff.models.likelihoods import UnitGaussian
+from distaff.models.networks.halving import Networks
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.runs.load import load

@@ -10,8 +10,8 @@ from torch import nn
 
 from distaff.foundation.errors import DistaffError
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import Networks
 from distaff.models.networks import kim_mnih
+from distaff.models.networks.halving import Networks
 from distaff.models.priors.parsing import parse_prior
 from distaff.models.vae import VAE
 from distaff.training.revival import LOGVAR, Revival

@@ -146,9 +146,9 @@ def kept_if_allowed(path: Path) -> Iterator[None]:
         warn(f"{path} is not kept: its folder is read-only ({problem.strerror}).")
 
 
-def is_ours(function: Callable[..., Any]) -> bool:
-    """Whether a function belongs to this library, whose exceptions are not changed."""
-    return f"{getattr(function, '__module__', '')}.".startswith(LIBRARY)
+def is_ours(thing: object) -> bool:
+    """Whether a function or class belongs to this library, whose exceptions are not changed."""
+    return f"{getattr(thing, '__module__', '')}.".startswith(LIBRARY)
 
 
 @contextmanager

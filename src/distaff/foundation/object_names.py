@@ -3,7 +3,7 @@
 import sys
 
 from distaff.foundation.binding import names_code
-from distaff.foundation.errors import DistaffError, shown
+from distaff.foundation.errors import DistaffError, is_ours, shown
 
 
 def name_of(kind: str, given: object) -> str:
@@ -25,6 +25,9 @@ def name_of(kind: str, given: object) -> str:
             f"a run has to find its {kind} again: give a text, or a function, class or variable at the top "
             f"of a module, as in mine = ..., {kind}=mine; not {what}."
         )
+    package = place.rpartition(".")[0]
+    if is_ours(given) and getattr(sys.modules.get(package), name, None) is given:
+        place = package  # the library's functions have one name, in whichever file they are written
     return f"{place}:{name}"
 
 

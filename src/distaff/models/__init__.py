@@ -9,7 +9,7 @@
 - ``VAE`` with its ``Output``, ``InfoGAN``; ``Representation``: what ``train`` and ``load`` return.
 - ``ica``: unmixes codes linearly, by an ``Unmixing``.
 
-To add a network, write one function in ``networks.py`` that returns ``Networks``; a prior, one function in
+To add a network, write one function in a file of ``networks`` that returns ``Networks``; a prior, one function in
 ``priors/named.py``; a kind of latent, one class in ``latent_kinds.py``; a likelihood, one class in
 ``likelihoods.py``. Your own functions need no change here: ``--network mine:my_pair`` and
 ``--prior mine:my_prior`` take any function.
@@ -25,11 +25,11 @@ from distaff.models.ica import Unmixing, ica
 from distaff.models.infogan import InfoGAN
 from distaff.models.latent_kinds import Bernoulli, Concrete, Point, Quantized, Rounded, Uniform
 from distaff.models.latents import LatentSpace, Variable
-from distaff.models.layers import Networks, Shape, dense_pair
-from distaff.models.likelihoods import Likelihood
+from distaff.models.networks.building_blocks import dense_pair
+from distaff.models.networks.halving import Networks, Shape
 from distaff.models.priors.parsing import parse_prior
 from distaff.models.representation import Representation
-from distaff.models.vae import VAE, Output, Prior
+from distaff.models.vae import VAE, Likelihood, Output, Prior
 
 __all__ = [
     "VAE",

@@ -7,9 +7,7 @@ Arguments of networks follow their names: ``kim_mnih``, ``mlp:hidden=512,layers=
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import ModuleType
 from typing import Any, TypeVar
@@ -29,17 +27,6 @@ GIVEN = ("shape", "parameters", "width", "outputs", "norm")
 MOST = 1 << 16
 """Largest integer argument of a network, such as its number of units or layers."""
 KINDS = {int: "a whole number above 0", bool: "true or false"}
-_weights_follow: ContextVar[bool] = ContextVar("weights_follow", default=False)
-
-
-@contextmanager
-def weights_follow() -> Iterator[None]:
-    """A context in which no weights are downloaded, because models built in it are given theirs at once."""
-    token = _weights_follow.set(True)
-    try:
-        yield
-    finally:
-        _weights_follow.reset(token)
 
 
 def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
@@ -106,24 +93,25 @@ def split_call(text: str) -> tuple[str, dict[str, Any]]:
     return (name, named_values(rest)) if colon and "=" in rest else (text, {})
 
 
-def find_network(text: str, module: ModuleType = networks) -> Callable[..., Any]:
+def find_network(text: str, module: ModuleType = networks, download: bool = True) -> Callable[..., Any]:
     """The network that a text names, with the arguments after its name filled in.
 
     Args:
         text: a name in ``module``, ``package.module:function`` or ``timm:name``, optionally followed by
             ``:argument=value,…``.
         module: module in which names are looked up.
+        download: whether weights of timm's networks that the text asks for are downloaded.
     """
     name, arguments = split_call(text)
-    function = _named(name, module)
+    function = _named(name, module, download)
     if arguments:
         function = _with_arguments(function, name, arguments)
     return completed(function, name) if module is networks and ":" in name else function
 
 
-def _named(name: str, module: ModuleType) -> Callable[..., Any]:
+def _named(name: str, module: ModuleType, download: bool = True) -> Callable[..., Any]:
     if module is networks and name.startswith(TIMM):
-        return timm_encoder(name.removeprefix(TIMM), download=not _weights_follow.get())
+        return timm_encoder(name.removeprefix(TIMM), download)
     return find_function("network", name, module)
 
 

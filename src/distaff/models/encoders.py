@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.models import networks
-from distaff.models.any_side import image_sides
-from distaff.models.layers import Networks, Shape
+from distaff.models.networks.any_size import image_sides
+from distaff.models.networks.halving import Networks, Shape
 
 TIMM = "timm:"
 """Prefix of the names of timm's encoders."""

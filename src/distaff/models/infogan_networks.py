@@ -19,7 +19,8 @@ from typing import Literal
 from torch import nn
 
 from distaff.models.infogan import Players
-from distaff.models.layers import RELU_IN_PLACE, Shape, divided, down, last_up, level, up
+from distaff.models.networks.building_blocks import level
+from distaff.models.networks.halving import RELU_IN_PLACE, Shape, divided, down, last_up, up
 
 Norm = Literal["batch", "layer"]
 LEAKY = partial(nn.LeakyReLU, 0.1, inplace=True)

@@ -1,8 +1,8 @@
-"""p(x|z): the distributions that a decoder's outputs parametrise."""
+"""p(x|z) other than Bernoulli pixels: the distributions that a decoder's outputs parametrise."""
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -10,7 +10,8 @@ from torch.nn import functional as F
 
 from distaff.mixtures.pairs import LOG_2PI
 from distaff.models.by_name import classes_of, find
-from distaff.models.column_likelihood import ColumnLikelihood, Front
+from distaff.models.column_likelihood import ColumnLikelihood
+from distaff.models.vae import Bernoulli, Likelihood
 
 LOG_2 = math.log(2)
 HALF_A_LEVEL = 0.5 / 255
@@ -19,48 +20,6 @@ LARGEST_LOG_RATE = 15.0
 """Logarithms of rates are cut here, so that exp does not overflow in an unstable step."""
 LARGE = 16.0
 """From this number on, three terms of Stirling's series give log Γ to within 1e-11."""
-
-
-class Likelihood(Protocol):
-    """The distribution of B observations given their latents."""
-
-    numbers: ClassVar[int]
-    """Number of decoder outputs per value of an observation."""
-
-    @classmethod
-    def read(cls, outputs: Tensor) -> Self:
-        """The distribution parametrised by decoder outputs (B, numbers · C, ...)."""
-
-    def log_prob(self, x: Tensor) -> Tensor:
-        """log p(x|z) (B,), summed over pixels."""
-
-    @property
-    def mean(self) -> Tensor:
-        """E[x|z], with the shape of x."""
-
-
-@dataclass(frozen=True)
-class Bernoulli:
-    """Independent Bernoulli pixels given by ``logits``; x may lie anywhere in [0, 1] (cross-entropy)."""
-
-    numbers: ClassVar[int] = 1
-
-    logits: Tensor
-
-    @classmethod
-    def read(cls, outputs: Tensor) -> Self:
-        """Decoder outputs are the logits."""
-        return cls(outputs)
-
-    def log_prob(self, x: Tensor) -> Tensor:
-        """Σ_pixels x log p + (1 − x) log(1 − p), (B,)."""
-        loss = F.binary_cross_entropy_with_logits(self.logits, x, reduction="none")
-        return -loss.flatten(1).sum(1)
-
-    @property
-    def mean(self) -> Tensor:
-        """Pixel probabilities."""
-        return torch.sigmoid(self.logits)
 
 
 @dataclass(frozen=True)
@@ -265,13 +224,8 @@ def _stirling_rest(y: Tensor) -> Tensor:
 
 COUNTED = ("poisson", "negative_binomial")
 """Names of the likelihoods of counts."""
-KINDS: dict[str, type[Likelihood]] = classes_of(globals(), "read", "log_prob")
-"""All likelihoods defined above."""
-
-
-def likelihood_for(shape: tuple[int, ...]) -> str:
-    """The default likelihood: bernoulli for images, whose values lie in [0, 1], gaussian for vectors."""
-    return "bernoulli" if len(shape) == 3 else "gaussian"
+KINDS: dict[str, type[Likelihood]] = {"bernoulli": Bernoulli, **classes_of(globals(), "read", "log_prob")}
+"""All likelihoods by name."""
 
 
 def find_likelihood(name: str) -> type[Likelihood] | ColumnLikelihood:
@@ -283,17 +237,3 @@ def find_likelihood(name: str) -> type[Likelihood] | ColumnLikelihood:
     if name.startswith(ColumnLikelihood.WORD):
         return ColumnLikelihood.parse(name, {kind: KINDS[kind] for kind in COUNTED})
     return find("likelihood", name, KINDS, others=("auto", "by_column:real=3,classes=2+4"))
-
-
-def outputs_of(likelihood: type[Likelihood] | ColumnLikelihood, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the decoder's output for observations of a shape."""
-    if isinstance(likelihood, ColumnLikelihood):
-        return likelihood.outputs(shape)
-    return (likelihood.numbers * shape[0], *shape[1:])
-
-
-def front_of(likelihood: type[Likelihood] | ColumnLikelihood) -> Front | None:
-    """The layer before an encoder that takes logarithms of counts and fills missing values, or None."""
-    if isinstance(likelihood, ColumnLikelihood):
-        return likelihood.front
-    return Front() if getattr(likelihood, "sees_logarithms", False) else None

@@ -19,7 +19,7 @@ from distaff.foundation.process import keep_freed_memory
 from distaff.models.ica import Unmixing
 from distaff.models.infogan import InfoGAN
 from distaff.models.latents import code_tensors, codes_from, to_z
-from distaff.models.layers import channels_last, images_channels_last
+from distaff.models.networks.halving import channels_last, images_channels_last
 from distaff.models.vae import VAE
 
 BATCH = 256

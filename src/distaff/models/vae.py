@@ -1,20 +1,82 @@
-"""The variational auto-encoder with its prior: a batch goes in, an ``Output`` of distributions comes out."""
+"""The variational auto-encoder with its prior and the usual likelihood: a batch in, an ``Output`` out."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import ClassVar, Protocol, Self, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from distaff.data.images import Images
+from distaff.models.column_likelihood import ColumnLikelihood, Front
 from distaff.models.groups import GroupPosterior, GroupPrior, Posterior, Real, StandardNormal, single
 from distaff.models.latent_kinds import Group, Quantized
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import Networks
-from distaff.models.likelihoods import Bernoulli, Likelihood
+from distaff.models.networks.halving import Networks
 from distaff.models.priors.discrete import Codebook, Relaxed
 from distaff.models.relaxed import TEMPERATURE
+
+
+class Likelihood(Protocol):
+    """The distribution of B observations given their latents."""
+
+    numbers: ClassVar[int]
+    """Number of decoder outputs per value of an observation."""
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """The distribution parametrised by decoder outputs (B, numbers · C, ...)."""
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """log p(x|z) (B,), summed over pixels."""
+
+    @property
+    def mean(self) -> Tensor:
+        """E[x|z], with the shape of x."""
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """Independent Bernoulli pixels given by ``logits``; x may lie anywhere in [0, 1] (cross-entropy)."""
+
+    numbers: ClassVar[int] = 1
+
+    logits: Tensor
+
+    @classmethod
+    def read(cls, outputs: Tensor) -> Self:
+        """Decoder outputs are the logits."""
+        return cls(outputs)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        """Σ_pixels x log p + (1 − x) log(1 − p), (B,)."""
+        loss = F.binary_cross_entropy_with_logits(self.logits, x, reduction="none")
+        return -loss.flatten(1).sum(1)
+
+    @property
+    def mean(self) -> Tensor:
+        """Pixel probabilities."""
+        return torch.sigmoid(self.logits)
+
+
+def likelihood_for(shape: tuple[int, ...]) -> str:
+    """The default likelihood: bernoulli for images, whose values lie in [0, 1], gaussian for vectors."""
+    return "bernoulli" if len(shape) == 3 else "gaussian"
+
+
+def outputs_of(likelihood: type[Likelihood] | ColumnLikelihood, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the decoder's output for observations of a shape."""
+    if isinstance(likelihood, ColumnLikelihood):
+        return likelihood.outputs(shape)
+    return (likelihood.numbers * shape[0], *shape[1:])
+
+
+def front_of(likelihood: type[Likelihood] | ColumnLikelihood) -> Front | None:
+    """The layer before an encoder that takes logarithms of counts and fills missing values, or None."""
+    if isinstance(likelihood, ColumnLikelihood):
+        return likelihood.front
+    return Front() if getattr(likelihood, "sees_logarithms", False) else None
 
 
 class Prior(nn.Module):

@@ -217,11 +217,10 @@ def named_code(
     texts = [("recipe", recipe.name)]
     texts += [("argument of the recipe", found) for text in _texts(recipe.arguments) for found in _in(text)]
     texts += [("kind of latent", found) for found in _in(str(model.latents))]
-    network = split_call(model.network)[0]
-    if not network.startswith(TIMM):  # timm's networks are not code of the run's author
-        texts.append(("network", network))
+    if ":" in model.network and not model.network.startswith(TIMM):  # timm's are not the run author's code
+        texts.append(("network", split_call(model.network)[0]))
     if not isinstance(model, GANConfig):
-        texts += [("prior", name) for name in kinds_named(model.prior)]
+        texts += [("prior", name) for name in (kinds_named(model.prior) if ":" in model.prior else ())]
         texts.append(("likelihood", model.likelihood))
     texts += [("pair source", found) for found in _in(training.pairs or "")]
     files = [data, training.hold_out]

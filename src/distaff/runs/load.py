@@ -10,7 +10,6 @@ import torch
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError, reason, warn
 from distaff.foundation.trust import trusting
-from distaff.models.by_name import weights_follow
 from distaff.models.ica import Unmixing
 from distaff.models.representation import Representation
 from distaff.runs import checkpoints, hub
@@ -122,8 +121,7 @@ def _trained_model(
     """
     _refuse_larger(config, weights)
     try:
-        with weights_follow():
-            model = config.model.build(config.data.shape, step)
+        model = config.model.build(config.data.shape, step, download=False)
     except DistaffError:
         raise
     except Exception as problem:  # networks of impossible sizes raise errors of many kinds
@@ -136,8 +134,8 @@ def _refuse_larger(config: RunConfig, weights: Path) -> None:
     """Raise an error, before allocating memory, if the config's model is far larger than its weights."""
     size = 0
     # A user's own network may not support the meta device.
-    with suppress(Exception), torch.device("meta"), weights_follow():
-        tensors = config.model.build(config.data.shape).state_dict().values()
+    with suppress(Exception), torch.device("meta"):
+        tensors = config.model.build(config.data.shape, download=False).state_dict().values()
         size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
     try:
         held = weights.stat().st_size

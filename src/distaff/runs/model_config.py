@@ -11,25 +11,19 @@ from torch.nn.parameter import UninitializedParameter
 from distaff.data.arrangements import Table
 from distaff.data.dataset import Dataset
 from distaff.data.signals import Signals
+from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.models import infogan_networks
+from distaff.models import infogan_networks, networks
 from distaff.models.by_name import find_network, split_call, told_of
 from distaff.models.column_likelihood import ColumnLikelihood
 from distaff.models.encoders import check_pair
 from distaff.models.infogan import InfoGAN
 from distaff.models.latent_kinds import Discrete, Quantized, Uniform
 from distaff.models.latents import LatentSpace
-from distaff.models.layers import Networks
-from distaff.models.likelihoods import (
-    COUNTED,
-    Likelihood,
-    find_likelihood,
-    front_of,
-    likelihood_for,
-    outputs_of,
-)
-from distaff.models.priors.parsing import parse_prior
-from distaff.models.vae import VAE
+from distaff.models.likelihoods import COUNTED, KINDS, find_likelihood
+from distaff.models.networks.halving import Networks
+from distaff.models.priors.parsing import STANDARD, parse_prior
+from distaff.models.vae import VAE, Likelihood, Prior, front_of, likelihood_for, outputs_of
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES, check_labels
 from distaff.objectives.objective import Objective
@@ -75,9 +69,12 @@ class VAEConfig:
         ends = (warmth(0), warmth(LATE)) if isinstance(warmth, Schedule) else (warmth,)
         if not all(end > 0 for end in ends):
             raise DistaffError(f"the temperature must stay positive, not {asked.temperature}.")
-        network = told_of(network_for(data.shape) if asked.network == AUTO else asked.network, data)
+        network = network_for(data.shape) if asked.network == AUTO else asked.network
+        if data.is_grey or ":" in network:  # the library's own take images for black and white by default
+            network = told_of(network, data)
         likelihood = _likelihood(asked.likelihood, data)
-        find_likelihood(likelihood)
+        if likelihood not in KINDS:
+            find_likelihood(likelihood)
         if likelihood == "bernoulli" and len(data.shape) == 1:
             some = data.images[: min(LOOKED_AT, len(data))]
             if some.min() < 0 or some.max() > 1:
@@ -94,26 +91,38 @@ class VAEConfig:
                 )
         return cls(space, asked.prior, asked.temperature, network, likelihood)
 
-    def build(self, shape: tuple[int, ...], steps: int = 0) -> VAE:
-        """A new model for observations of a shape, at its temperature after ``steps`` steps."""
-        likelihood = find_likelihood(self.likelihood)
-        pair = self._networks(shape, likelihood)
+    def build(self, shape: tuple[int, ...], steps: int = 0, download: bool = True) -> VAE:
+        """A new model for observations of a shape, at its temperature after ``steps`` steps.
+
+        Without ``download``, a pretrained network starts without its weights.
+        """
+        likelihood = KINDS.get(self.likelihood) or find_likelihood(self.likelihood)
+        usual = self.prior in STANDARD
+        prior = Prior.standard(self.latents) if usual else parse_prior(self.prior, self.latents)
+        pair = self._networks(shape, likelihood, download)
         read = cast(
             Callable[[Tensor], Likelihood], likelihood.read
         )  # Columns are a Likelihood except for ``read``
-        model = VAE(pair, self.latents, parse_prior(self.prior, self.latents), read)
+        model = VAE(pair, self.latents, prior, read)
         warmth = self.temperature
         model.temperature = warmth(max(steps - 1, 0)) if isinstance(warmth, Schedule) else warmth
         return model
 
-    def _networks(self, shape: tuple[int, ...], likelihood: type[Likelihood] | ColumnLikelihood) -> Networks:
+    def _networks(
+        self, shape: tuple[int, ...], likelihood: type[Likelihood] | ColumnLikelihood, download: bool
+    ) -> Networks:
         front, outputs = front_of(likelihood), outputs_of(likelihood, shape)
         inputs = likelihood.inputs(shape) if isinstance(likelihood, ColumnLikelihood) else shape
-        make = find_network(self.network)
-        pair: Networks = make(inputs, self.latents.parameters, self.latents.width, outputs=outputs)
+        own = ":" in self.network  # arguments, or a network that is not the library's
+        make: Callable[..., Networks]
+        if own:
+            make = find_network(self.network, download=download)
+        else:
+            make = find_function("network", self.network, networks)
+        pair = make(inputs, self.latents.parameters, self.latents.width, outputs=outputs)
         initialise(pair.encoder, inputs)
         initialise(pair.decoder, (self.latents.width,))
-        if ":" in split_call(self.network)[0]:
+        if own and ":" in split_call(self.network)[0]:
             check_pair(pair, inputs, self.latents.parameters, self.latents.width, outputs, self.network)
         return pair if front is None else Networks(nn.Sequential(front, pair.encoder), pair.decoder)
 
@@ -151,8 +160,8 @@ class GANConfig:
         network = generator_for(data.shape) if asked.network == AUTO else asked.network
         return cls(replace(space, noise=space.noise or NOISE), network, game.norm)
 
-    def build(self, shape: tuple[int, ...], steps: int = 0) -> InfoGAN:
-        """New networks for observations of a shape; ``steps`` is not used."""
+    def build(self, shape: tuple[int, ...], steps: int = 0, download: bool = True) -> InfoGAN:
+        """New networks for observations of a shape; ``steps`` and ``download`` are not used."""
         make = find_network(self.network, infogan_networks)
         width = self.latents.width + self.latents.noise
         return InfoGAN(make(shape, self.latents.parameters, width, norm=self.norm), self.latents)
@@ -224,7 +233,7 @@ def network_for(shape: tuple[int, ...]) -> str:
 def check_words(asked: ModelSettings, goal: Objective | Game) -> None:
     """Raise an error for unknown latents and likelihoods, before the data are decoded."""
     LatentSpace.parse(asked.latents, real=goal.usual.latents)
-    if asked.likelihood != AUTO:
+    if asked.likelihood not in (AUTO, *KINDS):
         find_likelihood(asked.likelihood)
 
 

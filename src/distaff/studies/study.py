@@ -28,7 +28,6 @@ SCORING = ("observations", "scored_on", "ica", "metrics", "figures", "claims")
 KEYS = ("name", "about", "data", "preset", "steps", "seeds", "scale", "common", "runs", *SCORING)
 MOST_RUNS = 100_000
 """Largest number of runs that one entry of a study may stand for."""
-SELECTIONS = ("default", "all")
 Drawn = Figure | pd.DataFrame | Mapping[str, Figure] | Mapping[str, Figure | pd.DataFrame]
 """What a drawing returns: a figure, a table, or several of them by title."""
 
@@ -233,7 +232,7 @@ def _metrics(metrics: Any) -> tuple[str, ...]:
     if metrics is None:
         return ()
     if isinstance(metrics, str):
-        metrics = metrics if metrics in SELECTIONS else [metrics]
+        metrics = metrics if metrics in ("default", "all") else [metrics]
     elif not isinstance(metrics, list):
         raise DistaffError(f"metrics are default, all or a list of names, not {metrics!r}.")
     return tuple(dict.fromkeys(entry.label for entry in selected(metrics))) if metrics else ()

@@ -12,7 +12,7 @@ from distaff.data.few_labels import Labels
 from distaff.data.images import read_ahead
 from distaff.data.pairs import PairSource, unchanged
 from distaff.foundation.errors import DistaffError, said
-from distaff.models.layers import images_channels_last
+from distaff.models.networks.halving import images_channels_last
 from distaff.objectives.step import Labelled
 
 LARGEST_WHOLE = 20_000

@@ -14,7 +14,7 @@ from distaff.foundation.errors import DistaffError, reason, said, warn
 from distaff.foundation.progress import Progress
 from distaff.foundation.trust import trusting
 from distaff.models.infogan import InfoGAN
-from distaff.models.layers import channels_last
+from distaff.models.networks.halving import channels_last
 from distaff.models.representation import Model, Representation
 from distaff.models.vae import VAE
 from distaff.objectives.densities import Source

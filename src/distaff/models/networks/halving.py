@@ -1,10 +1,10 @@
-"""Building blocks of the papers' networks: layers, ``Networks``, and memory layout.
+"""The networks of Kim & Mnih, which halve the sides of images four times, and the layers they are made of.
 
 ``Up`` and ``UpToOneChannel`` are faster versions of layers that PyTorch computes slowly on CPUs.
+``channels_last`` is the layout in memory in which convolutions are fastest.
 """
 
 import itertools
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -110,15 +110,6 @@ def up(
     return [convolution, *([nn.BatchNorm2d(outputs)] if norm else []), activation()]
 
 
-def level(
-    inputs: int, outputs: int, norm: bool = False, activation: Callable[[], nn.Module] = RELU_IN_PLACE
-) -> list[nn.Module]:
-    """4×4 convolution of stride 1, which keeps the sides; a transposed one of stride 1 would be the same."""
-    convolution = nn.Conv2d(inputs, outputs, 4, bias=not norm)
-    normed = [nn.BatchNorm2d(outputs)] if norm else []
-    return [nn.ZeroPad2d((1, 2, 1, 2)), convolution, *normed, activation()]
-
-
 def last_up(inputs: int, outputs: int) -> nn.Module:
     """The transposed convolution that ends a decoder, without an activation."""
     return UpToOneChannel(inputs) if outputs == 1 else Up(inputs, outputs)
@@ -140,53 +131,6 @@ def dense(sizes: list[int], activation: Callable[[], nn.Module] = nn.ReLU) -> li
     """Linear layers from each size to the next, each followed by the activation."""
     pairs = itertools.pairwise(sizes)
     return [layer for pair in pairs for layer in (nn.Linear(*pair), activation())]
-
-
-def flat_end(size: int, hidden: int, outputs: int) -> list[nn.Module]:
-    """The layers that end an encoder, from ``size`` numbers of any shape through ``hidden`` units."""
-    return [nn.Flatten(), *dense([size, hidden]), nn.Linear(hidden, outputs)]
-
-
-class SideBySide(nn.Module):
-    """Networks with the same input (B, …), whose outputs (B, n) are concatenated.
-
-    Args:
-        heads: the networks, in the order of their outputs.
-    """
-
-    def __init__(self, *heads: nn.Module) -> None:
-        super().__init__()
-        self.heads = nn.ModuleList(heads)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, Σ n)."""
-        return torch.cat([head(x) for head in self.heads], 1)
-
-
-def dense_pair(
-    shape: Shape,
-    parameters: int,
-    width: int,
-    outputs: Shape | None,
-    encoder: list[int],
-    decoder: list[int],
-    activation: Callable[[], nn.Module] = nn.ReLU,
-) -> Networks:
-    """Dense networks for observations of any shape, given the sizes of their hidden layers.
-
-    ``activation`` is the decoder's.
-    """
-    outputs = outputs or shape
-    inside = [math.prod(shape), *encoder]
-    outside = [width, *decoder]
-    return Networks(
-        nn.Sequential(nn.Flatten(), *dense(inside), nn.Linear(inside[-1], parameters)),
-        nn.Sequential(
-            *dense(outside, activation),
-            nn.Linear(outside[-1], math.prod(outputs)),
-            nn.Unflatten(1, outputs),
-        ),
-    )
 
 
 class Halving(NamedTuple):
@@ -253,3 +197,43 @@ def channels_last(module: Module) -> Module:
 def images_channels_last(x: Tensor) -> Tensor:
     """Images (B, C, H, W) laid out channels last; vectors (B, D) unchanged."""
     return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
+
+
+def kim_mnih(
+    shape: Shape,
+    parameters: int,
+    width: int,
+    outputs: Shape | None = None,
+    grey: bool = False,
+    hidden: int | None = None,
+    channels: int = 32,
+) -> Networks:
+    """The networks of FactorVAE's Tables 1–3, for images whose sides are divisible by 16.
+
+    The tables do not say whether a ReLU follows the encoder's dense layer; here one does, as in Do & Tran
+    2020, Table 4.
+
+    Args:
+        shape: shape of an image.
+        parameters: number of encoder outputs.
+        width: number of decoder inputs.
+        outputs: shape of the decoder's output; ``shape`` by default.
+        grey: whether a single channel holds shades of grey (Table 3, 3D Faces), not just black and white
+            (Table 1).
+        hidden: units of the dense layers; by default 128 for black and white, 256 for grey and colour.
+        channels: channels of the two convolutions next to the image; the others have twice as many. 16
+            instead of the paper's 32 makes steps cheaper.
+    """
+    units = hidden or (128 if shape[0] == 1 and not grey else 256)
+    stack = [2 * channels, 2 * channels, channels, channels]
+    return Halving("kim_mnih", units, stack).pair(shape, parameters, width, outputs)
+
+
+def mathieu_dsprites(
+    shape: Shape, parameters: int, width: int, outputs: Shape | None = None, relu: bool = False
+) -> Networks:
+    """Mathieu et al. 2019, Table 1a: 64, 64, 32 channels in the decoder, a linear FC128 in the encoder.
+
+    As in the authors' code, no activation follows FC128; with ``relu`` a ReLU does, as in distaff 0.1.
+    """
+    return Halving("mathieu_dsprites", 128, [64, 64, 64, 32], relu).pair(shape, parameters, width, outputs)
