@@ -221,26 +221,6 @@ def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = N
     return codes, factors.choose(~unique, f"{each} left out: the label differs in every row")
 
 
-def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
-    """Codes and factors of the rows with all labels, for metrics that read all factors at once.
-
-    ``factors.notes`` says how many rows were dropped; factors with a single value are an error.
-    """
-    present = ~factors.missing
-    if not present.all():
-        if present.sum() < 2:
-            absent = np.isnan(factors.values).sum(axis=0)
-            raise DistaffError(
-                f"only {present.sum()} rows have all their labels: a metric needs 2 or more; "
-                f"{factors.names[absent.argmax()]!r} lacks most of them, leave it out."
-            )
-        dropped = f"{int((~present).sum())} of {len(present)} rows dropped: a label is missing"
-        codes, factors = codes[present], factors.select(present)
-        factors = replace(factors, notes=(*factors.notes, dropped))
-    refuse_constant(factors.names, factors.sizes)
-    return codes, factors
-
-
 def refuse_constant(names: Sequence[str], sizes: Sequence[int]) -> None:
     """Raise an error if a factor has a single class."""
     if constant := [name for name, size in zip(names, sizes, strict=True) if size == 1]:

@@ -16,10 +16,10 @@ from distaff.metrics.inputs import (
     Float64Array,
     IntArray,
     aligned,
-    all_labelled,
     as_codes,
     refuse_constant,
 )
+from distaff.metrics.missing_labels import all_labelled
 from distaff.metrics.shared import digest
 
 
