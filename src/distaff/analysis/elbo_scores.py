@@ -8,7 +8,7 @@ from distaff.analysis.encoding import Encoded
 from distaff.codes import FloatArray
 from distaff.metrics import Score
 from distaff.metrics.evaluation import Evaluation
-from distaff.metrics.scores_file import ELBO
+from distaff.metrics.scores_json import ELBO
 
 
 def of_sample(evaluation: Evaluation, encoded: Encoded) -> Evaluation:

@@ -28,7 +28,8 @@ from distaff.metrics.code_sources import ENDINGS, named_source, read_source
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores, requested
 from distaff.metrics.options import BinCount, Seed
 from distaff.metrics.row_names import ROWS, NamedRows
-from distaff.metrics.scores_file import Scores, Setup
+from distaff.metrics.score import Scores
+from distaff.metrics.scores_json import Setup
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig

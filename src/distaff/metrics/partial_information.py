@@ -13,7 +13,7 @@ from distaff.metrics.labels import Labels, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.options import BinCount
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 from distaff.metrics.shared import slices
 
 

@@ -19,7 +19,8 @@ from distaff.foundation.errors import FULL, DistaffError, warn
 from distaff.foundation.files import write_json
 from distaff.foundation.trust import trusting
 from distaff.metrics import Evaluation, evaluate_scores
-from distaff.metrics.scores_file import Scores, Setup
+from distaff.metrics.score import Scores
+from distaff.metrics.scores_json import Setup
 from distaff.runs.config import named_code
 from distaff.runs.data_config import DataCall
 from distaff.runs.folder import RunFolder
