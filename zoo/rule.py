@@ -9,7 +9,7 @@ from distaff import DistaffError
 from distaff.foundation.binding import bind
 from distaff.foundation.files import read_text
 from distaff.foundation.untrusted_files import parse_yaml
-from distaff.metrics.scores_file import Entry, Scores
+from distaff.metrics.score import Entry, Scores
 from distaff.runs import RunFolder
 
 Choice = Literal["median", "best"]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from distaff.metrics import evaluate, evaluate_scores, mig
-from distaff.metrics import shared as pieces
+from distaff.metrics import evaluate, evaluate_scores, mig, pieces
 from distaff.metrics.catalogue import all_metrics, metrics_table
 from distaff.metrics.metric import card_of
 
@@ -36,7 +35,7 @@ def test_thousands_of_latents_give_every_metric_of_single_latents_and_a_sentence
     assert {score.metric for score in found.scores} == set(LATENT_BY_LATENT)
     assert all(np.isfinite(score.value) for score in found.scores)
     for name, reason in announced.items():
-        limit = card_of(all_metrics()[name]).limit(None)
+        limit = card_of(all_metrics()[name]).limits[None]
         assert reason.startswith(f"it {limit[1]}, which takes too long for {WIDE} latents")
         assert f"(the limit is {limit[0]}): name it" in reason
     assert {name for name, reason in found.skipped.items() if "log-variances" not in reason} == set(announced)

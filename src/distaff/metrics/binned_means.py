@@ -6,12 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from distaff.codes import Codes, FloatArray
+from distaff.codes import Codes, FloatArray, remember
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, entropy, mutual_information
-from distaff.metrics.shared import remember, slices
+from distaff.metrics.pieces import slices
 
 CELLS = 1 << 15
 """Number of counts that fit in a core's cache."""

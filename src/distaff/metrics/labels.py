@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from distaff.codes import Codes, FloatArray, as_array
+from distaff.codes import Codes, FloatArray, as_array, digest
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import (
     CodesLike,
@@ -16,11 +16,10 @@ from distaff.metrics.inputs import (
     Float64Array,
     IntArray,
     aligned,
-    all_labelled,
     as_codes,
     refuse_constant,
 )
-from distaff.metrics.shared import digest
+from distaff.metrics.missing_labels import all_labelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ class Labels:
 
     @cached_property
     def contents(self) -> Hashable:
-        """A key that identifies these hard labels, see ``distaff.metrics.shared``."""
+        """A key that identifies these hard labels, see ``distaff.codes.remember``."""
         small = np.int16 if max(self.sizes) < 1 << 15 else np.int64
         return self.sizes, None if self.classes is None else digest(self.classes.astype(small))
 

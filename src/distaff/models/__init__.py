@@ -9,9 +9,9 @@
 - ``VAE`` with its ``Output``, ``InfoGAN``; ``Representation``: what ``train`` and ``load`` return.
 - ``ica``: unmixes codes linearly, by an ``Unmixing``.
 
-To add a network, write one function in a file of ``networks`` that returns ``Networks``; a prior, one function in
-``priors/named.py``; a kind of latent, one class in ``latent_kinds.py``; a likelihood, one class in
-``likelihoods.py``. Your own functions need no change here: ``--network mine:my_pair`` and
+To add a network, write one function in a file of ``networks`` that returns ``Networks``; a prior, one
+function in ``priors/named.py``; a kind of latent, one class in ``latent_kinds.py``; a likelihood, one class
+in ``likelihoods.py``. Your own functions need no change here: ``--network mine:my_pair`` and
 ``--prior mine:my_prior`` take any function.
 
 >>> from distaff.models import LatentSpace

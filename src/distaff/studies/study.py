@@ -14,7 +14,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import read_text, yaml_text
 from distaff.foundation.snippets import snippet
 from distaff.foundation.untrusted_files import parse_yaml
-from distaff.metrics.selection import selected
+from distaff.metrics.evaluation import selected
 from distaff.runs.config import named_code
 from distaff.runs.data_config import DataCall
 from distaff.runs.request import RunRequest
