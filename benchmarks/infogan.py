@@ -22,7 +22,7 @@ from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.training.batches import Batches
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
-from distaff.training.optimisers import make_adam
+from distaff.training.learner import make_adam
 
 STEPS = 5
 BATCH = 64

@@ -26,8 +26,7 @@ from distaff.objectives.objective import Objective
 from distaff.runs.settings import TrainingSettings
 from distaff.training.batches import Batches
 from distaff.training.job import fit
-from distaff.training.learner import Learner, VAELearner
-from distaff.training.optimisers import make_adam
+from distaff.training.learner import Learner, VAELearner, make_adam
 from distaff.training.recorder import Recorder
 
 GFLOP = {"beta_vae": 6.07, "factor_vae": 12.23}

@@ -25,8 +25,7 @@ from distaff.objectives.critics import (
 from distaff.objectives.step import Step
 from distaff.runs.folder import read_log
 from distaff.training.batches import Batches, seed_step
-from distaff.training.learner import VAELearner
-from distaff.training.optimisers import make_adam
+from distaff.training.learner import VAELearner, make_adam
 from distaff.training.train import train
 from tests import toys
 

@@ -15,7 +15,7 @@ from distaff.objectives.adversarial import code_log_likelihood
 from distaff.objectives.games import DiscriminatorSettings, Game
 from distaff.training.batches import Batches, seed_step
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
-from distaff.training.optimisers import make_adam
+from distaff.training.learner import make_adam
 from tests import toys
 
 GAMES = {"infogan": recipes.infogan, "infowgan_gp": recipes.infowgan_gp}

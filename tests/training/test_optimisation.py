@@ -12,7 +12,8 @@ from distaff.runs import checkpoints
 from distaff.runs.folder import read_log
 from distaff.runs.load import load
 from distaff.runs.settings import TrainingSettings
-from distaff.training.optimisers import Average, make_optimiser, optimisers
+from distaff.training.average import Average
+from distaff.training.learner import make_optimiser, optimisers
 from distaff.training.train import resume, train
 from tests import toys
 

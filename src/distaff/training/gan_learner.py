@@ -14,9 +14,8 @@ from distaff.objectives.adversarial import code_log_likelihood, gradient_penalty
 from distaff.objectives.games import Game
 from distaff.objectives.schedules import weight_at
 from distaff.training.batches import Batches
-from distaff.training.learner import descend, gather, trainable
-from distaff.training.norms import share_batch_norms
-from distaff.training.optimisers import Course, make_adam
+from distaff.training.learner import Course, descend, make_adam, trainable
+from distaff.training.several_processes import gather, share_batch_norms
 
 
 class InfoGANLearner:

@@ -27,11 +27,11 @@ from distaff.runs.model_config import VAEConfig
 from distaff.runs.other_files import with_other_files
 from distaff.runs.settings import Machine, TrainingSettings
 from distaff.runs.starting import start_from
+from distaff.training.average import Average
 from distaff.training.batches import Batches, Supervision, seed_weights
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
-from distaff.training.learner import Learner, VAELearner, trained_model
+from distaff.training.learner import Course, Learner, VAELearner, make_optimiser, trained_model
 from distaff.training.loop import fit
-from distaff.training.optimisers import Average, Course, make_optimiser
 from distaff.training.preview import Preview
 from distaff.training.recorder import Recorder
 from distaff.training.tracking import tracking

@@ -1,8 +1,10 @@
-"""BatchNorm over the batch of all processes, which torch has for accelerators only."""
+"""What the processes of a run share: gathered batches, averaged gradients, and BatchNorm over all of them."""
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import torch
+from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -57,3 +59,24 @@ def share_batch_norms(module: nn.Module, gather: Callable[[Tensor], Tensor]) -> 
         for name, child in parent.named_children():
             if isinstance(child, _BatchNorm):
                 setattr(parent, name, SharedBatchNorm(child, gather))
+
+
+def gather(fabric: Fabric, x: Tensor) -> Tensor:
+    """(B, ...) of each process → (all B, ...) in order of rank, with gradient."""
+    if fabric.world_size == 1:
+        return x
+    shares = fabric.all_gather(x, sync_grads=x.requires_grad)
+    assert isinstance(shares, Tensor)
+    if shares.requires_grad:
+        # In the backward pass, gloo exchanges raw memory: strided gradients would arrive scrambled.
+        cast(Any, shares).register_hook(torch.Tensor.contiguous)
+    return shares.flatten(0, 1)
+
+
+def average_gradients(fabric: Fabric, module: nn.Module) -> None:
+    """Average gradients over processes in one message, without wrapping modules."""
+    gradients = [p.grad for p in module.parameters() if p.grad is not None]
+    mean = fabric.all_reduce(torch.cat([g.flatten() for g in gradients]), reduce_op="mean")
+    assert isinstance(mean, Tensor)
+    for gradient, share in zip(gradients, torch.split(mean, [g.numel() for g in gradients]), strict=True):
+        gradient.copy_(share.view(gradient.shape))
