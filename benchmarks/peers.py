@@ -19,7 +19,7 @@ STEPS, WARM, TURNS = 120, 20, 5
 
 
 def distaff_seconds(recipe: str) -> float:
-    from distaff.runs.folder import read_log
+    from distaff.runs.log import read_log
     from distaff.training.train import train
 
     with tempfile.TemporaryDirectory() as folder:

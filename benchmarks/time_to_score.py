@@ -19,7 +19,8 @@ from safetensors.torch import load_file
 import distaff
 from distaff.data.dataset import Dataset
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.folder import RunFolder
+from distaff.runs.log import read_log
 
 PAPER = {"factor_vae_score": 0.82, "reconstruction": 45.0}
 """Results of Kim & Mnih 2018 after 300,000 steps on 2D Shapes (Fig. 4, 5), drawn as lines."""

@@ -17,8 +17,8 @@ from distaff.export.publish import CARD, write_hub
 from distaff.foundation.files import write_text
 from distaff.metrics.score import Scores
 from distaff.runs import RunConfig
+from distaff.runs.folder import TrainedRun
 from distaff.runs.hub import write_model
-from distaff.runs.load import TrainedRun
 from distaff.runs.zoo import EXAMPLES, PREFIX, Origin
 from zoo.rule import kept_entries
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from distaff import DistaffError
 from distaff.data import names
 from distaff.runs import RunConfig, RunFolder
+from distaff.runs.folder import TrainedRun
 from distaff.runs.hub import CONFIG, read_config, shared_sections
-from distaff.runs.load import TrainedRun
 from distaff.runs.zoo import ORIGIN, PREFIX, SHELF, Origin
 from distaff.studies import Results, Verdict, check_claims
 from distaff.studies.grid import has_settings

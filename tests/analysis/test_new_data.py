@@ -18,7 +18,8 @@ from distaff.analysis.other_labels import with_labels
 from distaff.foundation.h5ad import read_h5ad
 from distaff.metrics import modularity
 from distaff.metrics.codes_file import read_codes
-from distaff.runs.folder import RunFolder, save_name
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import save_name
 
 TINY = {"latents": 3, "network": "mlp:hidden=8,layers=1", "batch_size": 8, "steps": 3, "progress": False}
 

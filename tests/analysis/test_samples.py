@@ -19,8 +19,8 @@ from distaff.data import some_rows
 from distaff.explore.loaded_run import LoadedRun
 from distaff.export.publish import write_hub
 from distaff.foundation.errors import DistaffError
-from distaff.runs.folder import RunFolder
-from distaff.runs.load import TrainedRun, open_data
+from distaff.runs.folder import RunFolder, TrainedRun
+from distaff.runs.load import open_data
 from distaff.runs.pictures import typical
 from distaff.training.train import train
 from tests import toys

@@ -19,7 +19,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from distaff.explore.session import Session
 from distaff.explore.standalone import export_page
-from distaff.runs.folder import RunFolder, save_name
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import save_name
 from distaff.training.train import train
 from tests.browser import chromium, needs_chromium
 from tests.explore.conftest import SETTINGS, squares

@@ -10,7 +10,8 @@ import pytest
 from PIL import Image
 
 from distaff.explore.standalone import COLUMNS, STARTS, STEPS, export_page, tiled
-from distaff.runs.folder import RunFolder, save_name
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import save_name
 
 
 @pytest.fixture

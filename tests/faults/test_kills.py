@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from distaff.runs.folder import read_log
+from distaff.runs.log import read_log
 from tests import toys
 from tests.processes import distaff
 

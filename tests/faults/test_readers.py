@@ -32,8 +32,9 @@ from distaff.metrics.codes_file import read_codes
 from distaff.metrics.score import Scores
 from distaff.models import Unmixing
 from distaff.runs import RunFolder
-from distaff.runs.folder import read_log, read_names, save_name
-from distaff.runs.load import TrainedRun
+from distaff.runs.folder import TrainedRun
+from distaff.runs.latent_names import read_names, save_name
+from distaff.runs.log import read_log
 from distaff.studies.drawings import history
 from distaff.studies.kept import claims_by_paper, keep_results, kept_studies
 from distaff.studies.results import Results

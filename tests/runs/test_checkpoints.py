@@ -16,8 +16,8 @@ from distaff.export import export_run
 from distaff.foundation.errors import DistaffError
 from distaff.runs import RunFolder, checkpoints
 from distaff.runs.checkpoints import Damaged, check_manifest, write_manifest
-from distaff.runs.folder import read_log
-from distaff.runs.load import TrainedRun
+from distaff.runs.folder import TrainedRun
+from distaff.runs.log import read_log
 from distaff.runs.snapshots import kept, snapshot_weights
 from tests import toys
 

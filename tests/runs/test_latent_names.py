@@ -9,7 +9,8 @@ from distaff.analysis.report import report_run
 from distaff.analysis.traversals import traversals
 from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
-from distaff.runs.folder import RunFolder, read_names, save_name
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import read_names, save_name
 from distaff.runs.pictures import titled
 from distaff.training.train import train
 from tests import toys

@@ -11,7 +11,7 @@ from distaff.export import export_run
 from distaff.metrics.score import Scores
 from distaff.runs import RunFolder, hub
 from distaff.runs.data_config import DataConfig
-from distaff.runs.load import TrainedRun
+from distaff.runs.folder import TrainedRun
 from distaff.training.train import resume, train
 from tests import toys
 

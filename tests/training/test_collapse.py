@@ -11,8 +11,9 @@ from lightning_fabric import Fabric
 from distaff.foundation.progress import Progress
 from distaff.objectives import recipes
 from distaff.runs.checkpoints import Reached
-from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
+from distaff.runs.log import read_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.collapse import BEFORE, PATIENCE, REASON, CollapseWatch, has_collapsed
 from distaff.training.learner import Learner

@@ -18,8 +18,8 @@ from distaff.analysis.evaluate import evaluate_run
 from distaff.data.arrays import from_array
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import active_latents
-from distaff.runs.folder import read_log
 from distaff.runs.load import load
+from distaff.runs.log import read_log
 from distaff.training.train import resume, train
 from tests import toys
 from tests.processes import ROOT, distaff

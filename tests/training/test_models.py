@@ -18,8 +18,8 @@ from distaff.models.priors.parsing import parse_prior
 from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.runs import pictures
-from distaff.runs.folder import RunFolder
-from distaff.runs.load import TrainedRun, load
+from distaff.runs.folder import RunFolder, TrainedRun
+from distaff.runs.load import load
 from distaff.runs.pictures import traversals
 from distaff.training.train import resume, train
 from tests import toys

@@ -9,8 +9,8 @@ from torch import nn
 
 from distaff.foundation.errors import DistaffError
 from distaff.runs import checkpoints
-from distaff.runs.folder import read_log
 from distaff.runs.load import load
+from distaff.runs.log import read_log
 from distaff.runs.settings import TrainingSettings
 from distaff.training.average import Average
 from distaff.training.learner import make_optimiser, optimisers

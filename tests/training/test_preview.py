@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
+from distaff.runs.log import read_log
 from distaff.training import preview
 from distaff.training.recorder import FIRST, LATE, Looks
 from distaff.training.train import resume, train

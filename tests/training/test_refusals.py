@@ -15,8 +15,8 @@ from PIL import Image
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from distaff.foundation.errors import DistaffError
-from distaff.runs.folder import STALE, RunFolder
-from distaff.training.job import Interrupted
+from distaff.runs.folder import RunFolder
+from distaff.training.job import STALE, Interrupted
 from distaff.training.recorder import StopSignal
 from distaff.training.train import resume, train
 from tests import toys

@@ -16,8 +16,9 @@ from safetensors.numpy import load_file
 from distaff.foundation.errors import DistaffError
 from distaff.objectives.critics import CriticSettings
 from distaff.runs import checkpoints
-from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
+from distaff.runs.log import read_log
 from distaff.training.train import resume, train
 from tests import toys
 from tests.processes import Forked, distaff

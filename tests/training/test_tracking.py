@@ -8,7 +8,8 @@ import pytest
 
 import distaff
 from distaff.foundation.errors import DistaffError
-from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.folder import RunFolder
+from distaff.runs.log import read_log
 from distaff.training.job import Interrupted
 from tests import toys
 

@@ -14,8 +14,9 @@ from distaff.foundation.errors import DistaffError
 from distaff.objectives.objective import term
 from distaff.objectives.schedules import Weight
 from distaff.objectives.terms import kl, nll
-from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
+from distaff.runs.log import read_log
 from distaff.training.train import resume, train
 from tests import toys
 

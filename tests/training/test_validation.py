@@ -13,8 +13,9 @@ from distaff.analysis.report import report_run
 from distaff.data import split
 from distaff.data.arrays import with_factors
 from distaff.foundation.errors import DistaffError
-from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
+from distaff.runs.log import read_log
 from distaff.training.train import resume, train
 from tests import toys
 

@@ -10,7 +10,7 @@ import pytest
 
 import distaff
 from distaff.runs import RunFolder, zoo
-from distaff.runs.load import TrainedRun
+from distaff.runs.folder import TrainedRun
 
 MODEL = "zoo:factor_vae-squares"
 SETTINGS, WEIGHTS, MANIFEST = (

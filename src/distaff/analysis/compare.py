@@ -15,9 +15,10 @@ from distaff.data.dataset import Dataset
 from distaff.figures.html import Block, Cell, Picture, Table, Text, page
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
-from distaff.runs.folder import RunFolder, read_log
-from distaff.runs.load import TrainedRun, in_zoo, run_folder
+from distaff.runs.folder import RunFolder, TrainedRun, run_folder
+from distaff.runs.log import read_log
 from distaff.runs.pictures import drawable
+from distaff.runs.settings import in_zoo
 from distaff.training.validation import PREFIX
 
 TOP = 10

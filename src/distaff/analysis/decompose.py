@@ -42,8 +42,8 @@ from distaff.objectives.terms import (
     total_correlation,
 )
 from distaff.runs.checkpoints import find, fitting
-from distaff.runs.folder import RunFolder
-from distaff.runs.load import load, open_data, run_folder
+from distaff.runs.folder import RunFolder, run_folder
+from distaff.runs.load import load, open_data
 from distaff.training.batches import Batches
 from distaff.training.learner import more_images
 

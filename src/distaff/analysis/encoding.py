@@ -19,8 +19,7 @@ from distaff.foundation.progress import Progress
 from distaff.models.latents import LatentSpace, code_tensors, codes_from
 from distaff.models.representation import Representation, joined
 from distaff.runs.checkpoints import Damaged, check_manifest, find, write_manifest
-from distaff.runs.folder import RunFolder
-from distaff.runs.load import TrainedRun
+from distaff.runs.folder import RunFolder, TrainedRun
 from distaff.runs.pictures import typical
 
 SAMPLE = 100_000

@@ -32,8 +32,7 @@ from distaff.metrics.scores_json import ELBO, Setup
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder
-from distaff.runs.load import TrainedRun, run_folder
+from distaff.runs.folder import RunFolder, TrainedRun, run_folder
 from distaff.runs.settings import held_out_share
 
 AUTOMATIC = "factor_vae_score"

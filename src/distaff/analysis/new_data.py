@@ -18,8 +18,8 @@ from distaff.foundation.progress import Progress
 from distaff.foundation.text import told_options
 from distaff.metrics.codes_file import write_codes
 from distaff.metrics.row_names import FACTOR, ROWS
-from distaff.runs.folder import RunFolder
-from distaff.runs.load import load, open_data, run_folder
+from distaff.runs.folder import RunFolder, run_folder
+from distaff.runs.load import load, open_data
 
 FORMATS = (".npz", ".csv", ".parquet", ".h5ad")
 

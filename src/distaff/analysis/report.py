@@ -21,8 +21,9 @@ from distaff.models.representation import Representation
 from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Schedule, weight_at, weight_text
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, read_log, read_names
-from distaff.runs.load import TrainedRun, run_folder
+from distaff.runs.folder import RunFolder, TrainedRun, run_folder
+from distaff.runs.latent_names import read_names
+from distaff.runs.log import read_log
 from distaff.runs.pictures import drawable, random_images, titled, traversals
 from distaff.runs.zoo import seeds_of
 from distaff.training.validation import PREFIX

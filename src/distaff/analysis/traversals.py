@@ -5,8 +5,8 @@ from pathlib import Path
 from distaff import figures
 from distaff.analysis.encoding import any_codes, encode
 from distaff.foundation.errors import DistaffError
-from distaff.runs.folder import read_names
-from distaff.runs.load import TrainedRun, run_folder
+from distaff.runs.folder import TrainedRun, run_folder
+from distaff.runs.latent_names import read_names
 from distaff.runs.pictures import traversals
 from distaff.runs.settings import AtLeastOne, FromZero
 from distaff.runs.zoo import examples_of

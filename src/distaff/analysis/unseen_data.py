@@ -6,7 +6,8 @@ from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.text import told_options
-from distaff.runs.load import TrainedRun, open_left_out
+from distaff.runs.folder import TrainedRun
+from distaff.runs.load import open_left_out
 from distaff.runs.other_files import with_other_files
 
 

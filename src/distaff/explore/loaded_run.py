@@ -23,8 +23,8 @@ from distaff.foundation.errors import DistaffError
 from distaff.models.representation import Representation
 from distaff.objectives.schedules import weight_text
 from distaff.runs.config import RunConfig
-from distaff.runs.folder import RunFolder, save_name
-from distaff.runs.load import TrainedRun, run_folder
+from distaff.runs.folder import RunFolder, TrainedRun, run_folder
+from distaff.runs.latent_names import save_name
 from distaff.runs.pictures import drawable, typical
 from distaff.runs.zoo import examples_of
 

@@ -15,7 +15,7 @@ from distaff.explore.latent_summary import UNUSED, Latent
 from distaff.explore.loaded_run import LoadedRun
 from distaff.explore.uploads import read_upload
 from distaff.foundation.errors import DistaffError
-from distaff.runs.folder import read_names
+from distaff.runs.latent_names import read_names
 
 STEPS = 9
 """Number of pictures in a row of a real latent's traversal."""

@@ -11,7 +11,7 @@ from distaff.export.formats import ONNX, PROGRAM, Written, write_graphs
 from distaff.export.publish import write_hub
 from distaff.export.push import open_hub, push_folder
 from distaff.foundation.errors import DistaffError
-from distaff.runs.load import TrainedRun, run_folder
+from distaff.runs.folder import TrainedRun, run_folder
 
 __all__ = ["Written", "export_run"]
 

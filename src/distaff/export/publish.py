@@ -19,8 +19,8 @@ from distaff.metrics import Score
 from distaff.metrics.score import Scores
 from distaff.metrics.scores_json import Setup
 from distaff.runs.config import RunConfig
+from distaff.runs.folder import TrainedRun
 from distaff.runs.hub import CONFIG, WEIGHTS, write_model
-from distaff.runs.load import TrainedRun
 from distaff.runs.pictures import drawable, traversals
 
 CARD = "README.md"

@@ -1,33 +1,32 @@
-"""The run folder: ``run.yaml`` and the files that training and evaluation write beside it."""
+"""The run folder: ``run.yaml``, what training and evaluation write beside it, and the trained model."""
 
 import hashlib
-import math
-import re
-import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+import torch
 from filelock import FileLock, Timeout
 
 from distaff.foundation.binding import allow, words_of_file
-from distaff.foundation.errors import READ_ONLY, DistaffError, unknown, warn
-from distaff.foundation.files import json_text, read_text, regular, write_json, write_text
+from distaff.foundation.errors import READ_ONLY, DistaffError, reason, warn
+from distaff.foundation.files import read_text
 from distaff.foundation.trust import remember, trusting
-from distaff.foundation.untrusted_files import parse_json, parse_yaml, read_json
+from distaff.foundation.untrusted_files import parse_yaml
+from distaff.models.representation import Representation
 from distaff.runs import checkpoints
 from distaff.runs.checkpoints import is_as_written, write_sealed
 from distaff.runs.config import RunConfig
+from distaff.runs.latent_names import read_names
+from distaff.runs.settings import in_zoo
+from distaff.runs.snapshots import snapshot_weights
 
-TEMPORARY = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
-"""Name of a file while it is being written: its final name and eight random letters."""
-STALE = 600.0
-"""Seconds after which a temporary file of another command counts as left behind, not as being written."""
 RESTORE = "restore it or train again"
-LONGEST_NAME = 60
-"""Largest number of characters in a user's name for a latent."""
+LARGER = 2
+"""Largest ratio of a model's size to that of its weights file, which holds all of it."""
+SMALL = 1 << 24
+"""Size in bytes up to which a model is built without this check."""
 
 
 @dataclass(frozen=True)
@@ -188,22 +187,6 @@ class RunFolder:
         if code := config.code:
             remember(self.path, code)
 
-    def remove_leftovers(self) -> None:
-        """Delete files that a killed process left half-written; call it with the folder locked.
-
-        Under the lock, no other process writes files that only training writes. Scores, codes and names are
-        written by commands that need no lock: their temporary files are deleted once they are old.
-        """
-        for place in (self.checkpoints, self.best):
-            checkpoints.remove_leftovers(place)
-        own = {self.config.name, self.log.name, self.diverged.name}
-        for place, all_ours in ((self.path, False), (self.snapshots, True)):
-            for file in place.glob(".*"):
-                found = TEMPORARY.fullmatch(file.name)
-                ours = found and (all_ours or found["name"] in own)
-                if found and file.is_file() and (ours or time.time() - file.stat().st_mtime > STALE):
-                    file.unlink(missing_ok=True)
-
     @property
     def being_trained(self) -> bool:
         """Whether another process is training in the folder."""
@@ -232,62 +215,85 @@ class RunFolder:
             ) from None
 
 
-def read_log(path: Path) -> list[dict[str, Any]]:
-    """The lines of a log; null is read as NaN.
+@dataclass(frozen=True, eq=False)
+class TrainedRun:
+    """A run at one of its checkpoints, read at once: a run that is being trained soon has another.
 
-    Damaged lines, such as one that a killed process cut short, are left out with a warning.
+    Args:
+        folder: the run's folder.
+        config: the run's ``RunConfig``.
+        step: number of steps of training.
+        model: the model at that step.
     """
-    try:
-        texts = regular(path).read_bytes().splitlines()
-    except FileNotFoundError:
-        return []
-    except OSError as problem:
-        raise DistaffError(f"{path} cannot be read ({problem.strerror or problem}).") from problem
-    lines = [line for text in texts if (line := log_line(text)) is not None]
-    if len(lines) < len(texts):
-        warn(f"{path}: {len(texts) - len(lines)} of {len(texts)} lines are damaged and left out")
-    return lines
+
+    folder: RunFolder
+    config: RunConfig
+    step: int
+    model: Representation
+
+    @classmethod
+    def open(cls, folder: RunFolder, device: str = "cpu", step: int | None = None) -> "TrainedRun":
+        """Open a run at its last checkpoint (the best one, if kept), or at the snapshot of a given step."""
+        config = folder.read()
+        if step is None:
+            if config.training.patience is not None and folder.trained != folder.best:
+                warn(f"{folder.path} has no best checkpoint: its last one is used")
+            weights, step = checkpoints.newest_weights(folder.trained, warn)
+        else:
+            weights, step = snapshot_weights(folder.snapshots, step)
+        names = read_names(folder) if folder.names.exists() else {}
+        return cls(folder, config, step, trained_model(config, step, weights, device, names))
 
 
-def log_line(text: bytes) -> dict[str, Any] | None:
-    """The numbers of a line by name, including its step; None if the line is damaged."""
+def trained_model(
+    config: RunConfig, step: int, weights: Path, device: str = "cpu", titles: Mapping[str, str] | None = None
+) -> Representation:
+    """Build the model of a config and load its weights.
+
+    Args:
+        config: the run's ``RunConfig``.
+        step: number of steps of training.
+        weights: file of the weights.
+        device: device of the model.
+        titles: users' names for latents.
+    """
+    _refuse_larger(config, weights)
     try:
-        line = parse_json(text)
+        model = config.model.build(config.data.shape, step, download=False)
     except DistaffError:
-        return None
-    if not isinstance(line, dict) or type(line.get("step")) is not int:
-        return None
-    numbers = {name: math.nan if value is None else value for name, value in line.items()}
-    return numbers if all(type(value) in (int, float) for value in numbers.values()) else None
+        raise
+    except Exception as problem:  # networks of impossible sizes raise errors of many kinds
+        raise _cannot_be(config, weights, reason(problem)) from problem
+    checkpoints.load_weights(model, weights)
+    return Representation(model.to(device), config.data.shape, config.data.made_of, titles)
 
 
-def truncate_log(path: Path, start: int) -> None:
-    """Delete lines after step ``start``: those steps will be repeated."""
-    if path.exists():
-        kept = [line for line in read_log(path) if line["step"] <= start]
-        write_text(path, "".join(json_text(line) + "\n" for line in kept))
+def run_folder(place: str | Path) -> RunFolder:
+    """The folder of a run by its path; for ``zoo:NAME``, a run folder in the cache, made on first use."""
+    if not in_zoo(place):
+        return RunFolder(Path(place))
+    from distaff.runs.zoo import cached_folder  # which needs RunFolder
+
+    return cached_folder(place)
 
 
-def read_names(folder: RunFolder) -> dict[str, str]:
-    """Latent → a user's name for it, such as "x position"; latents without one are absent."""
+def _refuse_larger(config: RunConfig, weights: Path) -> None:
+    """Raise an error, before allocating memory, if the config's model is far larger than its weights."""
+    size = 0
+    # A user's own network may not support the meta device.
+    with suppress(Exception), torch.device("meta"):
+        tensors = config.model.build(config.data.shape, download=False).state_dict().values()
+        size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
     try:
-        content = read_json(folder.names)
-    except FileNotFoundError:
-        return {}
-    except DistaffError as error:
-        raise DistaffError(f"{folder.names} is not readable JSON: correct it or remove it.") from error
-    if not isinstance(content, dict) or not all(isinstance(title, str) for title in content.values()):
-        raise DistaffError(f"{folder.names} should map latents to texts: correct it or remove it.")
-    return content
+        held = weights.stat().st_size
+    except OSError as problem:
+        raise DistaffError(f"{weights} cannot be read ({problem.strerror or problem}).") from problem
+    if size > max(SMALL, LARGER * held):
+        raise _cannot_be(config, weights, f"it would take {size:,} bytes, its weights have {held:,}")
 
 
-def save_name(folder: RunFolder, latents: Collection[str], latent: str, title: str) -> dict[str, str]:
-    """Name one of the run's ``latents``, or remove its name with an empty text; returns all names."""
-    if latent not in latents:
-        raise unknown("latent", latent, latents)
-    title = " ".join("".join(c if c.isprintable() else " " for c in title).split())
-    if len(title) > LONGEST_NAME:
-        raise DistaffError(f"a latent's name may have {LONGEST_NAME} characters, not {len(title)}.")
-    names = {**read_names(folder), latent: title}
-    write_json(folder.names, {name: names[name] for name in sorted(names) if names[name]})
-    return read_names(folder)
+def _cannot_be(config: RunConfig, weights: Path, why: str) -> DistaffError:
+    network = f"{config.model.network} with the latents {config.model.latents}"
+    return DistaffError(
+        f"the model beside {weights} cannot be built ({network} for observations {config.data.shape}): {why}."
+    )

@@ -273,3 +273,8 @@ def takes_settings(*groups: type[Settings]) -> Callable[[Function], Function]:
         return function
 
     return decorate
+
+
+def in_zoo(place: str | Path) -> bool:
+    """Whether a place names a model that comes with distaff."""
+    return str(place).startswith(ZOO)

@@ -17,7 +17,7 @@ from distaff.foundation.files import read_text, regular, write_json
 from distaff.foundation.untrusted_files import parse_yaml, read_json
 from distaff.metrics.score import Scores
 from distaff.metrics.scores_json import Setup
-from distaff.runs.folder import log_line
+from distaff.runs.log import log_line
 
 Phase = Literal["training", "scoring"]
 TAIL = 16_384

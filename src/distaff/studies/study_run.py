@@ -15,8 +15,8 @@ from distaff.metrics import Score
 from distaff.metrics.scores_json import ELBO, Setup
 from distaff.models.representation import Representation
 from distaff.runs.data_config import DataCall, DataConfig
-from distaff.runs.folder import RunFolder, read_log
-from distaff.runs.load import TrainedRun
+from distaff.runs.folder import RunFolder, TrainedRun
+from distaff.runs.log import read_log
 from distaff.runs.request import RunRequest
 from distaff.studies import run_files
 from distaff.studies.own_metrics import column_of, is_own

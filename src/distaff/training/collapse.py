@@ -7,7 +7,8 @@ from typing import Any
 from distaff.foundation.errors import warn
 from distaff.foundation.files import atomic_folder
 from distaff.runs import checkpoints
-from distaff.runs.folder import RunFolder, truncate_log
+from distaff.runs.folder import RunFolder
+from distaff.runs.log import truncate_log
 
 PATIENCE = 300
 """Number of steps that a collapse must last before a warning."""

@@ -1,5 +1,7 @@
 """The work of a run's processes: make the learner, lock and write the folder, run the loop."""
 
+import re
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -22,7 +24,8 @@ from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RunConfig
-from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.folder import RunFolder
+from distaff.runs.log import read_log
 from distaff.runs.model_config import VAEConfig
 from distaff.runs.other_files import with_other_files
 from distaff.runs.settings import Machine, TrainingSettings
@@ -36,6 +39,11 @@ from distaff.training.preview import Preview
 from distaff.training.recorder import Recorder
 from distaff.training.tracking import tracking
 from distaff.training.validation import HeldOut
+
+TEMPORARY = re.compile(r"\.(?P<name>.+)\.[a-z0-9_]{8}")
+"""Name of a file while it is being written: its final name and eight random letters."""
+STALE = 600.0
+"""Seconds after which a temporary file of another command counts as left behind, not as being written."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -117,11 +125,28 @@ def _work_in_folder(fabric: Fabric, job: Job) -> Model:
     with owned.lock() if owned else nullcontext():
         if owned:
             owned.claim(job.config, job.held)
-            owned.remove_leftovers()
+            _remove_leftovers(owned)
         fabric.barrier()
         if labels is not None and fabric.is_global_zero:
             warn(str(labels))
         return _work(fabric, job, learner, batches, held_out)
+
+
+def _remove_leftovers(run: RunFolder) -> None:
+    """Delete files that a killed process left half-written; call it with the folder locked.
+
+    Under the lock, no other process writes files that only training writes. Scores, codes and names are
+    written by commands that need no lock: their temporary files are deleted once they are old.
+    """
+    for place in (run.checkpoints, run.best):
+        checkpoints.remove_leftovers(place)
+    own = {run.config.name, run.log.name, run.diverged.name}
+    for place, all_ours in ((run.path, False), (run.snapshots, True)):
+        for file in place.glob(".*"):
+            found = TEMPORARY.fullmatch(file.name)
+            ours = found and (all_ours or found["name"] in own)
+            if found and file.is_file() and (ours or time.time() - file.stat().st_mtime > STALE):
+                file.unlink(missing_ok=True)
 
 
 def _made(fabric: Fabric, job: Job) -> Learner:
@@ -155,7 +180,7 @@ def _work(fabric: Fabric, job: Job, learner: Learner, batches: Batches, held_out
         if tracked
         else nullcontext() as trackers,
     ):
-        log = [] if folder is None else [x for x in read_log(folder.log) if x["step"] <= before.step]
+        log = [x for x in read_log(folder.log) if x["step"] <= before.step] if folder and before.step else []
         labels = batches.supervision.labels
         looks = None if held_out is None else HeldOut(held_out, training, fabric, log, labels)
         preview = None

@@ -15,7 +15,9 @@ from distaff.foundation.errors import warn
 from distaff.foundation.files import write_text
 from distaff.models.latents import code_tensors, codes_from
 from distaff.models.representation import Model, Representation
-from distaff.runs.folder import RunFolder, read_log, read_names
+from distaff.runs.folder import RunFolder
+from distaff.runs.latent_names import read_names
+from distaff.runs.log import read_log
 from distaff.runs.pictures import traversals, typical
 
 LOOKED_AT = 256

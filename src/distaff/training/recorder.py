@@ -23,7 +23,8 @@ from distaff.objectives.games import Game
 from distaff.runs import checkpoints
 from distaff.runs.checkpoints import Reached
 from distaff.runs.config import Goal
-from distaff.runs.folder import RunFolder, read_log, truncate_log
+from distaff.runs.folder import RunFolder
+from distaff.runs.log import read_log, truncate_log
 from distaff.runs.settings import TrainingSettings
 from distaff.runs.snapshots import keep
 from distaff.training.collapse import CollapseWatch
@@ -146,7 +147,8 @@ class Recorder:
         self._watch = CollapseWatch(self.folder) if watched else None
         if self.folder is not None:
             self.folder.diverged.unlink(missing_ok=True)
-            truncate_log(self.folder.log, self.saved)
+            if self.folder.log.exists():
+                truncate_log(self.folder.log, self.saved)
             self._board = SummaryWriter(self.folder.path / "tensorboard", purge_step=self.saved + 1)
             if self._watch is not None:
                 self._watch.catch_up(read_log(self.folder.log))

@@ -23,7 +23,6 @@ from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RecipeCall, RunConfig, find_recipe, labelled_goal, named_code
 from distaff.runs.data_config import Data, DataCall
 from distaff.runs.folder import RunFolder
-from distaff.runs.load import in_zoo
 from distaff.runs.model_config import check_fit, check_words, describe
 from distaff.runs.other_files import START
 from distaff.runs.presets import find_preset
@@ -39,6 +38,7 @@ from distaff.runs.settings import (
     TrainingSettings,
     chosen,
     held_out_share,
+    in_zoo,
     takes_settings,
 )
 from distaff.runs.starting import model_like

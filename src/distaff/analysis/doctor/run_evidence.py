@@ -21,8 +21,9 @@ from distaff.objectives.step import Step
 from distaff.runs import checkpoints
 from distaff.runs.config import Goal, RunConfig
 from distaff.runs.data_config import Data
-from distaff.runs.folder import RunFolder, read_log
+from distaff.runs.folder import RunFolder
 from distaff.runs.load import load, open_data
+from distaff.runs.log import read_log
 
 RECENT = 0.1
 """Fraction of the log, at its end, that describes the current state of the run."""
