@@ -10,7 +10,7 @@ from torch import nn
 from distaff.foundation.errors import DistaffError
 from distaff.models.latent_kinds import Concrete
 from distaff.models.latents import LatentSpace
-from distaff.models.networks import Networks
+from distaff.models.networks.halving import Networks
 from distaff.models.priors.parsing import parse_prior
 from distaff.models.vae import VAE
 from distaff.objectives.evidence import Evidence, iwae_bound

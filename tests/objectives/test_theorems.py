@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from distaff.models.groups import GaussianPosterior, Posterior
-from distaff.models.networks import Networks
+from distaff.models.networks.halving import Networks
 from distaff.models.vae import VAE, Prior
 from distaff.objectives import recipes
 from distaff.objectives.step import Step

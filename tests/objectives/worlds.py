@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from distaff.models.groups import Gaussian, GaussianPosterior, Posterior, StandardNormal
 from distaff.models.latents import LatentSpace
-from distaff.models.networks import Networks
+from distaff.models.networks.halving import Networks
 from distaff.models.vae import VAE, Prior
 from distaff.objectives.densities import Density, stratified
 from distaff.objectives.step import Step
