@@ -7,8 +7,7 @@ from scipy.stats import entropy
 from distaff import Codes, DistaffError
 from distaff.metrics import factor_vae_score, z_max_variance
 from distaff.metrics.active_latents import active_latents, gini_variance, kl_to_nearest_prior
-from distaff.metrics.factor_vae import relative_variances
-from distaff.metrics.fixed_factor_sampling import fixed_factor_rows, group_rows
+from distaff.metrics.factor_vae import fixed_factor_rows, group_rows, relative_variances
 from distaff.metrics.inputs import as_factors
 from tests.metrics.toys import grid, noise_codes, perfect_codes, rotated
 

@@ -34,7 +34,7 @@ from distaff.metrics import (
     z_max_variance,
 )
 from distaff.metrics.catalogue import all_metrics
-from distaff.metrics.fixed_factor_sampling import Groups
+from distaff.metrics.factor_vae import Groups
 from distaff.metrics.metric import card_of
 from tests.metrics.toys import grid, perfect_codes, sharp
 

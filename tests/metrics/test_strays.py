@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distaff.metrics import irs, pieces, strays
-from distaff.metrics.fixed_factor_sampling import Groups
+from distaff.metrics.factor_vae import Groups
 from distaff.metrics.strays import quantiles_of_strays, read_together
 
 SIZES = (3, 5, 2)

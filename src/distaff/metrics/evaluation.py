@@ -187,10 +187,10 @@ def requested(
     metrics: Selection, factor_bins: int | None, bootstrap: int, seed: int, null: int = 0
 ) -> list[Chosen]:
     """``selected(metrics)``, after checking the options that all metrics share."""
-    for name, value in zip(_OPTIONS, (factor_bins, bootstrap, null, seed), strict=True):
-        default, allowed = _OPTIONS[name]
-        if value is not default:
-            check(name, value, allowed)
+    given = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
+    for name, (default, allowed) in _OPTIONS.items():
+        if given[name] is not default:
+            check(name, given[name], allowed)
     if bootstrap:
         checked_draws(bootstrap)
     return selected(metrics)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from distaff.codes import Codes, FloatArray
-from distaff.metrics.fixed_factor_sampling import Groups
+from distaff.metrics.factor_vae import Groups
 from distaff.metrics.inputs import Factors, IntArray
 from distaff.metrics.logistic import one_versus_rest
 from distaff.metrics.metric import metric

@@ -1,12 +1,19 @@
-"""The FactorVAE score: which latent varies least when a factor is held fixed."""
+"""The FactorVAE score: which latent varies least when a factor is held fixed.
 
+Z-diff, IRS and others draw or compare observations that share a factor in the same way, by ``Groups``.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
+from numpy.typing import NDArray
 
 from distaff.codes import Codes, FloatArray
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import (
     THRESHOLDS,
     Prune,
@@ -14,11 +21,10 @@ from distaff.metrics.active_latents import (
     gini_variance,
     pruning,
 )
-from distaff.metrics.fixed_factor_sampling import Groups, fixed_factor_rows, group_rows, share_right
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Count, NotNegative
-from distaff.metrics.pieces import blocks
+from distaff.metrics.pieces import BUDGET, blocks
 from distaff.metrics.result import Result
 
 _LINE, _CACHED = 16, 1 << 16
@@ -119,6 +125,99 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The rows sorted by the class of one factor, so that drawing from a class is index arithmetic.
+
+    On a full grid of factors, a random row of a group is a draw of all other factors, each uniform and
+    independent, as the papers require; on any other data it is a draw from the data given the factor.
+
+    Args:
+        classes: (N,) class of each row; −1 if missing: such rows are in no group.
+        size: number of classes.
+    """
+
+    classes: IntArray
+    size: int
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every row has a class: then no list of the ``known`` rows is needed."""
+        return bool(self.classes.min(initial=0) >= 0)
+
+    @cached_property
+    def known(self) -> IntArray:
+        """(M,) the rows that have a class."""
+        return np.flatnonzero(self.classes >= 0)
+
+    @cached_property
+    def _known_classes(self) -> IntArray:
+        """(M,) the classes of the ``known`` rows."""
+        return self.classes if self.complete else self.classes[self.known]
+
+    @cached_property
+    def order(self) -> IntArray:
+        """(M,) the rows, class by class. Few classes fit small integers, which numpy sorts in linear time."""
+        classes = self._known_classes
+        small = classes.astype(np.uint16) if self.size <= 1 << 16 else classes
+        order = np.argsort(small, kind="stable")
+        return order if self.complete else np.asarray(self.known[order])
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """(size,) number of rows in each class."""
+        return np.bincount(self._known_classes, minlength=self.size)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """(size,) where each class begins in ``order``."""
+        return np.concatenate([[0], np.cumsum(self.counts)[:-1]])
+
+    def anchors(self, count: int, rng: np.random.Generator) -> IntArray:
+        """(count,) random rows from classes with at least two rows."""
+        if self.complete and self.counts.min() >= 2:
+            return rng.integers(len(self.classes), size=count)
+        rows: IntArray = self.known[self.counts[self.classes[self.known]] >= 2]
+        return rows[rng.integers(len(rows), size=count)]
+
+    def companions(self, rows: IntArray, count: int, rng: np.random.Generator) -> IntArray:
+        """(len(rows), count) random rows, with replacement, of the same class as each of ``rows``."""
+        classes = self.classes.take(rows)[:, None]
+        place = (rng.random((len(rows), count)) * self.counts.take(classes)).astype(np.int64)
+        place += self.starts.take(classes)
+        return self.order.take(place)
+
+
+def group_rows(factors: Factors) -> list[Groups]:
+    """One ``Groups`` per factor; raises an error that names a factor for which no two rows share a class."""
+    columns = map(np.ascontiguousarray, factors.classes.T)
+    groups = [Groups(classes, size) for classes, size in zip(columns, factors.sizes, strict=True)]
+    for name, group in zip(factors.names, groups, strict=True):
+        if group.size == (len(group.classes) if group.complete else len(group.known)):  # no class is empty
+            raise DistaffError(
+                f"every row has its own value of factor {name!r}, so it can never be held fixed: leave it "
+                "out, or bin it as a number: quantize_factors(as_factors(values, real=[name]))."
+            )
+    return groups
+
+
+def fixed_factor_rows(groups: list[Groups], fixed: IntArray, size: int, rng: np.random.Generator) -> IntArray:
+    """(M, size) rows of M draws; the ``size`` observations of draw m agree in factor ``fixed[m]``."""
+    rows = np.empty((len(fixed), size), dtype=np.int64)
+    for k, group in enumerate(groups):
+        votes = np.flatnonzero(fixed == k)
+        rows[votes] = group.companions(group.anchors(len(votes), rng), size, rng)
+    return rows
+
+
+def share_right(right: NDArray[np.bool_], fixed: IntArray, names: Sequence[str]) -> dict[str, float]:
+    """The accuracy of guessing the fixed factor, by factor; NaN for a factor that was never fixed."""
+    return {
+        name: float(right[fixed == k].mean()) if (fixed == k).any() else float("nan")
+        for k, name in enumerate(names)
+    }
+
+
 def relative_variances(
     codes: Codes, groups: list[Groups], fixed: IntArray, size: int, rng: np.random.Generator
 ) -> Float64Array:
@@ -131,7 +230,8 @@ def relative_variances(
     shares = {name: np.bincount(hard[name], minlength=p.shape[1]) for name, p in codes.categories.items()}
     whole = {name: gini_variance(counts / len(codes)) for name, counts in shares.items()}
     parts = []
-    for block in blocks(len(fixed), size * len(codes.names)):
+    cost = size * len(codes.names)
+    for block in blocks(len(fixed), cost) if len(fixed) * cost > BUDGET else [slice(None)]:
         rows = fixed_factor_rows(groups, fixed[block], size, rng)
         columns = [_variances(means, rows) / in_all]
         for name, classes in hard.items():

@@ -12,7 +12,7 @@ from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import side_by_side
 from distaff.metrics.active_latents import constant_latents
-from distaff.metrics.fixed_factor_sampling import Groups, group_rows
+from distaff.metrics.factor_vae import Groups, group_rows
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
 from distaff.metrics.pieces import slices

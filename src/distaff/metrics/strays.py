@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from distaff.codes import FloatArray
-from distaff.metrics.fixed_factor_sampling import Groups
+from distaff.metrics.factor_vae import Groups
 from distaff.metrics.inputs import Float64Array, IntArray
 
 _MANY = 1000

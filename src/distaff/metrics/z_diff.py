@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.parallel import one_thread
-from distaff.metrics.fixed_factor_sampling import Groups, group_rows, share_right
+from distaff.metrics.factor_vae import Groups, group_rows, share_right
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.logistic import multinomial
 from distaff.metrics.metric import metric

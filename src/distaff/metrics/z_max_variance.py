@@ -5,8 +5,7 @@ import numpy as np
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import active_latents
-from distaff.metrics.factor_vae import Voting, idle_threshold, relative_variances
-from distaff.metrics.fixed_factor_sampling import Groups, share_right
+from distaff.metrics.factor_vae import Groups, Voting, idle_threshold, relative_variances, share_right
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
 from distaff.metrics.result import Result
