@@ -11,6 +11,7 @@ from distaff.foundation.files import read_text
 from distaff.foundation.untrusted_files import parse_yaml
 from distaff.metrics.score import Entry, Scores
 from distaff.runs import RunFolder
+from distaff.runs.differences import differences
 
 Choice = Literal["median", "best"]
 FILE = Path(__file__).parent / "rules.yaml"
@@ -71,7 +72,7 @@ def rank(folders: Sequence[RunFolder], by: str) -> list[Ranked]:
     if len(set(seeds)) < len(seeds):
         raise DistaffError(f"the runs should differ in their seeds, and have the seeds {seeds}.")
     for other in others:
-        apart = [text for text in first.differences(other) if not text.startswith("seed is ")]
+        apart = [text for text in differences(first, other) if not text.startswith("seed is ")]
         if apart:
             raise DistaffError(f"the runs should differ in their seeds alone, not so: {'; '.join(apart)}.")
     sign = 1 if ranked[0].higher_is_better else -1

@@ -31,7 +31,7 @@ prepare_process()  # before torch is imported, as in distaff.training
 
 def train(arguments: Sequence[str]) -> None:
     """Train a recipe: distaff train factor_vae --data dsprites --gamma 35 --out runs/f35."""
-    from distaff.runs.config import find_recipe
+    from distaff.runs.calls import find_recipe
     from distaff.runs.settings import ModelSettings
     from distaff.training import train as training
 

@@ -122,7 +122,7 @@ def removed_combination(
         raise DistaffError("this figure needs runs on mnist and runs on {spec: mnist, zero_shot: kept}.")
     data = pruned[0].request.data
     options = {**data.options, "zero_shot": "removed"}
-    removed, _ = replace(data, options=options).open()
+    removed = replace(data, options=options).open()
     kept = pruned[0].whole_data
     removed, kept = (part.subset(part.where({"digit": digit})) for part in (removed, kept))
     values = {}

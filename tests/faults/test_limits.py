@@ -27,7 +27,7 @@ from distaff.metrics.code_sources import read_source
 from distaff.models import LatentSpace
 from distaff.models.by_name import find_network
 from distaff.runs import TrainingSettings
-from distaff.runs.data_config import DataCall
+from distaff.runs.calls import DataCall
 from distaff.studies import Study
 from tests import toys
 from tests.faults.mutations import BOMB

@@ -12,7 +12,7 @@ from distaff.foundation.binding import bind, public_functions
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes
 from distaff.objectives.schedules import Schedule, weight_at
-from distaff.runs.config import find_recipe
+from distaff.runs.calls import find_recipe
 from distaff.runs.presets import Preset, find_preset, merged, presets
 from distaff.runs.settings import SETTINGS, ModelSettings, TrainingSettings, chosen
 from distaff.studies import Study

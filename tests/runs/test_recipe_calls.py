@@ -7,7 +7,7 @@ import pytest
 
 from distaff.foundation.binding import find_function, public_functions
 from distaff.objectives import Objective, kl, nll, recipes
-from distaff.runs.config import RecipeCall
+from distaff.runs.calls import RecipeCall
 
 
 def mine(weight: float = 2.0) -> Objective:

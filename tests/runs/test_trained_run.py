@@ -10,7 +10,7 @@ from distaff.analysis.report import report_run
 from distaff.export import export_run
 from distaff.metrics.score import Scores
 from distaff.runs import RunFolder, hub
-from distaff.runs.data_config import DataConfig
+from distaff.runs.config import DataConfig
 from distaff.runs.folder import TrainedRun
 from distaff.training.train import resume, train
 from tests import toys

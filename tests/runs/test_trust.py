@@ -15,7 +15,8 @@ from distaff.foundation import binding
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import Density, Divergence, Objective, kl, nll
 from distaff.runs import ModelSettings, RunFolder, TrainingSettings, trusting
-from distaff.runs.config import RecipeCall, named_code
+from distaff.runs.calls import RecipeCall
+from distaff.runs.config import named_code
 from distaff.studies import Results
 from tests import toys
 

@@ -14,7 +14,7 @@ from distaff import cli
 from distaff.analysis.explained import explained_variance
 from distaff.data.bringing_in import from_object
 from distaff.foundation.errors import DistaffError
-from distaff.runs.data_config import DataCall
+from distaff.runs.calls import DataCall
 from distaff.studies import commands, local
 from distaff.studies.choice import plan as planning
 from distaff.studies.choice.choose import verdict
@@ -187,7 +187,7 @@ def _given() -> dict[str, tuple[object, dict[str, object]]]:
 def test_data_of_python_are_the_same_in_the_file(kind, tmp_path):
     data, options = _given()[kind]
     call = DataCall(data, None, options)
-    before, _ = call.open()
+    before = call.open()
     after, _ = on_disk(call, before, tmp_path).open()
     np.testing.assert_allclose(after.images[:].numpy(), before.images[:].numpy(), atol=1e-5)
     assert type(after.arrangement) is type(before.arrangement) or kind not in ("frame", "read table")

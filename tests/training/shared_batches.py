@@ -34,7 +34,7 @@ from distaff.objectives.games import DiscriminatorSettings, Game
 from distaff.objectives.labels import LOSSES
 from distaff.objectives.objective import Term
 from distaff.objectives.step import Labelled
-from distaff.runs.config import Goal
+from distaff.runs.calls import Goal
 from distaff.training.gan_learner import InfoGANLearner, generator_parameters
 from distaff.training.learner import Learner, VAELearner
 from tests import toys

@@ -15,6 +15,7 @@ from distaff.data.dataset import Dataset
 from distaff.figures.html import Block, Cell, Picture, Table, Text, page
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
+from distaff.runs.differences import differences
 from distaff.runs.folder import RunFolder, TrainedRun, run_folder
 from distaff.runs.log import read_log
 from distaff.runs.pictures import drawable
@@ -115,7 +116,7 @@ def _differences(names: Mapping[str, RunFolder]) -> list[Block]:
     """The settings in which the other runs differ from the first."""
     (first, start), *others = names.items()
     config = start.read()
-    rows = [(name, text) for name, other in others for text in other.read().differences(config, found=False)]
+    rows = [(name, text) for name, other in others for text in differences(other.read(), config, found=False)]
     if not rows:
         return [Text("All were asked for alike.", title="Settings")]
     return [Table(("run", f"differences from {first}"), rows, title="Settings")]

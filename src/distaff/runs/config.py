@@ -2,97 +2,138 @@
 
 import platform
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from distaff._version import __version__
+from distaff.data import tables
+from distaff.data.arrangements import Arrangement, Table, read_arrangement
+from distaff.data.bringing_in import bring_in
 from distaff.data.dataset import Dataset
+from distaff.data.images import Scaled
+from distaff.data.opening import names, open_told
 from distaff.data.pairs import listed
+from distaff.data.signals import Signals
 from distaff.data.splits import split
-from distaff.foundation.binding import CODE, bind, find_function, names_code, public_functions, to_plain
-from distaff.foundation.errors import DistaffError, shown, told_if_it_fails
-from distaff.foundation.files import yaml_text
+from distaff.foundation.binding import (
+    ADDED_LATER,
+    CODE,
+    bind,
+    names_code,
+    to_plain,
+)
+from distaff.foundation.errors import DataNotice, DistaffError
+from distaff.foundation.files import named_path, yaml_text
 from distaff.models.by_name import split_call
 from distaff.models.encoders import TIMM
 from distaff.models.priors.parsing import kinds_named
-from distaff.objectives import recipes
-from distaff.objectives.games import Game
-from distaff.objectives.labels import LOSSES
-from distaff.objectives.objective import Objective
-from distaff.runs.data_config import DataConfig, renamed_data
-from distaff.runs.former_versions import FIRST, in_todays_words
+from distaff.runs.calls import Data, DataCall, Goal, RecipeCall, labelled_goal
+from distaff.runs.former_versions import DATA_SETS, FIRST, in_todays_words
 from distaff.runs.model_config import GANConfig, ModelConfig, VAEConfig, model_config
 from distaff.runs.settings import ModelSettings, TrainingSettings, held_out_share
 
-Goal = Objective | Game
-"""The return type of recipes: an ``Objective`` for VAEs, or a ``Game`` for GANs."""
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
 
 
 @dataclass(frozen=True)
-class RecipeCall:
-    """A recipe and its arguments.
+class DataConfig:
+    """How a data set is opened, and what it contained.
 
     Args:
-        name: name of a recipe of the library, or ``module:function``.
-        arguments: all arguments, as plain values.
+        spec: name or absolute path; None for data given in Python.
+        file: the official file of a named data set.
+        options: further arguments of the data set's ``load``.
+        name: name of the data set in messages.
+        size: number of observations.
+        shape: shape of an observation.
+        fingerprint: fingerprint of the content.
+        arrangement: how the observations were derived from the given data, with everything learned from them
+            (ranges, means and scales, classes), in plain values; None if they are unchanged.
+        others: fingerprints of other files that the run reads: ``pairs``, ``hold_out`` and ``start``.
     """
 
+    spec: str | None
+    file: str | None
+    options: Mapping[str, Any] = field(hash=False)
     name: str
-    arguments: Mapping[str, Any]
+    size: int
+    shape: tuple[int, ...]
+    fingerprint: str
+    arrangement: Mapping[str, Any] | None = field(default=None, metadata=ADDED_LATER, hash=False)
+    others: Mapping[str, str] | None = field(default=None, metadata=ADDED_LATER, hash=False)
 
     @classmethod
-    def of(cls, recipe: str | Callable[..., Goal], arguments: Mapping[str, Any]) -> tuple["RecipeCall", Goal]:
-        """The call with its defaults filled in, and its result."""
-        function = find_recipe(recipe)
-        if isinstance(recipe, str):
-            name = recipe
-        else:
-            own = public_functions(recipes).get(recipe.__qualname__) is recipe
-            # The library's recipes have one name, in whichever file they are written.
-            name = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}"
-        bound = bind(function, arguments)
-        with told_if_it_fails("recipe", function):
-            goal = function(**bound)
-        if not isinstance(goal, Goal):
+    def of(cls, call: DataCall, data: Dataset) -> "DataConfig":
+        """How to open again the data that a call opened; data in memory have no name or path."""
+        file = None if call.file is None else str(Path(call.file).resolve())
+        found = (data.name, len(data), data.shape, data.fingerprint)
+        how = None if data.arrangement is None else data.arrangement.plain()
+        return cls(call.place, file, call.options, *found, arrangement=how)
+
+    def reopen(self, data: Data | None = None) -> Dataset:
+        """Open the data set again, or ``data`` in its place; the content must not have changed."""
+        if data is None and self.spec is None:
             raise DistaffError(
-                f"the recipe {name} returns {type(goal).__name__}, not an Objective or a Game."
+                "the run was trained on data given in Python, which no file holds: there, pass the same data "
+                "again; at a command line, evaluate and encode take them as a file, with --data."
             )
-        return cls(name, to_plain(bound)), goal
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataNotice)
+            return self._reopened(data)
 
-    def with_defaults(self) -> "RecipeCall":
-        """The call with defaults for arguments that the library's recipe has gained since."""
-        function = public_functions(recipes).get(self.name)
-        return self if function is None else RecipeCall(self.name, to_plain(bind(function, self.arguments)))
+    def _reopened(self, data: Data | None) -> Dataset:
+        options = self.options if data is None else {}
+        if isinstance(self.made_of, Table | Signals):
+            dataset = self.bring_in(self.spec if data is None else data, **options)
+        elif data is None:
+            spec = self.spec or ""
+            raw = {"standardise": False} if Path(spec).suffix in tables.SUFFIXES else {}
+            dataset = open_told(spec, self.file, {**raw, **options})
+        else:
+            given = {} if self.spec is not None else self.options
+            dataset = DataCall(data, None, given).open(standardise=False)
+        if dataset.fingerprint != self.fingerprint:
+            raise DistaffError(f"{dataset.name} is not what the run was trained on: its content has changed.")
+        return dataset
 
-    def goal(self) -> Goal:
-        """The objective or game that the recipe returns."""
-        return self.of(self.name, self.arguments)[1]
+    @property
+    def made_of(self) -> Arrangement | None:
+        """How the observations were derived from the given data."""
+        if self.arrangement is None:
+            return None
+        images = "images" in self.arrangement
+        return Scaled.read(self.arrangement) if images else read_arrangement(self.arrangement)
 
+    def bring_in(self, data: Any, /, **options: Any) -> Dataset:
+        """Other data, converted as those of the run were.
 
-def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
-    """A recipe by its name, as ``module:function``, or as the function itself."""
-    if isinstance(recipe, str):
-        return find_function("recipe", recipe, recipes)
-    if not hasattr(recipe, "__qualname__"):
-        what = f"the objective {recipe}" if isinstance(recipe, Goal) else shown(recipe)
-        raise DistaffError(
-            f"a recipe is a name, such as vae, or a function that returns an objective, not {what}."
-        )
-    return recipe
+        Args:
+            data: anything that could have been trained on: a folder, a file, an array, a photograph.
+            **options: further arguments of the reader, which override those of the run. Labels in a file
+                belong to the run's own data, and must be given again.
+        """
+        told = {key: value for key, value in self.options.items() if key != "labels" or value == "folders"}
+        return self._checked(bring_in(data, self.shape, self.made_of, told, **options))
 
+    def other(self, data: DataCall) -> Dataset:
+        """Another data set for the run's model: a named one unchanged, a user's converted like the run's."""
+        if str(data.spec) not in names() and named_path(str(data.spec)).exists():
+            return self.bring_in(data.spec, **data.options)
+        return self._checked(data.open(standardise=False))
 
-def labelled_goal(goal: Goal, training: TrainingSettings) -> Goal:
-    """A recipe's goal, with the label loss added if there are labels."""
-    if training.labels is None:
-        return goal
-    if isinstance(goal, Game):
-        raise DistaffError("labels go with recipes of VAEs: leave them out for a GAN.")
-    return goal + training.label_weight * LOSSES[training.label_loss]
+    def _checked(self, data: Dataset) -> Dataset:
+        if data.shape != self.shape:
+            raise DistaffError(
+                f"{data.name} holds observations of shape {data.shape}, but the run was trained on "
+                f"{self.shape}."
+            )
+        return data
 
 
 @dataclass(frozen=True)
@@ -122,7 +163,8 @@ class RunConfig:
         made_with = dict(m) if isinstance(m := sections.get("made_with"), Mapping) else {}
         made_by = made_with.get("distaff", __version__)
         data = parts["data"]
-        parts["data"] = {**data, **{key: renamed_data(data[key]) for key in ("spec", "name") if key in data}}
+        names = {key: data[key] for key in ("spec", "name") if isinstance(data.get(key), str)}
+        parts["data"] = {**data, **{key: DATA_SETS.get(name, name) for key, name in names.items()}}
         if made_by == FIRST:
             parts = in_todays_words(parts)
         if made_by == __version__:
@@ -176,21 +218,14 @@ class RunConfig:
         """The text of ``run.yaml``."""
         return yaml_text(self.to_plain())
 
-    def differences(self, other: "RunConfig", found: bool = True) -> list[str]:
-        """The differences from another run, in words; ``made_with`` is ignored.
 
-        Args:
-            other: the other run.
-            found: whether to include what was found in the data, such as their size.
-        """
-        both = [replace(config, recipe=config.recipe.with_defaults()).to_plain() for config in (self, other)]
-        if not found:
-            both = [{**plain, "data": {name: plain["data"].get(name) for name in ASKED}} for plain in both]
-        mine, others = both
-        if not (mine["data"].get("others") and others["data"].get("others")):  # former versions have none
-            for plain in both:
-                plain["data"].pop("others", None)
-        return [d for name in PARTS for d in _differences(name, mine[name], others[name])]
+PARTS: dict[str, type] = {
+    "recipe": RecipeCall,
+    "data": DataConfig,
+    "model": VAEConfig,
+    "training": TrainingSettings,
+}
+"""The sections of ``run.yaml``; a model's section may be a ``GANConfig`` instead."""
 
 
 def named_code(
@@ -244,17 +279,6 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(item)
 
 
-ASKED = ("spec", "file", "options")
-"""Fields of ``data`` that the user gives; the others are found in the data."""
-PARTS: dict[str, type] = {
-    "recipe": RecipeCall,
-    "data": DataConfig,
-    "model": VAEConfig,
-    "training": TrainingSettings,
-}
-"""The sections of ``run.yaml``; a model's section may be a ``GANConfig`` instead."""
-
-
 def surroundings() -> dict[str, Any]:
     """The value of ``made_with`` for a new run."""
     libraries = {library: version(library) for library in LIBRARIES}
@@ -265,17 +289,6 @@ def surroundings() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "git": _commit(),
     }
-
-
-def _differences(prefix: str, held: Any, asked: Any) -> list[str]:
-    if isinstance(held, dict) and isinstance(asked, dict):
-        keys = [*held, *(key for key in asked if key not in held)]
-        return [d for key in keys for d in _differences(str(key), held.get(key), asked.get(key))]
-    if held == asked:
-        return []
-    if held is None:
-        return [f"{prefix} is not set there, but {asked} here"]
-    return [f"{prefix} is {held} there, " + ("but not set here" if asked is None else f"not {asked}")]
 
 
 def _commit() -> str | None:

@@ -18,6 +18,7 @@ from distaff.models.representation import Representation
 from distaff.runs import checkpoints
 from distaff.runs.checkpoints import is_as_written, write_sealed
 from distaff.runs.config import RunConfig
+from distaff.runs.differences import differences
 from distaff.runs.latent_names import read_names
 from distaff.runs.settings import in_zoo
 from distaff.runs.snapshots import snapshot_weights
@@ -155,7 +156,7 @@ class RunFolder:
         """Raise an error if the folder holds another run, or files that are not a run; write nothing."""
         if self.config.exists():
             with trusting(*config.code):
-                differing = self.read().differences(config)
+                differing = differences(self.read(), config)
             if differing:
                 raise DistaffError(
                     f"{self.path} holds another run ({'; '.join(differing)}): choose another folder, "

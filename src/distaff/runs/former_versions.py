@@ -14,6 +14,8 @@ NETWORKS = {
 """Networks of the first version that have another name today, or whose name means another network today."""
 DEFAULTS = {"pinwheel": {"radial": 0.1, "tangential": 0.3}}
 """Options of data sets that had other defaults then."""
+DATA_SETS = {"line": "toy_line"}
+"""Data sets that have another name today."""
 
 
 def in_todays_words(sections: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -40,3 +42,13 @@ def _by_name(arguments: Mapping[str, Any], latents: Any) -> Mapping[str, Any]:
     names = dict(enumerate(variable.name for variable in LatentSpace.parse(latents).variables))
     known = (names.get(anchor, anchor) if isinstance(anchor, int) else anchor for anchor in anchors)
     return {**arguments, "anchors": list(known)}
+
+
+def renamed_data(spec: Any) -> Any:
+    """The data set's name today."""
+    return DATA_SETS.get(spec, spec) if isinstance(spec, str) else spec
+
+
+def first_data_name(spec: Any) -> Any:
+    """The data set's first name, which the folders of a study's runs keep."""
+    return next((former for former, today in DATA_SETS.items() if today == spec), spec)

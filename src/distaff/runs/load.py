@@ -8,7 +8,7 @@ from distaff.foundation.trust import trusting
 from distaff.models.ica import Unmixing
 from distaff.models.representation import Representation
 from distaff.runs import hub
-from distaff.runs.data_config import Data, DataCall
+from distaff.runs.calls import Data, DataCall
 from distaff.runs.folder import RunFolder, TrainedRun, trained_model
 from distaff.runs.settings import in_zoo
 from distaff.runs.zoo import zoo_folder
@@ -79,4 +79,4 @@ def open_left_out(run: RunFolder) -> Dataset:
     data = run.read().data
     if "leave_out" not in data.options or data.spec is None:
         raise DistaffError(f"{run.path} was trained on all combinations of factors: nothing was left out.")
-    return DataCall(data.spec, data.file, {**data.options, "left_out": True}).open()[0]
+    return DataCall(data.spec, data.file, {**data.options, "left_out": True}).open()

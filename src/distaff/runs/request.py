@@ -12,8 +12,8 @@ from typing import Any
 from distaff.foundation.binding import bind, takes_list, to_plain
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.objectives.schedules import in_proportion, shortened
-from distaff.runs.config import RecipeCall, find_recipe
-from distaff.runs.data_config import DataCall, first_data_name
+from distaff.runs.calls import DataCall, RecipeCall, find_recipe
+from distaff.runs.former_versions import first_data_name
 from distaff.runs.presets import find_preset
 from distaff.runs.settings import SETTINGS, Machine, ModelSettings, TrainingSettings, chosen
 

@@ -24,6 +24,7 @@ from distaff.foundation.untrusted_files import read_json
 from distaff.runs import hub
 from distaff.runs.checkpoints import MANIFEST, Damaged, check_manifest, write_manifest
 from distaff.runs.config import RunConfig
+from distaff.runs.differences import differences
 from distaff.runs.folder import RunFolder
 from distaff.runs.settings import ZOO, TrainingSettings
 
@@ -201,7 +202,7 @@ def _damaged(folder: RunFolder, source: Path, hashes: Mapping[str, str]) -> list
     config, step, _ = model_config(source)
     damaged = []
     try:
-        if folder.read().differences(config):
+        if differences(folder.read(), config):
             damaged.append(folder.config.name)
     except DistaffError:
         damaged.append(folder.config.name)
@@ -244,7 +245,7 @@ def begin_from(place: str | Path, out: str | Path | None, steps: int | None) -> 
         copy_model(source, target.path)
     held = target.read()
     begun = replace(config, training=replace(config.training, steps=held.training.steps))
-    if differing := held.differences(begun):
+    if differing := differences(held, begun):
         raise DistaffError(
             f"{target.path} holds another run ({'; '.join(differing)}): choose another folder."
         )

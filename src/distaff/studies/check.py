@@ -10,7 +10,8 @@ from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.own_functions import metric_of
-from distaff.runs.config import labelled_goal
+from distaff.runs.calls import labelled_goal
+from distaff.runs.config import DataConfig
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest
 from distaff.studies.study_run import StudyRun
@@ -33,7 +34,8 @@ def check(runs: Sequence[StudyRun]) -> None:
         if labelled and spec in names() and not about(spec).factors:
             raise _without_labels(spec, labelled)
     for group in by_data.values():
-        trained_on, config = group[0].data.open()
+        trained_on = group[0].data.open()
+        config = DataConfig.of(group[0].data, trained_on)
         data = trained_on if elsewhere is None else config.other(elsewhere)
         if labelled and data.factors is None:
             raise _without_labels(data.name, labelled)

@@ -9,7 +9,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.own_functions import metric_of
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.objective import Objective
-from distaff.runs.data_config import DataCall
+from distaff.runs.calls import DataCall
 from distaff.runs.request import RunRequest
 from distaff.studies.claim_forms import Claim, Comparison, Correlation, Form, Quantity, Range, Trend, Where
 from distaff.studies.grid import has_settings

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from distaff.foundation.binding import bind, read_value
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.runs.data_config import DataCall
+from distaff.runs.calls import DataCall
 from distaff.runs.request import RunRequest
 from distaff.studies.claim_forms import (
     ABOVE,

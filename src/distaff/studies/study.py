@@ -15,8 +15,8 @@ from distaff.foundation.files import read_text, yaml_text
 from distaff.foundation.snippets import snippet
 from distaff.foundation.untrusted_files import parse_yaml
 from distaff.metrics.evaluation import selected
+from distaff.runs.calls import DataCall
 from distaff.runs.config import named_code
-from distaff.runs.data_config import DataCall
 from distaff.runs.request import RunRequest
 from distaff.runs.settings import SETTINGS, names_of_trackers
 from distaff.studies.claim_forms import Claim

@@ -14,7 +14,8 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics import Score
 from distaff.metrics.scores_json import ELBO, Setup
 from distaff.models.representation import Representation
-from distaff.runs.data_config import DataCall, DataConfig
+from distaff.runs.calls import DataCall
+from distaff.runs.config import DataConfig
 from distaff.runs.folder import RunFolder, TrainedRun
 from distaff.runs.log import read_log
 from distaff.runs.request import RunRequest

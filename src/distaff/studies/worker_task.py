@@ -20,8 +20,8 @@ from distaff.foundation.trust import trusting
 from distaff.metrics import Evaluation, evaluate_scores
 from distaff.metrics.score import Scores
 from distaff.metrics.scores_json import Setup
+from distaff.runs.calls import DataCall
 from distaff.runs.config import named_code
-from distaff.runs.data_config import DataCall
 from distaff.runs.folder import RunFolder
 from distaff.runs.request import RunRequest
 from distaff.studies.own_metrics import is_own

@@ -23,7 +23,8 @@ from distaff.objectives.densities import Source
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
-from distaff.runs.config import Goal, RunConfig
+from distaff.runs.calls import Goal
+from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
 from distaff.runs.log import read_log
 from distaff.runs.model_config import VAEConfig

@@ -21,8 +21,8 @@ from distaff.foundation.files import json_text, write_json
 from distaff.foundation.progress import Progress
 from distaff.objectives.games import Game
 from distaff.runs import checkpoints
+from distaff.runs.calls import Goal
 from distaff.runs.checkpoints import Reached
-from distaff.runs.config import Goal
 from distaff.runs.folder import RunFolder
 from distaff.runs.log import read_log, truncate_log
 from distaff.runs.settings import TrainingSettings

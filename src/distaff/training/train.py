@@ -20,8 +20,8 @@ from distaff.models.representation import Representation
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs import checkpoints
-from distaff.runs.config import Goal, RecipeCall, RunConfig, find_recipe, labelled_goal, named_code
-from distaff.runs.data_config import Data, DataCall
+from distaff.runs.calls import Data, DataCall, Goal, RecipeCall, find_recipe, labelled_goal
+from distaff.runs.config import DataConfig, RunConfig, named_code
 from distaff.runs.folder import RunFolder
 from distaff.runs.model_config import check_fit, check_words, describe
 from distaff.runs.other_files import START
@@ -132,10 +132,10 @@ def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Rep
         check_fit(request.model, shape, goal)
     # A run of an earlier version did not standardise: its data are prepared as they were then.
     raw = held is not None and held.data.arrangement is None
-    data, found = request.data.open(request.model.likelihood, standardise=not raw)
+    data = request.data.open(request.model.likelihood, standardise=not raw)
     if raw:
-        found = replace(found, arrangement=None)
         data = replace(data, arrangement=None)
+    found = DataConfig.of(request.data, data)
     known = {} if again is None else again.data.others or {}
     if START in known:
         found = replace(found, others={START: known[START]})

@@ -9,7 +9,7 @@ from distaff.analysis.doctor.finding import Finding, Severity
 from distaff.analysis.doctor.run_evidence import RunEvidence
 from distaff.foundation.binding import public_functions
 from distaff.metrics.options import SampleCount, Seed
-from distaff.runs.data_config import Data
+from distaff.runs.calls import Data
 from distaff.runs.folder import run_folder
 
 __all__ = ["Diagnosis", "Finding", "Severity", "diagnose"]

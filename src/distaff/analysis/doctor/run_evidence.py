@@ -19,8 +19,8 @@ from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step
 from distaff.runs import checkpoints
-from distaff.runs.config import Goal, RunConfig
-from distaff.runs.data_config import Data
+from distaff.runs.calls import Data, Goal
+from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load, open_data
 from distaff.runs.log import read_log

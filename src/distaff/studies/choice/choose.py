@@ -11,7 +11,7 @@ from annotated_types import Ge, Gt
 
 from distaff.foundation.binding import to_plain
 from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller, unknown
-from distaff.runs.data_config import Data, DataCall
+from distaff.runs.calls import Data, DataCall
 from distaff.runs.settings import (
     DATA_SETTINGS,
     AtLeastOne,
@@ -115,7 +115,7 @@ def choose(
     model = chosen(ModelSettings, settings)
     chosen(TrainingSettings, {"hold_out": hold_out})  # an error for invalid values
     call = DataCall.told(data, chosen(DataSettings, settings))
-    dataset, _ = call.open(model.likelihood)
+    dataset = call.open(model.likelihood)
     name = Path(str(data)).stem if isinstance(data, str | Path) else type(data).__name__
     folder = Path(out) if out is not None else Path("runs") / f"choose-{name}"
     left = len(dataset) - round(len(dataset) * (held_out_share(hold_out) or 0))

@@ -15,7 +15,7 @@ from distaff.data.frameworks import is_frame, to_frame
 from distaff.data.images import BitImages, ByteImages, Chosen
 from distaff.data.signals import Signals
 from distaff.foundation.files import atomic_file
-from distaff.runs.data_config import DataCall
+from distaff.runs.calls import DataCall
 
 WHITE = 255
 BLOCK = 4096

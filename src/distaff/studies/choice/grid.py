@@ -9,7 +9,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.text import read_items
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
-from distaff.runs.config import RecipeCall, find_recipe
+from distaff.runs.calls import RecipeCall, find_recipe
 
 Entry = Mapping[str, Any]
 """A recipe with a list of weights, as an entry of a study's ``runs``."""

@@ -11,7 +11,7 @@ from distaff.foundation.errors import DistaffError, said, warn
 from distaff.foundation.files import write_json, write_text, yaml_text
 from distaff.foundation.untrusted_files import read_json
 from distaff.models.representation import Representation
-from distaff.runs.data_config import DataCall
+from distaff.runs.calls import DataCall
 from distaff.studies.centrality import model_centrality
 from distaff.studies.choice.grid import Entry
 from distaff.studies.commands import run as run_study
