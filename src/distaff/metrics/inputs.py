@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,9 @@ Float64Array = NDArray[np.float64]
 
 _LARGEST_MEAN, _LARGEST_LOGVAR = 1e35, 80.0
 """Some metrics add means in single precision, where larger ones overflow; on some, liblinear never stops."""
+
+UNSHARED: WeakSet[Codes] = WeakSet()
+"""Codes that a call has made of its caller's arrays: nobody else has them, so they stay as they are."""
 
 
 class RealValued(DistaffError):
@@ -133,7 +137,9 @@ def codes_of(codes: Any, logvar: Any = None) -> Codes:
         named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)
         names = tuple(map(str, columns)) if named else ()
         check_index(codes, logvar, "codes and log-variances")
-        return Codes(codes, logvar, latents=names)
+        made = Codes(codes, logvar, latents=names)
+        UNSHARED.add(made)
+        return made
     return codes if logvar is None else replace(codes, logvars=logvar)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import Codes
-from distaff.metrics.inputs import Factors
+from distaff.metrics.inputs import UNSHARED, Factors
 
 Result = TypeVar("Result")
 BUDGET = 8_000_000
@@ -27,12 +27,13 @@ def remember(owner: Codes | Factors, key: Hashable, compute: Callable[[], Result
     Several metrics read the same densities, which take most of their time. The contents are identified by
     their digest, so arrays changed in place are recomputed and their old results dropped.
     """
-    if isinstance(owner, Codes):
-        contents = digest(owner.means, owner.logvars, *owner.categories.values())
-    else:
+    contents: Hashable = None
+    if isinstance(owner, Factors):
         contents = digest(owner.values, owner.indices)
+    elif owner not in UNSHARED:
+        contents = digest(owner.means, owner.logvars, *owner.categories.values())
     known, kept = _memory.get(owner, (None, {}))
-    if known != contents:
+    if known != contents or not kept:
         kept = {}
         _memory[owner] = contents, kept
     if key not in kept:
