@@ -7,8 +7,9 @@ from distaff import Codes, DistaffError
 from distaff.metrics import Evaluator, evaluate, mig, rmig, sap, udr
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.factor_bins import quantize_factors
-from distaff.metrics.inputs import aligned, all_labelled, as_codes, as_factors
+from distaff.metrics.inputs import aligned, as_codes, as_factors
 from distaff.metrics.metric import card_of
+from distaff.metrics.missing_labels import all_labelled
 
 RNG = np.random.default_rng(0)
 

@@ -11,8 +11,8 @@ from scipy.linalg import hadamard
 from distaff import Codes, DistaffError
 from distaff.metrics import as_factors, evaluate_scores
 from distaff.metrics.catalogue import all_metrics
+from distaff.metrics.evaluation import selected
 from distaff.metrics.metric import card_of
-from distaff.metrics.selection import selected
 from tests.metrics.toys import grid, joined, perfect_codes, sharp
 
 SIZES = (3, 4, 5, 6)

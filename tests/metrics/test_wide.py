@@ -36,7 +36,7 @@ def test_thousands_of_latents_give_every_metric_of_single_latents_and_a_sentence
     assert {score.metric for score in found.scores} == set(LATENT_BY_LATENT)
     assert all(np.isfinite(score.value) for score in found.scores)
     for name, reason in announced.items():
-        limit = card_of(all_metrics()[name]).limit(None)
+        limit = card_of(all_metrics()[name]).limits[None]
         assert reason.startswith(f"it {limit[1]}, which takes too long for {WIDE} latents")
         assert f"(the limit is {limit[0]}): name it" in reason
     assert {name for name, reason in found.skipped.items() if "log-variances" not in reason} == set(announced)

@@ -25,11 +25,10 @@ from distaff.foundation.text import told_options
 from distaff.metrics import Factors, as_factors
 from distaff.metrics.baseline_file import Baseline
 from distaff.metrics.code_sources import ENDINGS, named_source, read_source
-from distaff.metrics.evaluation import Evaluation, evaluate_scores
+from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores, requested
 from distaff.metrics.options import BinCount, Seed
 from distaff.metrics.row_names import ROWS, NamedRows
 from distaff.metrics.scores_file import Scores, Setup
-from distaff.metrics.selection import Selection, requested
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig

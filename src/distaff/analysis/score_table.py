@@ -11,7 +11,7 @@ from rich.text import Text
 from distaff.foundation.files import write_text
 from distaff.metrics import Evaluation, Score
 from distaff.metrics.card import TOPICS
-from distaff.metrics.selection import topic_of
+from distaff.metrics.catalogue import topic_of
 from distaff.metrics.text_columns import text_columns
 
 

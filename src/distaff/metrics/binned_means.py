@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +124,7 @@ def _mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
     categories = list(codes.categories.values())
     width = codes.means.shape[1]
 
-    def read(i: int) -> IntArray:
+    def read(i: int) -> NDArray[np.integer[Any]]:
         if i >= width:
             return np.asarray(categories[i - width].argmax(axis=1))
         return own_bins(np.ascontiguousarray(codes.means[:, i]), bins)
@@ -149,7 +150,7 @@ def _information_of_known(codes: Codes, bins: int, labels: Labels, classes: IntA
 
 
 def index_tables(
-    read: Callable[[int], IntArray],
+    read: Callable[[int], NDArray[np.integer[Any]]],
     latents: slice,
     sizes: Sequence[int],
     count: int,
@@ -168,7 +169,7 @@ def index_tables(
     """
     bins = max(sizes)
     hard = labels if labels is not None and labels.classes is not None else None
-    ones = np.ones(count, np.int32)
+    bundles, ones = [] if hard is None else hard.bundles, np.ones(count, np.int32)
 
     def counted(i: int) -> tuple[Float64Array, Float64Array]:
         z = read(i)
@@ -176,7 +177,7 @@ def index_tables(
         if hard is None:
             return np.bincount(z, minlength=bins) / count, joint
         z = z.astype(np.int32, copy=False)
-        for bundle in hard.bundles:
+        for bundle in bundles:
             shape = (bundle.margins.shape[1], bins)
             # Faster than numpy.bincount, which also keeps other threads waiting.
             cells = coo_array((ones, (bundle.classes, z)), shape=shape).toarray()

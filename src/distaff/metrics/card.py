@@ -54,6 +54,7 @@ class Card:
             two cores) or too much memory; by protocol if protocols differ. A protocol without an entry has no
             limit.
         name: the function's name.
+        limits: ``widest`` by protocol, None for no limit; the limit of None is that of the first protocol.
         inputs: what the metric reads. ``evaluate`` includes only metrics of one model's codes.
         protocols: the names of the presets.
     """
@@ -72,6 +73,7 @@ class Card:
     usual: bool
     widest: Width | Mapping[str, Width]
     name: str = field(init=False)
+    limits: Mapping[str | None, Width | None] = field(init=False)
     inputs: Reads = field(init=False)
     protocols: tuple[str, ...] = field(init=False)
 
@@ -82,6 +84,11 @@ class Card:
         object.__setattr__(self, "name", self.formula.__name__)
         object.__setattr__(self, "inputs", inputs)
         object.__setattr__(self, "protocols", tuple(self.presets))
+        by_protocol = (
+            self.widest if isinstance(self.widest, Mapping) else dict.fromkeys(self.presets, self.widest)
+        )
+        limits = {protocol: by_protocol.get(protocol) for protocol in self.protocols}
+        object.__setattr__(self, "limits", {None: limits[self.protocols[0]], **limits})
 
     @property
     def summary(self) -> str:
@@ -101,12 +108,6 @@ class Card:
     def topic(self, score: str) -> Topic:
         """The topic of one of its scores."""
         return self.says if isinstance(self.says, str) else self.says[score]
-
-    def limit(self, protocol: str | None) -> Width | None:
-        """The largest number of latents for a protocol (by default the first), and what limits it."""
-        if isinstance(self.widest, Mapping):
-            return self.widest.get(protocol or self.protocols[0])
-        return self.widest
 
     @property
     def best(self) -> float:

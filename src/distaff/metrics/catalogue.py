@@ -7,7 +7,8 @@ from importlib import import_module
 
 import pandas as pd
 
-from distaff.metrics.card import Card, Metric
+from distaff.metrics.card import Card, Metric, Topic
+from distaff.metrics.score import Score
 
 
 @cache
@@ -18,6 +19,12 @@ def all_metrics() -> Mapping[str, Metric]:
     return dict(
         sorted((name, value) for name, value in named if isinstance(getattr(value, "card", None), Card))
     )
+
+
+def topic_of(score: Score) -> Topic:
+    """The topic of a score."""
+    known = all_metrics().get(score.metric.partition(":")[0])
+    return "other" if known is None else known.card.topic(score.name)
 
 
 def metrics_table() -> pd.DataFrame:
@@ -55,7 +62,7 @@ def _posterior(card: Card) -> str:
 
 def _latents(card: Card) -> str:
     """The number of latents up to which ``evaluate`` computes it without being asked for it by name."""
-    limits = {protocol: card.limit(protocol) for protocol in card.protocols}
+    limits = {protocol: card.limits[protocol] for protocol in card.protocols}
     told = {protocol: f"up to {limit[0]:,}" if limit else "any" for protocol, limit in limits.items()}
     if len(set(told.values())) == 1:
         return told[card.protocols[0]]

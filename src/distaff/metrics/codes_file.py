@@ -13,10 +13,9 @@ from distaff.codes import Codes
 from distaff.foundation.archives import open_npz, read_npy
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file
-from distaff.metrics.evaluation import Evaluation, evaluate_scores
+from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.scores_file import Setup, write_scores
-from distaff.metrics.selection import Selection
 
 LARGEST = 4 << 30
 """Default limit on the size of one array of a code file, in bytes."""

@@ -1,37 +1,39 @@
 """``evaluate``: many metrics of one representation in one table."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.snippets import snippet
-from distaff.metrics.card import Card
+from distaff.metrics.card import Metric
+from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.factor_bins import quantize_factors
-from distaff.metrics.inputs import (
-    CodesLike,
-    Factors,
-    FactorsLike,
-    IntArray,
-    aligned,
-    all_labelled,
-    as_codes,
-    as_factors,
-    check_index,
-)
-from distaff.metrics.null import moved, read_baselines, with_null
-from distaff.metrics.own_functions import named_if_it_fails
-from distaff.metrics.score import Null, Score, shown_value
-from distaff.metrics.selection import Chosen, Selection, requested
+from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, aligned, as_codes, as_factors, check_index
+from distaff.metrics.intervals import checked_draws
+from distaff.metrics.null import add_null_columns, read_baselines, with_null
+from distaff.metrics.options import DRAWING, BinCount, check
+from distaff.metrics.own_functions import given_metric, named_if_it_fails
+from distaff.metrics.score import Score, shown_value
 from distaff.metrics.text_columns import text_columns
+
+Name = str | Callable[..., Any]
+"""A metric by name, such as ``mig``, ``mig:chen18`` or ``module:function``, or a function."""
+Selection = Literal["default", "all"] | Sequence[Name]
+
+_OPTIONS: Mapping[str, tuple[int | None, Any]] = {
+    "factor_bins": (None, BinCount | None),
+    "bootstrap": (0, DRAWING["bootstrap"]),
+    "null": (0, DRAWING["bootstrap"]),
+    "seed": (0, DRAWING["seed"]),
+}
+"""The default and the allowed values of options that all metrics share."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,8 @@ class Evaluation:
             (s.name, s.value, s.protocol, s.interval, s.direction, "; ".join(s.notes)) for s in self.scores
         ]
         table = pd.DataFrame(rows, columns=["metric", "value", "protocol", "interval", "direction", "notes"])
-        nulls = [score.null or Null() for score in self.scores]
         if any(score.null is not None for score in self.scores):
-            table["null"] = [np.nan if null.mean is None else null.mean for null in nulls]
-            table["null_range"] = pd.Series([null.range for null in nulls], dtype=object)
-            table["gap"] = [np.nan if s.gap is None else s.gap for s in self.scores]
-            for name in dict.fromkeys(name for null in nulls for name in null.baselines):
-                table[name] = [null.baselines.get(name, np.nan) for null in nulls]
+            add_null_columns(table, self.scores)
         table.attrs["skipped"] = dict(self.skipped)
         return table
 
@@ -147,130 +144,141 @@ def evaluate_scores(
     """
     chosen = requested(metrics, factor_bins, bootstrap, seed, null)
     check_index(codes, factors)
-    inputs = Inputs.read(as_codes(codes, logvar), factors, factor_bins)
-    others = {} if baselines is None else read_baselines(codes, len(inputs.codes), baselines)
-    compared = {name: replace(inputs, codes=other) for name, other in others.items()}
+    read, labels = _scorable(as_codes(codes, logvar), factors, factor_bins)
+    others = {} if baselines is None else read_baselines(codes, len(read), baselines)
     strict = metrics not in ("default", "all") if strict is None else strict
     scores: list[Score] = []
-    skipped = {} if strict else _left_out(chosen, inputs, announce or (lambda label, reason: None))
+    skipped = {} if strict else _left_out(chosen, read, labels, announce or (lambda label, reason: None))
     for entry in chosen:
-        label, card = entry.label, entry.metric.card
-        if label in skipped:
+        if entry.label in skipped:
             continue
         try:
             if report:
-                report(label)
-            found = _scores(entry, inputs, bootstrap, seed)
-            reads_factors = card.inputs == "codes and factors"
+                report(entry.label)
+            found = _scores(entry, read, labels, seed, bootstrap)
             if null or others:
-                found = with_null(
-                    found,
-                    card.best if math.isfinite(card.best) else None,
-                    partial(_shuffled, entry, inputs) if reads_factors else None,
-                    {other: partial(_scores, entry, given, 0, seed) for other, given in compared.items()},
-                    draws=null,
-                    seed=seed,
-                )
-            scores += [replace(score, metric=label) for score in found]
+                card, again = entry.metric.card, partial(_scores, entry)
+                found = with_null(found, card, again, read, labels, draws=null, baselines=others, seed=seed)
+            scores += [replace(score, metric=entry.label) for score in found]
         except DistaffError as error:
             if strict:
                 raise
-            skipped[label] = str(error)
+            skipped[entry.label] = str(error)
     return Evaluation(tuple(scores), skipped)
 
 
-@dataclass(frozen=True, eq=False)
-class Inputs:
-    """The inputs of metrics.
+class Chosen(NamedTuple):
+    """A requested metric.
 
     Args:
-        codes: the codes of all rows.
-        factors: the factors of all rows; labels may be missing.
+        metric: the function itself.
+        label: ``mig`` for the first protocol, ``mig:chen18`` for another, ``mine:score`` for one of your own.
+        protocol: the protocol; None for the first.
+        by_name: whether it was asked for by its name in this library; others may be a user's own.
     """
 
-    codes: Codes
-    factors: Factors | None
+    metric: Metric
+    label: str
+    protocol: str | None = None
+    by_name: bool = True
 
-    @classmethod
-    def read(cls, codes: Codes, factors: FactorsLike | None, bins: int | None) -> "Inputs":
-        """The codes, and the factors that can be scored: one that never varies is left out, with a note."""
-        if factors is None:
-            return cls(codes, None)
-        codes, read = aligned(codes, as_factors(factors) if bins is None else quantize_factors(factors, bins))
-        return cls(codes, read.without_constant())
 
-    @cached_property
-    def complete(self) -> tuple[Codes, Factors]:
-        """The rows with all labels; the same objects for all metrics, so that metrics can share results."""
-        if self.factors is None:
-            raise DistaffError("it needs factors.")
-        return all_labelled(self.codes, self.factors)
+def requested(
+    metrics: Selection, factor_bins: int | None, bootstrap: int, seed: int, null: int = 0
+) -> list[Chosen]:
+    """``selected(metrics)``, after checking the options that all metrics share."""
+    for name, value in zip(_OPTIONS, (factor_bins, bootstrap, null, seed), strict=True):
+        default, allowed = _OPTIONS[name]
+        if value is not default:
+            check(name, value, allowed)
+    if bootstrap:
+        checked_draws(bootstrap)
+    return selected(metrics)
 
-    def shuffled(self, rows: IntArray) -> "Inputs":
-        """The same codes with the factors of other rows."""
-        return self if self.factors is None else Inputs(self.codes, moved(self.factors, rows))
+
+def selected(metrics: Selection) -> list[Chosen]:
+    """The requested metrics with their protocols."""
+    single = {name: metric for name, metric in all_metrics().items() if metric.card.inputs != "several codes"}
+    if isinstance(metrics, str) and metrics == "default":
+        return [_known(metric) for metric in single.values() if metric.card.usual]
+    if isinstance(metrics, str) and metrics == "all":
+        return [_known(metric, protocol) for metric in single.values() for protocol in metric.card.protocols]
+    if isinstance(metrics, str):
+        metrics = metrics.split(",")
+    if callable(metrics):
+        metrics = [metrics]
+    if not isinstance(metrics, Sequence):
+        raise DistaffError(f"metrics={metrics!r}: give names, functions, 'default' or 'all'.")
+    chosen = [_chosen(entry if callable(entry) else str(entry).strip(), single) for entry in metrics]
+    if not chosen:
+        raise DistaffError("no metrics were asked for: give names, 'default' or 'all'.")
+    return chosen
+
+
+def _chosen(entry: Name, known: Mapping[str, Metric]) -> Chosen:
+    """One entry of a selection; an error if it is neither a known metric nor a function."""
+    if entry in ("default", "all"):
+        raise DistaffError(f"{entry!r} cannot be combined: ask for it alone, or for metrics by name.")
+    name, _, protocol = (entry, "", "") if callable(entry) else entry.partition(":")
+    if callable(name) or name not in known:
+        metric, label = given_metric(entry, known)
+        return Chosen(metric, label, by_name=False)
+    protocols = known[name].card.protocols
+    if protocol and protocol not in protocols:
+        raise unknown(f"protocol of {name}", protocol, protocols)
+    return _known(known[name], protocol or None)
+
+
+def _known(metric: Metric, protocol: str | None = None) -> Chosen:
+    """A metric of this library, by its name."""
+    card = metric.card
+    first = protocol in (None, card.protocols[0])
+    return Chosen(metric, card.name if first else f"{card.name}:{protocol}", protocol)
+
+
+def _scorable(codes: Codes, factors: FactorsLike | None, bins: int | None) -> tuple[Codes, Factors | None]:
+    """The codes, and the factors that can be scored: one that never varies is left out, with a note."""
+    if factors is None:
+        return codes, None
+    codes, read = aligned(codes, as_factors(factors) if bins is None else quantize_factors(factors, bins))
+    return codes, read.without_constant()
 
 
 def _left_out(
-    chosen: Sequence[Chosen], inputs: Inputs, announce: Callable[[str, str], None]
+    chosen: Sequence[Chosen], codes: Codes, factors: Factors | None, announce: Callable[[str, str], None]
 ) -> dict[str, str]:
     """The metrics that do not apply to these inputs or would take too long, with the reasons."""
     reasons = {}
-    for entry in chosen:
-        card = entry.metric.card
-        if missing := _missing(card, entry.protocol, inputs):
-            reasons[entry.label] = missing
-        elif too_long := _too_long(card, entry.protocol, inputs.codes):
-            reasons[entry.label] = too_long
-            announce(entry.label, too_long)
+    bare = codes.logvars is None and codes.means.shape[1] > 0
+    for metric, label, protocol, _ in chosen:
+        card, limit = metric.card, metric.card.limits[protocol]
+        if card.inputs == "codes and factors" and factors is None:
+            reasons[label] = "it needs factors."
+        elif bare and (
+            card.posterior == "yes" or (protocol in card.protocols and protocol in card.posterior)
+        ):
+            reasons[label] = "it needs log-variances."
+        elif limit is not None and len(codes.names) > limit[0]:
+            most, doing = limit
+            reasons[label] = (
+                f"it {doing}, which takes too long for {len(codes.names)} latents (the limit is {most}): "
+                "name it to compute it anyway."
+            )
+            announce(label, reasons[label])
     return reasons
 
 
-def _missing(card: Card, protocol: str | None, inputs: Inputs) -> str | None:
-    """Why a metric does not apply to these inputs, if it does not."""
-    if card.inputs == "codes and factors" and inputs.factors is None:
-        return "it needs factors."
-    codes = inputs.codes
-    bare = codes.logvars is None and codes.means.shape[1] > 0
-    if bare and (card.posterior == "yes" or (protocol in card.protocols and protocol in card.posterior)):
-        return "it needs log-variances."
-    return None
-
-
-def _too_long(card: Card, protocol: str | None, codes: Codes) -> str | None:
-    """The reason to skip a metric that is limited to fewer latents, if it applies."""
-    limit = card.limit(protocol)
-    if limit is None or len(codes.names) <= limit[0]:
-        return None
-    most, doing = limit
-    return (
-        f"it {doing}, which takes too long for {len(codes.names)} latents (the limit is {most}): name it to "
-        "compute it anyway."
-    )
-
-
-def _scores(entry: Chosen, inputs: Inputs, bootstrap: int, seed: int) -> list[Score]:
+def _scores(
+    entry: Chosen, codes: Codes, factors: Factors | None, seed: int, bootstrap: int = 0
+) -> list[Score]:
     """The one or more scores of a metric."""
-    function = entry.metric
-    card, named = function.card, {} if entry.protocol is None else {"protocol": entry.protocol}
-    options: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed, **named}
-    if card.inputs == "codes":
-        given: tuple[Any, ...] = (inputs.codes,)
-    elif inputs.factors is None:
+    card, named = entry.metric.card, {} if entry.protocol is None else {"protocol": entry.protocol}
+    if card.inputs != "codes" and factors is None:
         raise DistaffError(
             f"{card.name} needs factors: give the ground truth of each row, in an npz as an array named "
             "factors, or a file of labels or columns of a table as --factors."
         )
-    elif inputs.factors.missing.any():
-        given = (inputs.codes, inputs.factors)
-    else:
-        given = inputs.complete
-    with nullcontext() if entry.by_name else named_if_it_fails(function):
-        found = function(*given, **options)
+    given = (codes,) if card.inputs == "codes" else (codes, factors)
+    with nullcontext() if entry.by_name else named_if_it_fails(entry.metric):
+        found = entry.metric(*given, bootstrap=bootstrap, seed=seed, **named)
     return [found] if isinstance(found, Score) else list(found)
-
-
-def _shuffled(entry: Chosen, inputs: Inputs, rng: np.random.Generator) -> list[Score]:
-    """The scores of a metric for factors of other rows, drawn at random."""
-    rows, seed = rng.permutation(len(inputs.codes)), int(rng.integers(1 << 31))
-    return _scores(entry, inputs.shuffled(rows), 0, seed)

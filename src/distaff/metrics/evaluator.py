@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.evaluation import Evaluation, evaluate_scores
+from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores, requested
 from distaff.metrics.factor_columns import join_columns, split_columns
 from distaff.metrics.inputs import CodesLike, Factors, FactorsLike, check_index, codes_of
-from distaff.metrics.selection import Selection, requested
 
 
 class Evaluator:

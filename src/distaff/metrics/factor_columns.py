@@ -1,4 +1,4 @@
-"""Parse labels in any form (arrays, tensors, frames, dicts, lists) into classes, column by column."""
+"""Parse labels in any form (frames, dicts, lists, texts, categories, fractions), column by column."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -15,9 +15,6 @@ ROWS_PER_CLASS = 10
 
 FEW = 20
 """With more rows than this, a factor with a different label in every row is a name, a number or a date."""
-
-SPAN = 1 << 16
-"""Integers within a range of this size are counted, which is much faster than sorting them."""
 
 
 class Column(NamedTuple):
@@ -91,10 +88,6 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
             return column._replace(nominal=not series.cat.ordered)
         # Unordered numeric categories are sorted as numbers: pandas sorts "10" before "2".
         series, real = series.astype(object), bool(real)
-    if not real and isinstance(series.dtype, np.dtype) and series.dtype.kind in "iu":
-        counted = _counted(series.to_numpy())
-        if counted is not None:
-            return counted._replace(note=_guessed(name, counted.size, len(series)) if real is None else "")
     present = series.notna().to_numpy(bool, copy=True)
     given = series[present]
     numbers, note = _numbers(given), ""
@@ -127,13 +120,13 @@ def parse_column(series: "pd.Series[Any]", name: str, real: bool | None = None) 
             f" {ROWS_PER_CLASS} rows per value"
         )
     elif real is None:
-        note = note or _guessed(name, len(levels), len(numbers))
+        note = note or note_of_few_rows(name, len(levels), len(numbers))
     if not real:
         indices[present] = found
     return numbered(values, None if real else indices, note)
 
 
-def _guessed(name: str, size: int, rows: int) -> str:
+def note_of_few_rows(name: str, size: int, rows: int) -> str:
     """A note on whole numbers of so many values that they may be measured, and classes of few rows each."""
     if not FEW < size < rows < ROWS_PER_CLASS * size:
         return ""
@@ -141,27 +134,6 @@ def _guessed(name: str, size: int, rows: int) -> str:
         f"factor {name!r} has {size} whole values in {rows} rows, taken as classes of few rows each: "
         "distaff.metrics.as_factors(..., real=...) takes it as numbers"
     )
-
-
-def _counted(numbers: NDArray[Any]) -> Column | None:
-    """The classes of integers, found by counting; None if their range is too large or some may be missing."""
-    numbers = np.ascontiguousarray(numbers)  # reading would otherwise stride over the other factors
-    if not len(numbers):
-        return None
-    low, high = numbers.min(), int(numbers.max())
-    if high - int(low) >= SPAN or low == MISSING:
-        return None
-    unsigned = numbers.dtype.kind == "u"
-    indices = (numbers - low if unsigned else numbers).astype(np.int64, copy=False)
-    if low and not unsigned:
-        indices = indices - int(low)
-    # Some of many rows nearly always show that all integers of the range occur.
-    there = np.bincount(indices[:: 1 + len(indices) // 4096], minlength=high - int(low) + 1) > 0
-    if not there.all():
-        there = np.bincount(indices) > 0
-    if not there.all():
-        indices = (np.cumsum(there) - 1)[indices]
-    return Column(numbers, indices, int(there.sum()))
 
 
 def numbered(values: NDArray[np.float64], indices: NDArray[np.int64] | None, note: str = "") -> Column:

@@ -1,4 +1,7 @@
-"""Convert what users pass (arrays, tensors and frames) to what metrics read."""
+"""Convert what users pass to what metrics read: ``Codes``, and ``Factors`` with their classes numbered.
+
+``frames`` reads codes in frames and dicts, and ``factor_columns`` labels that are not whole numbers.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,16 +13,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from distaff.codes import Codes, as_array, as_frame
+from distaff.codes import MISSING, Codes
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.factor_columns import FEW, Column, numbered, parse_column, split_columns
+from distaff.metrics.factor_columns import (
+    FEW,
+    Column,
+    note_of_few_rows,
+    numbered,
+    parse_column,
+    split_columns,
+)
+from distaff.metrics.frames import check_order, latents_of
 
 IntArray = NDArray[np.int64]
 Float64Array = NDArray[np.float64]
 
 _LARGEST_MEAN, _LARGEST_LOGVAR = 1e35, 80.0
 """Some metrics add means in single precision, where larger ones overflow; on some, liblinear never stops."""
-
+_SPAN = 1 << 16
+"""Integers within a range of this size are counted, which is much faster than sorting them."""
 UNSHARED: WeakSet[Codes] = WeakSet()
 """Codes that a call has made of its caller's arrays: nobody else has them, so they stay as they are."""
 
@@ -121,35 +133,14 @@ FactorsLike = Factors | Mapping[str, ArrayLike] | ArrayLike
 
 def codes_of(codes: Any, logvar: Any = None) -> Codes:
     """``Codes`` from a ``Codes``, from (N, D) means or a dict of them, or from means and log-variances."""
-    if isinstance(codes, str | Path):
-        raise DistaffError(
-            f"codes must be an array, and {str(codes)!r} is a text: distaff.evaluate_run scores a run or "
-            "a file."
-        )
-    if hasattr(codes, "obsm"):
-        raise DistaffError(
-            "codes must be an array, and this is an AnnData: give one of its arrays, as in "
-            'distaff.evaluate(adata.obsm["X_pca"], adata.obs[["cell_type"]]).'
-        )
-    codes = _frame(codes) if isinstance(codes, Mapping) else as_frame(codes)
-    if not isinstance(codes, Codes):
-        columns = codes.columns if isinstance(codes, pd.DataFrame) else pd.RangeIndex(0)
-        named = columns.is_unique and not pd.api.types.is_integer_dtype(columns)
-        names = tuple(map(str, columns)) if named else ()
-        check_index(codes, logvar, "codes and log-variances")
-        made = Codes(codes, logvar, latents=names)
-        UNSHARED.add(made)
-        return made
-    return codes if logvar is None else replace(codes, logvars=logvar)
-
-
-def _frame(columns: Mapping[str, ArrayLike]) -> pd.DataFrame:
-    try:
-        return pd.DataFrame({str(name): as_array(column) for name, column in columns.items()})
-    except ValueError as problem:
-        raise DistaffError(
-            f"a dict of codes has a latent by each name, one number per row ({problem})."
-        ) from problem
+    if isinstance(codes, Codes):
+        return codes if logvar is None else replace(codes, logvars=logvar)
+    names: tuple[str, ...] = ()
+    if isinstance(codes, str | Path | Mapping) or hasattr(codes, "columns") or hasattr(codes, "obsm"):
+        codes, names = latents_of(codes)
+    check_index(codes, logvar, "codes and log-variances")
+    UNSHARED.add(made := Codes(codes, logvar, latents=names))
+    return made
 
 
 def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:
@@ -189,7 +180,9 @@ def as_factors(
     if isinstance(values, Factors) and real is None:
         return values if names is None else replace(values, names=_checked_names(names, len(values.names)))
     if isinstance(values, Factors):
-        columns, given = [pd.Series(column) for column in values.values.T], list(values.names)
+        columns, given = list(values.values.T), list(values.names)
+    elif type(values) is np.ndarray and values.ndim == 2 and values.dtype.kind in "iu":
+        columns, given = list(values.T), [f"factor{k}" for k in range(values.shape[1])]
     else:
         columns, given = split_columns(values)
     known = _checked_names(given if names is None else names, len(columns))
@@ -199,7 +192,40 @@ def as_factors(
             if name not in known:
                 raise unknown("factor", str(name), known)
     decided = [real if isinstance(real, bool | None) else name in real for name in known]
-    return assemble((parse_column(*column) for column in zip(columns, known, decided, strict=True)), known)
+    return assemble((_column(*column) for column in zip(columns, known, decided, strict=True)), known)
+
+
+def _column(labels: "NDArray[Any] | pd.Series[Any]", name: str, real: bool | None) -> Column:
+    """Values and classes of one column; whole numbers are counted, ``parse_column`` reads all others."""
+    if not real and isinstance(labels.dtype, np.dtype) and labels.dtype.kind in "iu":
+        counted = _counted(np.asarray(labels))
+        if counted is not None:
+            many = real is None and counted.size > FEW
+            return (
+                counted._replace(note=note_of_few_rows(name, counted.size, len(labels))) if many else counted
+            )
+    return parse_column(pd.Series(labels, copy=False), name, real)
+
+
+def _counted(numbers: NDArray[Any]) -> Column | None:
+    """The classes of integers, found by counting; None if their range is too large or some may be missing."""
+    numbers = np.ascontiguousarray(numbers)  # reading would otherwise stride over the other factors
+    if not len(numbers):
+        return None
+    low, high = numbers.min(), int(numbers.max())
+    if high - int(low) >= _SPAN or low == MISSING:
+        return None
+    unsigned = numbers.dtype.kind == "u"
+    indices = (numbers - low if unsigned else numbers).astype(np.int64, copy=False)
+    if low and not unsigned:
+        indices = indices - int(low)
+    # Some of many rows nearly always show that all integers of the range occur.
+    there = np.bincount(indices[:: 1 + len(indices) // 4096], minlength=high - int(low) + 1) > 0
+    if not there.all():
+        there = np.bincount(indices) > 0
+    if not there.all():
+        indices = (np.cumsum(there) - 1)[indices]
+    return Column(numbers, indices, int(there.sum()))
 
 
 def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = None) -> tuple[Codes, Factors]:
@@ -227,26 +253,6 @@ def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = N
     return codes, factors.choose(~unique, f"{each} left out: the label differs in every row")
 
 
-def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
-    """Codes and factors of the rows with all labels, for metrics that read all factors at once.
-
-    ``factors.notes`` says how many rows were dropped; factors with a single value are an error.
-    """
-    present = ~factors.missing
-    if not present.all():
-        if present.sum() < 2:
-            absent = np.isnan(factors.values).sum(axis=0)
-            raise DistaffError(
-                f"only {present.sum()} rows have all their labels: a metric needs 2 or more; "
-                f"{factors.names[absent.argmax()]!r} lacks most of them, leave it out."
-            )
-        dropped = f"{int((~present).sum())} of {len(present)} rows dropped: a label is missing"
-        codes, factors = codes[present], factors.select(present)
-        factors = replace(factors, notes=(*factors.notes, dropped))
-    refuse_constant(factors.names, factors.sizes)
-    return codes, factors
-
-
 def refuse_constant(names: Sequence[str], sizes: Sequence[int]) -> None:
     """Raise an error if a factor has a single class."""
     if constant := [name for name, size in zip(names, sizes, strict=True) if size == 1]:
@@ -257,13 +263,8 @@ def check_index(codes: Any, other: Any, what: str = "codes and factors") -> None
     """Frames are paired row by row; raise an error if their indices hold the same rows in another order."""
     given = [codes, *(other.values() if isinstance(other, Mapping) else [other])]
     indices = [one.index for one in given if isinstance(one, pd.DataFrame | pd.Series)]
-    for index in indices[1:]:
-        alike = len(index) == len(indices[0]) and not index.equals(indices[0])
-        if alike and index.is_unique and index.isin(indices[0]).all():
-            raise DistaffError(
-                f"the frames of {what} have the same index in another order: sort them by it, or drop it "
-                "(reset_index(drop=True)) if their rows already agree."
-            )
+    if len(indices) > 1:
+        check_order(indices, what)
 
 
 def assemble(columns: Iterable[Column], names: tuple[str, ...], notes: tuple[str, ...] = ()) -> Factors:

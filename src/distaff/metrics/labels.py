@@ -18,10 +18,10 @@ from distaff.metrics.inputs import (
     Float64Array,
     IntArray,
     aligned,
-    all_labelled,
     as_codes,
     refuse_constant,
 )
+from distaff.metrics.missing_labels import all_labelled
 from distaff.metrics.shared import digest
 
 COMBINATIONS = 1 << 11
@@ -98,7 +98,7 @@ class Labels:
 
     @cached_property
     def bundles(self) -> list["Bundle"]:
-        """Hard labels in bundles of few combinations of classes, or of one factor: these need fewer passes."""
+        """Hard labels, bundled where combinations of classes are few: fewer bundles need fewer passes."""
         parts: list[list[int]] = []
         for k, size in enumerate(self.sizes):
             if parts and prod(self.sizes[j] for j in parts[-1]) * size <= COMBINATIONS:

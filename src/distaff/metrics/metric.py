@@ -37,17 +37,17 @@ from distaff.metrics.inputs import (
     IntArray,
     RealValued,
     aligned,
-    all_labelled,
     as_codes,
     check_index,
+    refuse_constant,
 )
 from distaff.metrics.intervals import HALF, checked_draws, with_intervals
 from distaff.metrics.labels import hard_labels, read_labels
-from distaff.metrics.missing_labels import joined, one_by_one, parts
+from distaff.metrics.missing_labels import all_labelled, joined, one_by_one, parts
 from distaff.metrics.options import check, declared
 from distaff.metrics.sampled import means_only_note
 from distaff.metrics.score import Breakdown, Result, Score
-from distaff.metrics.signatures import bound, public_docstring, public_signature
+from distaff.metrics.signatures import public_docstring, public_signature, wrong_call
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -99,7 +99,10 @@ def metric(
 
         @wraps(formula)
         def public(*arrays: Any, **options: Any) -> Any:
-            call = bound(card.name, shape, arrays, options)
+            try:
+                call = shape.bind(*arrays, **options)
+            except TypeError as problem:
+                raise wrong_call(card.name, shape, options, problem) from None
             for name, value in call.arguments.items():
                 if name in allowed and value is not shape.parameters[name].default:
                     check(name, value, allowed[name])
@@ -238,6 +241,9 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _paired(card: Card, codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
     """Codes and factors of the same rows; missing labels are kept if the metric reads factors one by one."""
+    if not factors.missing.any():
+        refuse_constant(factors.names, factors.sizes)
+        return codes, factors
     return one_by_one(codes, factors) if card.by_factor else all_labelled(codes, factors)
 
 

@@ -1,8 +1,10 @@
-"""Missing labels: a metric that handles factors one by one uses, for each factor, the rows with its label.
+"""Missing labels: which rows a metric reads if some labels are missing.
 
-Factors with the same missing labels form a part, which is scored on the rows that have these labels. Parts
-are then merged as if all factors had been scored at once: the results of a metric that is a mean over factors
-(``joined``), or the columns of a matrix of latents and factors that the formula summarises (``as_columns``).
+A metric that reads all factors at once uses the rows with all labels (``all_labelled``). A metric that
+handles factors one by one uses, for each factor, the rows with its label (``one_by_one``). Factors with the
+same missing labels form a part, which is scored on the rows that have these labels. Parts are then merged as
+if all factors had been scored at once: the results of a metric that is a mean over factors (``joined``), or
+the columns of a matrix of latents and factors that the formula summarises (``as_columns``).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,11 +16,7 @@ from numpy.typing import NDArray
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.inputs import (
-    Factors,
-    IntArray,
-    refuse_constant,
-)
+from distaff.metrics.inputs import Factors, IntArray, refuse_constant
 from distaff.metrics.score import Result
 
 Found = TypeVar("Found")
@@ -44,9 +42,6 @@ class Part:
 def one_by_one(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
     """Codes and factors, with notes that count the missing labels; no rows are dropped yet."""
     absent = np.array([np.count_nonzero(np.isnan(values)) for values in factors.values.T])
-    if not absent.any():
-        refuse_constant(factors.names, factors.sizes)
-        return codes, factors
     for name, count in zip(factors.names, absent, strict=True):
         if len(codes) - count < 2:
             raise DistaffError(
@@ -59,6 +54,26 @@ def one_by_one(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
         if count
     ]
     return codes, replace(factors, notes=(*factors.notes, *lacking))
+
+
+def all_labelled(codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
+    """Codes and factors of the rows with all labels, for metrics that read all factors at once.
+
+    ``factors.notes`` says how many rows were dropped; factors with a single value are an error.
+    """
+    present = ~factors.missing
+    if not present.all():
+        if present.sum() < 2:
+            absent = np.isnan(factors.values).sum(axis=0)
+            raise DistaffError(
+                f"only {present.sum()} rows have all their labels: a metric needs 2 or more; "
+                f"{factors.names[absent.argmax()]!r} lacks most of them, leave it out."
+            )
+        dropped = f"{int((~present).sum())} of {len(present)} rows dropped: a label is missing"
+        codes, factors = codes[present], factors.select(present)
+        factors = replace(factors, notes=(*factors.notes, dropped))
+    refuse_constant(factors.names, factors.sizes)
+    return codes, factors
 
 
 def parts(codes: Codes, factors: Factors) -> list[Part]:
@@ -85,8 +100,8 @@ def of_each(cut: Sequence[Part], find: Callable[[Part], Found]) -> list[Found]:
         try:
             found.append(find(part))
         except DistaffError as error:
-            listed = ", ".join(map(repr, part.factors.names))
-            raise type(error)(f"where {listed} has labels: {error}") from error
+            names = ", ".join(map(repr, part.factors.names))
+            raise type(error)(f"where {names} has labels: {error}") from error
     return found
 
 

@@ -7,14 +7,17 @@ again. ``baselines`` are other codes of the same rows, such as those of an untra
 projections of the data.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.inputs import CodesLike, Factors, IntArray, as_codes, check_index
+from distaff.metrics.card import Card
+from distaff.metrics.inputs import CodesLike, Factors, as_codes, check_index
 from distaff.metrics.score import Null, Score
 
 Scores = Sequence[Score]
@@ -54,38 +57,42 @@ def read_baselines(codes: CodesLike, rows: int, baselines: Mapping[str, CodesLik
 
 def with_null(
     scores: Scores,
-    best: float | None,
-    shuffled: Callable[[np.random.Generator], Scores] | None,
-    baselines: Mapping[str, Callable[[], Scores]],
+    card: Card,
+    scored: Callable[[Codes, Factors | None, int], Scores],
+    codes: Codes,
+    factors: Factors | None,
     *,
     draws: int,
+    baselines: Mapping[str, Codes],
     seed: int,
 ) -> list[Score]:
     """The scores of a metric with their null and baselines, or with a note that says why they are missing.
 
     Args:
         scores: scores of the codes with their own factors.
-        best: the metric's best value, if it has one.
-        shuffled: scores the same codes with the factors of randomly drawn rows; None if the metric reads no
-            factors.
-        baselines: functions that score other codes, by name.
-        draws: number of shuffles.
+        card: the metric's card.
+        scored: the scores of the same metric for other codes or factors, with a seed.
+        codes: the codes.
+        factors: their factors; None if there are none.
+        draws: number of times to shuffle the factors.
+        baselines: other codes by name.
         seed: random seed for the shuffles.
     """
     notes = []
     rng = np.random.default_rng([seed, 2])
     drawn: list[list[float]] = []
     try:
-        if shuffled is not None:
-            drawn = [[score.value for score in shuffled(rng)] for _ in range(draws)]
+        if card.inputs == "codes and factors" and factors is not None:
+            drawn = [[score.value for score in _shuffled(scored, codes, factors, rng)] for _ in range(draws)]
     except DistaffError as failure:
         notes.append(f"no null: shuffled factors give no score ({failure})")
     others: dict[str, list[float]] = {}
-    for name, scored in baselines.items():
+    for name, other in baselines.items():
         try:
-            others[name] = [score.value for score in scored()]
+            others[name] = [score.value for score in scored(other, factors, seed)]
         except DistaffError as failure:
             notes.append(f"no score of the baseline {name!r} ({failure})")
+    best = card.best if math.isfinite(card.best) else None
     told = []
     for i, score in enumerate(scores):
         null = Null(tuple(values[i] for values in drawn), {name: v[i] for name, v in others.items()}, best)
@@ -94,6 +101,22 @@ def with_null(
     return told
 
 
-def moved(factors: Factors, rows: IntArray) -> Factors:
-    """The factors of other rows, without notes on what was dropped."""
-    return replace(factors.select(rows), notes=())
+def _shuffled(
+    scored: Callable[[Codes, Factors | None, int], Scores],
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+) -> Scores:
+    """The scores of a metric for factors of other rows, drawn at random, without notes on dropped rows."""
+    rows, seed = rng.permutation(len(codes)), int(rng.integers(1 << 31))
+    return scored(codes, replace(factors.select(rows), notes=()), seed)
+
+
+def add_null_columns(table: pd.DataFrame, scores: Scores) -> None:
+    """Add to a table of scores the means and ranges of their nulls, their gaps, and their baselines."""
+    nulls = [score.null or Null() for score in scores]
+    table["null"] = [np.nan if null.mean is None else null.mean for null in nulls]
+    table["null_range"] = pd.Series([null.range for null in nulls], dtype=object)
+    table["gap"] = [np.nan if score.gap is None else score.gap for score in scores]
+    for name in dict.fromkeys(name for null in nulls for name in null.baselines):
+        table[name] = [null.baselines.get(name, np.nan) for null in nulls]

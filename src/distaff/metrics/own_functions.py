@@ -16,6 +16,7 @@ from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, told_if_it_fails, unknown
 from distaff.foundation.trust import NotTrusted
 from distaff.metrics.card import Card, Metric
+from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
 from distaff.metrics.score import Result
@@ -25,6 +26,25 @@ from distaff.metrics.train_test import columns
 @dataclass(frozen=True)
 class NoSettings:
     """A plain function has no settings."""
+
+
+def given_metric(entry: str | Callable[..., Any], known: Collection[str]) -> tuple[Metric, str]:
+    """The metric given as a function or as ``module:function``, and its label in tables of scores."""
+    metric = as_metric(entry) if callable(entry) else imported_metric(entry, known)
+    card = metric.card
+    if card.name in all_metrics():
+        return metric, card.name
+    if isinstance(entry, str):
+        return metric, entry
+    return metric, card.protocols[0] if len(card.protocols) == 1 else card.name
+
+
+def metric_of(name: str | Callable[..., Any]) -> Metric:
+    """The metric for a name, ``module:function`` or a function."""
+    if callable(name):
+        return as_metric(name)
+    known = all_metrics()
+    return known.get(name.partition(":")[0]) or imported_metric(name, known)
 
 
 def imported_metric(entry: str, known: Collection[str]) -> Metric:

@@ -1,9 +1,9 @@
 """The signature and the docstring of a public metric, made from its formula and its protocols' settings."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from inspect import BoundArguments, Parameter, Signature, cleandoc, signature
+from inspect import Parameter, Signature, cleandoc, signature
 from textwrap import indent
 from typing import Any, get_type_hints
 
@@ -42,13 +42,10 @@ def public_signature(formula: Callable[..., Any], protocols: Mapping[str, Any], 
     return Signature(parameters, return_annotation="dict[str, Score]" if returns is dict else returns)
 
 
-def bound(name: str, shape: Signature, arrays: Sequence[Any], options: Mapping[str, Any]) -> BoundArguments:
-    """The arguments of a call; of a wrong one, the error names the metric and what was probably meant."""
-    try:
-        return shape.bind(*arrays, **options)
-    except TypeError as problem:
-        hints = [hint for option in options if (hint := _meant(option, shape))]
-        raise TypeError(". ".join([f"{name}(): {problem}", *hints[:1]])) from None
+def wrong_call(name: str, shape: Signature, options: Iterable[str], problem: TypeError) -> TypeError:
+    """The error of a call with wrong arguments; it names the metric and what was probably meant."""
+    hints = [hint for option in options if (hint := _meant(option, shape))]
+    return TypeError(". ".join([f"{name}(): {problem}", *hints[:1]]))
 
 
 def _meant(option: str, shape: Signature) -> str:

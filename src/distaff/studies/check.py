@@ -9,7 +9,7 @@ from distaff.data import names
 from distaff.data.catalogue import about
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.selection import metric_of
+from distaff.metrics.own_functions import metric_of
 from distaff.runs.config import labelled_goal
 from distaff.runs.model_config import describe
 from distaff.runs.request import RunRequest

@@ -6,7 +6,7 @@ from dataclasses import replace
 from distaff.data import names
 from distaff.data.catalogue import about
 from distaff.foundation.errors import DistaffError, unknown
-from distaff.metrics.selection import metric_of
+from distaff.metrics.own_functions import metric_of
 from distaff.objectives.critics import DensityRatio
 from distaff.objectives.objective import Objective
 from distaff.runs.data_config import DataCall

@@ -13,7 +13,7 @@ from distaff.foundation.binding import find_function, names_code
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import parse_yaml, read_text, yaml_text
 from distaff.foundation.snippets import snippet
-from distaff.metrics.selection import selected
+from distaff.metrics.evaluation import selected
 from distaff.runs.config import named_code
 from distaff.runs.data_config import DataCall
 from distaff.runs.request import RunRequest
