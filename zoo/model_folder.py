@@ -15,7 +15,7 @@ from distaff.data.catalogue import about
 from distaff.export.card import PICTURE
 from distaff.export.publish import CARD, write_hub
 from distaff.foundation.files import write_text
-from distaff.metrics.scores_file import Scores
+from distaff.metrics.score import Scores
 from distaff.runs import RunConfig
 from distaff.runs.hub import write_model
 from distaff.runs.load import TrainedRun

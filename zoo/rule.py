@@ -8,7 +8,7 @@ from typing import Any, Literal
 from distaff import DistaffError
 from distaff.foundation.binding import bind
 from distaff.foundation.files import parse_yaml, read_text
-from distaff.metrics.scores_file import Entry, Scores
+from distaff.metrics.score import Entry, Scores
 from distaff.runs import RunFolder
 
 Choice = Literal["median", "best"]

@@ -37,4 +37,8 @@ class MadeSignatures(Extension):
 
 def _words(annotation: Any) -> str:
     words = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    return words.replace("distaff.metrics.score.", "").replace("collections.abc.", "")
+    return (
+        words.replace("distaff.metrics.score.", "")
+        .replace("distaff.metrics.result.", "")
+        .replace("collections.abc.", "")
+    )

@@ -64,8 +64,7 @@ def resume(arguments: Sequence[str]) -> None:
 
 def evaluate(arguments: Sequence[str]) -> None:
     """Score a run on a sample of its data set, or codes from anywhere: distaff evaluate RUN or codes.npz."""
-    from distaff.analysis.evaluate import evaluate_run
-    from distaff.analysis.score_table import print_scores
+    from distaff.analysis.evaluate import evaluate_run, print_scores
     from distaff.analysis.several import evaluate_runs, print_several
     from distaff.foundation.trust import trusted_modules, trusting
 

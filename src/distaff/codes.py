@@ -1,11 +1,13 @@
 """``Codes``: the output of an encoder for a data set, as plain arrays from any framework.
 
-``as_array`` and ``known_labels`` read arrays and labels from outside, for data sets and metrics alike.
+``remember`` keeps what was computed from codes, for metrics that share it. ``as_array`` and ``known_labels``
+read arrays and labels from outside, for data sets and metrics alike.
 """
 
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +16,15 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.snippets import Bar, Cell, snippet
 
 FloatArray = NDArray[np.floating[Any]]
+Computed = TypeVar("Computed")
 MISSING = -1
 """A number that, like NaN, may mark an unknown class."""
 _FLOATS = ("float16", "float32", "float64")
 """The floats of torch that numpy has too; the others, such as bfloat16, are smaller than float32."""
 _OF_A_LIBRARY = 2
 """What numpy calls types that a library adds to its own, such as the small floats of JAX."""
+_PIECE = 1 << 20
+"""Bytes to hash at a time."""
 
 
 def as_array(values: Any) -> NDArray[Any]:
@@ -219,3 +224,45 @@ def _probabilities(name: str, values: Any, count: int) -> FloatArray:
             f"each row of {name!r} must hold the probabilities of two or more classes and sum to 1."
         )
     return array.clip(min=0) if array.min(initial=0) < 0 else array  # such as the rounding of 1 − p
+
+
+UNSHARED: weakref.WeakSet[Codes] = weakref.WeakSet()
+"""Codes that a call has made of its caller's arrays: nobody else has them, so they stay as they are."""
+
+_memory: weakref.WeakKeyDictionary[Codes, tuple[Hashable, dict[Hashable, Any]]] = weakref.WeakKeyDictionary()
+
+
+def remember(codes: Codes, key: Hashable, compute: Callable[[], Computed]) -> Computed:
+    """``compute()``, or its cached result for the same codes with the same contents and the same key.
+
+    Several metrics read the same densities, which take most of their time. The contents are identified by
+    their digest, unless a call has made them itself: arrays changed in place are recomputed and their old
+    results dropped.
+    """
+    contents: Hashable = ()
+    if codes not in UNSHARED:
+        contents = digest(codes.means, codes.logvars, *codes.categories.values())
+    known, kept = _memory.get(codes, (None, {}))
+    if known != contents:
+        kept = {}
+        _memory[codes] = contents, kept
+    if key not in kept:
+        kept[key] = compute()
+    result: Computed = kept[key]
+    return result
+
+
+def digest(*arrays: NDArray[Any] | None) -> Hashable:
+    """The types, shapes and memory orders of the arrays, and Python's 64-bit hash of each megabyte of them.
+
+    It takes half the time of SHA-256, which would dominate the time of metrics that only count. It need not
+    resist deliberate collisions, since the arrays come from the same process.
+    """
+    return tuple(None if array is None else _contents(array) for array in arrays)
+
+
+def _contents(array: NDArray[Any]) -> Hashable:
+    turned = array.flags.f_contiguous and not array.flags.c_contiguous
+    flat = np.ascontiguousarray(array.T if turned else array).reshape(-1).view(np.uint8)
+    pieces = tuple(hash(flat[at : at + _PIECE].tobytes()) for at in range(0, len(flat), _PIECE))
+    return str(array.dtype), array.shape, turned, pieces

@@ -101,7 +101,7 @@ def test_the_standard_error_covers_the_whole(run):
 def _elbo(part, rows, name):
     from dataclasses import replace
 
-    from distaff.analysis.elbo_scores import elbo
+    from distaff.analysis.evaluate import elbo
 
     return elbo(replace(part, rows=rows)).scores[("nll", "kl").index(name)]
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from distaff import DistaffError
 from distaff.analysis import evaluate_run
-from distaff.analysis.score_table import print_scores
+from distaff.analysis.evaluate import print_scores
 from distaff.metrics import Evaluation, evaluate_scores
 from tests.metrics.toys import grid, perfect_codes
 

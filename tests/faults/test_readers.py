@@ -29,7 +29,7 @@ from distaff.explore.uploads import read_upload
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.code_sources import read_source
 from distaff.metrics.codes_file import read_codes
-from distaff.metrics.scores_file import Scores
+from distaff.metrics.score import Scores
 from distaff.models import Unmixing
 from distaff.runs import RunFolder
 from distaff.runs.folder import read_log, read_names, save_name

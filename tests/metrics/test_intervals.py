@@ -26,7 +26,7 @@ from distaff.metrics import (
 )
 from distaff.metrics.intervals import checked_draws, errors, interval
 from distaff.metrics.metric import metric
-from distaff.metrics.score import Error, Result
+from distaff.metrics.result import Error, Result
 from tests.metrics.toys import grid, noise_codes, perfect_codes
 
 CLASSES = grid((3, 4, 5), repeats=5)

@@ -27,7 +27,7 @@ from distaff.metrics import (
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.metric import card_of, metric, resolve_protocol
 from distaff.metrics.options import Positive
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 from tests.metrics.stub import STUB, stub
 from tests.metrics.toys import grid, perfect_codes
 

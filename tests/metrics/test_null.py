@@ -7,7 +7,7 @@ import pytest
 from distaff import DistaffError
 from distaff.analysis.score_table import write_table
 from distaff.metrics import Evaluation, evaluate, evaluate_scores, mig
-from distaff.metrics.scores_file import Scores
+from distaff.metrics.score import Scores
 from distaff.metrics.text_columns import text_columns
 from tests.metrics.toys import grid, perfect_codes, sharp
 

@@ -9,7 +9,8 @@ import pytest
 
 from distaff.foundation.files import read_json, write_json
 from distaff.metrics import Evaluation, Score, write_scores
-from distaff.metrics.scores_file import ELBO, Scores, Setup
+from distaff.metrics.score import Scores
+from distaff.metrics.scores_json import ELBO, Setup
 
 KL = Score("kl", math.inf, "nats", "lower", per_latent={"z0": 1.0}, metric=ELBO)
 MIG = Score("mig", 0.25, "chen18", interval=(0.1, 0.4), notes=("a note",), metric="mig:chen18")

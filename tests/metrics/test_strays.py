@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distaff.metrics import irs, shared, strays
+from distaff.metrics import irs, pieces, strays
 from distaff.metrics.fixed_factor_sampling import Groups
 from distaff.metrics.strays import quantiles_of_strays, read_together
 
@@ -149,5 +149,5 @@ def test_irs_of_wide_codes_reads_some_latents_at_a_time(monkeypatch):
     rng = np.random.default_rng(0)
     means, classes = rng.normal(size=(ROWS, 20)), draw("normal")[1]
     whole = irs(means, classes).details["robustness"]
-    monkeypatch.setattr(shared, "BUDGET", 3 * ROWS)
+    monkeypatch.setattr(pieces, "BUDGET", 3 * ROWS)
     np.testing.assert_allclose(irs(means, classes).details["robustness"], whole, rtol=1e-12)

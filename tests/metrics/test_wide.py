@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from distaff.metrics import evaluate, evaluate_scores, mig
-from distaff.metrics import shared as pieces
+from distaff.metrics import evaluate, evaluate_scores, mig, pieces
 from distaff.metrics.catalogue import all_metrics, metrics_table
 from distaff.metrics.metric import card_of
 

@@ -8,7 +8,7 @@ import distaff
 from distaff.analysis.evaluate import evaluate_run
 from distaff.analysis.report import report_run
 from distaff.export import export_run
-from distaff.metrics.scores_file import Scores
+from distaff.metrics.score import Scores
 from distaff.runs import RunFolder, hub
 from distaff.runs.data_config import DataConfig
 from distaff.runs.load import TrainedRun

@@ -11,7 +11,7 @@ from distaff import DistaffError, load
 from distaff.analysis.evaluate import evaluate_run
 from distaff.data.arrays import from_array
 from distaff.data.arrays import load as load_arrays
-from distaff.metrics.scores_file import Scores
+from distaff.metrics.score import Scores
 from distaff.runs import RunFolder, zoo
 from distaff.runs.zoo import Origin, seeds_of
 from distaff.training.train import train

@@ -1,8 +1,6 @@
 """Scores of a run, or of codes from a file."""
 
-import sys
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,31 +8,32 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 from annotated_types import Ge
+from rich.console import Console
 
-from distaff.analysis.elbo_scores import elbo, of_sample
 from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sample_size
 from distaff.analysis.other_labels import with_labels
-from distaff.analysis.score_table import write_table
-from distaff.codes import Codes
+from distaff.analysis.score_table import READABLE, terminal_table, write_readable
+from distaff.analysis.unseen_data import unseen_data
+from distaff.analysis.without_run import evaluate_codes
+from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError, kept_if_allowed, said, spoken_to_its_caller, warn
 from distaff.foundation.files import refuse_to_replace
-from distaff.foundation.text import told_options
 from distaff.metrics import Factors, as_factors
 from distaff.metrics.baseline_file import Baseline
-from distaff.metrics.code_sources import ENDINGS, named_source, read_source
+from distaff.metrics.code_sources import ENDINGS
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores, requested
 from distaff.metrics.options import BinCount, Seed
 from distaff.metrics.row_names import ROWS, NamedRows
-from distaff.metrics.scores_file import Scores, Setup
+from distaff.metrics.score import Score, Scores
+from distaff.metrics.scores_json import ELBO, Setup
 from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
-from distaff.runs.load import TrainedRun, open_left_out, run_folder
-from distaff.runs.other_files import with_other_files
+from distaff.runs.load import TrainedRun, run_folder
 from distaff.runs.settings import held_out_share
 
 AUTOMATIC = "factor_vae_score"
@@ -108,15 +107,7 @@ def evaluate_run(
     if not place.is_dir() and place.suffix.lower() in ENDINGS:
         if ica or held_out or data is not None:
             raise DistaffError(f"--ica, --held-out and --data go with a run folder, not with {run}.")
-        if progress and sys.stderr.isatty():
-            how |= {"report": _shown, "announce": _too_long}
-        codes, labels = read_source(place, factors, latents)
-        if other is not None:
-            how["baselines"] = {other.name: other.codes_of(named_source(place, codes))}
-        evaluation = evaluate_scores(codes, labels, metrics=named, **how)
-        if out is not None:
-            _write(Path(out), Scores().plus(evaluation, setup), evaluation, place.name, codes, labels)
-        return evaluation
+        return evaluate_codes(place, factors, latents, other, setup, named, out, progress, **how)
     if place.is_file():
         raise DistaffError(
             f"{run} is neither a run folder nor a file of codes: those end in {', '.join(ENDINGS)}."
@@ -133,12 +124,16 @@ def evaluate_run(
         raise DistaffError("--factors labels all of a run's data, of which --held-out asks for a part.")
     count = sample_size(observations)
     trained = TrainedRun.open(RunFolder(place))
-    dataset = _scored_data(trained, data, held_out, fit, data_options)
+    unseen = data is not None or held_out
+    if data is None and (fit is not None or data_options is not None):
+        raise DistaffError("--fit and --data-options are for other data: name those with --data.")
+    config = trained.config
+    dataset = unseen_data(trained, data, fit, data_options) if unseen else config.data.reopen()
     scored = dataset if factors is None else with_labels(dataset, factors)
-    if data is None and not held_out and (told := mixed(trained.config)) is not None:
+    if not unseen and (told := mixed(config)) is not None:
         warn(said(f"{told}; --held-out leaves the others out"))
     began = time.monotonic()
-    if data is not None or held_out:  # kept codes are those of the training data
+    if unseen:  # kept codes are those of the training data
         encoded = encode(trained.model, scored := some(scored, count, seed), progress)
     else:
         encoded = encode_run(trained, dataset, progress, count, seed)
@@ -149,15 +144,20 @@ def evaluate_run(
     evaluation = evaluate_encoded(encoded, scored, metrics, unmixing=unmixing, **how)
     if (data is not None or factors is not None) and out is None:
         return evaluation
-    kept = _scores_file(trained.folder, ica, held_out)
+    folder = trained.folder
+    kept = folder.ica_scores if ica else folder.held_out_scores if held_out else folder.scores
     known = Scores.read(kept).at(trained.step) if out is None else Scores(trained.step)
     setup = replace(setup, observations=None if encoded.rows is None else count)
     known = known.plus(evaluation, setup).spent(time.monotonic() - began)
-    path = kept if out is None else Path(out)
-    labels = varied_factors(scored) if path.suffix.lower() == ".html" else None
-    codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
-    with kept_if_allowed(path) if out is None else nullcontext():
-        _write(path, known, evaluation, place.name, codes, labels)
+    if out is None:
+        with kept_if_allowed(kept):
+            known.write(kept)
+    elif Path(out).suffix.lower() in READABLE:
+        labels = varied_factors(scored) if Path(out).suffix.lower() == ".html" else None
+        codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
+        write_readable(Path(out), evaluation, place.name, codes, labels)
+    else:
+        known.write(Path(out))
     return evaluation
 
 
@@ -180,61 +180,10 @@ def _named_rows(data: Dataset, encoded: Encoded, run: Path, numbered: bool) -> N
     return NamedRows(str(run), rows, labels=tuple(data.names))
 
 
-def _scores_file(folder: RunFolder, ica: bool, held_out: bool) -> Path:
-    """The file of a run's scores: of its latents, of its ICA's components, or on held-out data."""
-    return folder.ica_scores if ica else folder.held_out_scores if held_out else folder.scores
-
-
 def mixed(config: RunConfig) -> str | None:
     """A note that the run's whole data set includes rows held out of training, if it does."""
     share = held_out_share(config.training.hold_out)
     return None if share is None else f"about {share:.0%} of these observations were held out of training"
-
-
-def _scored_data(
-    run: TrainedRun, data: str | Path | None, held_out: bool, fit: Fit | None, data_options: str | None
-) -> Dataset:
-    """The data on which a run is scored: its own, its held-out data, or others prepared in the same way."""
-    config = run.config
-    if data is None and (fit is not None or data_options is not None):
-        raise DistaffError("--fit and --data-options are for other data: name those with --data.")
-    if data is not None:
-        return config.data.bring_in(data, **told_options(data_options, fit=fit))
-    if not held_out:
-        return config.data.reopen()
-    if "leave_out" in config.data.options:
-        return open_left_out(run.folder)
-    kept = config.parts(config.data.reopen())[1]
-    with_other_files(config, kept)  # an error if they have changed
-    if kept is None:
-        raise DistaffError(
-            f"{run.folder.path} was trained on all its data: only --hold-out 0.1 and --leave-out keep some "
-            "apart."
-        )
-    return kept
-
-
-def _write(
-    path: Path, scores: Scores, evaluation: Evaluation, title: str, codes: Codes, factors: Factors | None
-) -> None:
-    """Write scores as JSON, a table or a page, depending on the file's name."""
-    match path.suffix.lower():
-        case ".csv":
-            write_table(path, evaluation)
-        case ".html" | ".htm":
-            from distaff.analysis.scores_page import write_page
-
-            write_page(path, f"Scores of {title}", evaluation, codes, factors)
-        case _:
-            scores.write(path)
-
-
-def _shown(metric: str) -> None:
-    print(f"{metric} …", file=sys.stderr, flush=True)
-
-
-def _too_long(metric: str, reason: str) -> None:
-    print(f"{metric}: left out, {reason}", file=sys.stderr, flush=True)
 
 
 def unmix_run(folder: RunFolder, encoded: Encoded, step: int, seed: int = 0) -> Unmixing:
@@ -288,3 +237,50 @@ def varied_factors(data: Dataset) -> Factors | None:
         warn(f"left out of the scores, since they never vary here: {', '.join(constant)}")
     names = [data.names[k] for k in varied]
     return as_factors(data.factors[:, varied], names=names) if names else None
+
+
+def of_sample(evaluation: Evaluation, encoded: Encoded) -> Evaluation:
+    """The same scores; if they are of a sample, their settings include its number of observations."""
+    if encoded.rows is None:
+        return evaluation
+    told = {"observations": len(encoded.rows)}
+    scores = tuple(replace(score, settings={**score.settings, **told}) for score in evaluation.scores)
+    return replace(evaluation, scores=scores)
+
+
+def elbo(encoded: Encoded) -> Evaluation:
+    """Reconstruction error and KL, which any VAE has, with or without labels.
+
+    On a sample, the details include the ``standard_error`` s/√N, due to the choice of rows and draws of z.
+    """
+    if encoded.nll is None or encoded.kl is None or encoded.kl_per_latent is None:
+        return Evaluation((), {ELBO: "the model has no likelihood."})
+    error, kl = (float(values.mean(dtype=np.float64)) for values in (encoded.nll, encoded.kl))
+    per_latent = dict(zip(encoded.codes.names, encoded.kl_per_latent.tolist(), strict=True))
+    halves = (encoded.nll, encoded.kl)
+    told = [{} if encoded.rows is None else _standard_error(values) for values in halves]
+    texts = ("−E log p(x|z), nats", "E KL(q(z|x) ‖ p(z)), nats")
+    scores = (
+        Score("reconstruction_error", error, texts[0], "lower", details=told[0], metric=ELBO),
+        Score("kl", kl, texts[1], "lower", per_latent=per_latent, details=told[1], metric=ELBO),
+    )
+    return of_sample(Evaluation(scores), encoded)
+
+
+def _standard_error(values: FloatArray) -> dict[str, float]:
+    """The standard error of the mean; none for infinite values, such as the KL of a deterministic latent."""
+    if not np.isfinite(values).all():
+        return {}
+    return {"standard_error": float(values.std(ddof=1, dtype=np.float64) / np.sqrt(len(values)))}
+
+
+def print_scores(evaluation: Evaluation, console: Console | None = None) -> None:
+    """Print scores: on a terminal, a table grouped by topic; elsewhere, one or two lines per score."""
+    console = console or Console()
+    if console.is_terminal:
+        return console.print(terminal_table(evaluation))
+    for score in evaluation.scores:
+        print(score)
+    for name, reason in evaluation.skipped.items():
+        print(f"{name}: left out, {reason}")
+    return None

@@ -4,15 +4,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from distaff.codes import Codes
 from distaff.foundation.files import write_text
-from distaff.metrics import Evaluation, Score
+from distaff.metrics import Evaluation, Factors, Score
 from distaff.metrics.card import TOPICS
 from distaff.metrics.catalogue import topic_of
 from distaff.metrics.text_columns import text_columns
+
+READABLE = (".csv", ".html", ".htm")
+"""The endings of files of scores for people to read; others are JSON."""
 
 
 def by_topic(scores: Sequence[Score]) -> Iterator[tuple[str, list[Score]]]:
@@ -21,18 +25,6 @@ def by_topic(scores: Sequence[Score]) -> Iterator[tuple[str, list[Score]]]:
         found = [score for score in scores if topic_of(score) == topic]
         if found:
             yield words, found
-
-
-def print_scores(evaluation: Evaluation, console: Console | None = None) -> None:
-    """Print scores: on a terminal, a table grouped by topic; elsewhere, one or two lines per score."""
-    console = console or Console()
-    if console.is_terminal:
-        return console.print(terminal_table(evaluation))
-    for score in evaluation.scores:
-        print(score)
-    for name, reason in evaluation.skipped.items():
-        print(f"{name}: left out, {reason}")
-    return None
 
 
 def terminal_table(evaluation: Evaluation) -> Group:
@@ -88,6 +80,17 @@ def write_table(path: Path, evaluation: Evaluation) -> None:
         ]
     lines = [rows[0].to_csv(index=False), *(row.to_csv(index=False, header=False) for row in rows[1:])]
     write_text(path, "".join(lines))
+
+
+def write_readable(
+    path: Path, evaluation: Evaluation, title: str, codes: Codes, factors: Factors | None
+) -> None:
+    """Write scores as a table or as a page, depending on the file's name."""
+    if path.suffix.lower() == ".csv":
+        return write_table(path, evaluation)
+    from distaff.analysis.scores_page import write_page
+
+    return write_page(path, f"Scores of {title}", evaluation, codes, factors)
 
 
 def _names(names: Sequence[str]) -> str:

@@ -16,7 +16,8 @@ from distaff.export.formats import Written, refuse_existing
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
 from distaff.metrics import Score
-from distaff.metrics.scores_file import Scores, Setup
+from distaff.metrics.score import Scores
+from distaff.metrics.scores_json import Setup
 from distaff.runs.config import RunConfig
 from distaff.runs.hub import CONFIG, WEIGHTS, write_model
 from distaff.runs.load import TrainedRun

@@ -24,8 +24,8 @@ from distaff.metrics.evaluator import Evaluator
 from distaff.metrics.factor_bins import quantize_factors
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.metric import card_of, metric
-from distaff.metrics.score import Result, Score
-from distaff.metrics.scores_file import write_scores
+from distaff.metrics.result import Result
+from distaff.metrics.score import Score, write_scores
 
 __all__ = [
     "Evaluation",

@@ -26,9 +26,9 @@ from distaff.metrics.inputs import as_factors as as_factors
 from distaff.metrics.med import MED as MED
 from distaff.metrics.metric import metric as metric
 from distaff.metrics.minimality_sufficiency import MinimalSufficient as MinimalSufficient
-from distaff.metrics.score import Result as Result
+from distaff.metrics.result import Result as Result
 from distaff.metrics.score import Score as Score
-from distaff.metrics.scores_file import write_scores as write_scores
+from distaff.metrics.score import write_scores as write_scores
 from distaff.metrics.unified import Unified as Unified
 
 def dci(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import Float64Array
-from distaff.metrics.shared import slices
+from distaff.metrics.pieces import slices
 
 Prune = Literal["auto", "kl", "ratio", "means", "none"]
 

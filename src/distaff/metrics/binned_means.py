@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from distaff.codes import Codes, FloatArray
+from distaff.codes import Codes, FloatArray, remember
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.parallel import side_by_side
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, entropy, mutual_information
-from distaff.metrics.shared import remember, slices
+from distaff.metrics.pieces import slices
 
 HIDDEN = 0.05
 """If more than this share of a latent's variance lies within bins, the score gets a note."""
@@ -157,7 +156,9 @@ def index_tables(
     labels: Labels | None,
     outside: Float64Array | None = None,
 ) -> Tables:
-    """``Tables`` of deterministic latents and hard labels; a core reads and counts one latent at a time.
+    """``Tables`` of deterministic latents and hard labels, one latent at a time.
+
+    Threads do not help: steps as short as these wait for the interpreter longer than they take.
 
     Args:
         read: from a latent's number to its (count,) bin numbers.
@@ -179,12 +180,12 @@ def index_tables(
         z = z.astype(np.int32, copy=False)
         for bundle in bundles:
             shape = (bundle.margins.shape[1], bins)
-            # Faster than numpy.bincount, which also keeps other threads waiting.
+            # Half the time of numpy.bincount, which also needs the sum of both.
             cells = coo_array((ones, (bundle.classes, z)), shape=shape).toarray()
             joint[:, bundle.columns] = (bundle.margins @ cells).T / count
         return joint[:, hard.columns[0]].sum(axis=-1), joint
 
-    masses, joint = zip(*side_by_side(counted, range(latents.start, latents.stop)), strict=True)
+    masses, joint = zip(*map(counted, range(latents.start, latents.stop)), strict=True)
     return Tables(
         masses=np.stack(masses),
         conditional=np.zeros(len(sizes)),

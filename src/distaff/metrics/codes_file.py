@@ -15,7 +15,8 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import atomic_file
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
 from distaff.metrics.inputs import Factors, as_factors
-from distaff.metrics.scores_file import Setup, write_scores
+from distaff.metrics.score import write_scores
+from distaff.metrics.scores_json import Setup
 
 LARGEST = 4 << 30
 """Default limit on the size of one array of a code file, in bytes."""

@@ -8,7 +8,8 @@ from distaff.codes import Codes
 from distaff.metrics.importances import Probing, probe
 from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.metric import metric
-from distaff.metrics.score import Result, Score
+from distaff.metrics.result import Result
+from distaff.metrics.score import Score
 
 _IDLE = {
     "lasso": ("task", "trees", "rounds"),

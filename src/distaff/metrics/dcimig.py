@@ -9,7 +9,7 @@ from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.mig_sup import OwnBins
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 
 
 @metric(

@@ -9,7 +9,8 @@ from distaff.metrics.inputs import Factors, Float64Array
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.predictors import PREDICTORS, WIDEST, Predicting, idle, predictions
-from distaff.metrics.score import Result, Score
+from distaff.metrics.result import Result
+from distaff.metrics.score import Score
 
 SIZES = (10, 100, 1_000)
 FEW = 100

@@ -10,7 +10,7 @@ from distaff.metrics.inputs import Factors, IntArray
 from distaff.metrics.logistic import one_versus_rest
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Positive
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 from distaff.metrics.train_test import columns
 
 

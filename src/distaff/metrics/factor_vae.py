@@ -18,8 +18,8 @@ from distaff.metrics.fixed_factor_sampling import Groups, fixed_factor_rows, gro
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Count, NotNegative
-from distaff.metrics.score import Result
-from distaff.metrics.shared import blocks
+from distaff.metrics.pieces import blocks
+from distaff.metrics.result import Result
 
 _LINE, _CACHED = 16, 1 << 16
 """Number of latents read together, and number of values processed together."""

@@ -9,7 +9,8 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.predictors import PREDICTORS, WIDEST, Predicting, idle, predictions
-from distaff.metrics.score import Result, Score
+from distaff.metrics.result import Result
+from distaff.metrics.score import Score
 
 
 class Fairness(NamedTuple):

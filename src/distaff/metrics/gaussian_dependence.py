@@ -14,8 +14,8 @@ from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import mutual_information
 from distaff.metrics.metric import metric
 from distaff.metrics.mig_sup import OwnBins
-from distaff.metrics.score import Error, Result
-from distaff.metrics.shared import slices
+from distaff.metrics.pieces import slices
+from distaff.metrics.result import Error, Result
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import Float64Array
 from distaff.metrics.metric import metric
-from distaff.metrics.score import Result
-from distaff.metrics.shared import slices
+from distaff.metrics.pieces import slices
+from distaff.metrics.result import Result
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.neighbours import neighbour_information
 from distaff.metrics.options import Count
-from distaff.metrics.score import Result, Score
+from distaff.metrics.result import Result
+from distaff.metrics.score import Score
 from distaff.metrics.train_test import columns
 
 

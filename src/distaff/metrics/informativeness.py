@@ -11,8 +11,8 @@ from distaff.metrics.labels import entropy
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, SampleCount
 from distaff.metrics.quantized import MASSES_OF_BINS, posterior_tables
+from distaff.metrics.result import Result
 from distaff.metrics.sampled import samples_of
-from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from distaff.codes import MISSING, Codes
+from distaff.codes import MISSING, UNSHARED, Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.factor_columns import (
     FEW,
@@ -32,8 +31,6 @@ _LARGEST_MEAN, _LARGEST_LOGVAR = 1e35, 80.0
 """Some metrics add means in single precision, where larger ones overflow; on some, liblinear never stops."""
 _SPAN = 1 << 16
 """Integers within a range of this size are counted, which is much faster than sorting them."""
-UNSHARED: WeakSet[Codes] = WeakSet()
-"""Codes that a call has made of its caller's arrays: nobody else has them, so they stay as they are."""
 
 
 class RealValued(DistaffError):

@@ -30,7 +30,7 @@ from scipy.stats import t
 from distaff.foundation.errors import DistaffError, said
 from distaff.metrics.card import Card
 from distaff.metrics.inputs import Float64Array, IntArray
-from distaff.metrics.score import Error, Result
+from distaff.metrics.result import Error, Result
 
 LEVEL = 0.95
 FEWEST = 10

@@ -15,8 +15,8 @@ from distaff.metrics.active_latents import constant_latents
 from distaff.metrics.fixed_factor_sampling import Groups, group_rows
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
-from distaff.metrics.score import Result
-from distaff.metrics.shared import slices
+from distaff.metrics.pieces import slices
+from distaff.metrics.result import Result
 from distaff.metrics.strays import quantile_of_strays, quantiles_of_strays, read_together
 
 

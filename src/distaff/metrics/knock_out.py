@@ -12,7 +12,7 @@ from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.neuron_matching import matching
 from distaff.metrics.options import Count
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 from distaff.metrics.train_test import columns
 
 _LEARNT = 0.99

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array, csr_array
 
-from distaff.codes import Codes, FloatArray, as_array
+from distaff.codes import Codes, FloatArray, as_array, digest
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import (
     CodesLike,
@@ -22,7 +22,6 @@ from distaff.metrics.inputs import (
     refuse_constant,
 )
 from distaff.metrics.missing_labels import all_labelled
-from distaff.metrics.shared import digest
 
 COMBINATIONS = 1 << 11
 """Of the classes of a bundle of factors: with some twenty bins, so many counts fit in a core's cache."""
@@ -92,7 +91,7 @@ class Labels:
 
     @cached_property
     def contents(self) -> Hashable:
-        """A key that identifies these hard labels, see ``distaff.metrics.shared``."""
+        """A key that identifies these hard labels, see ``distaff.codes.remember``."""
         small = np.int16 if max(self.sizes) < 1 << 15 else np.int64
         return self.sizes, None if self.classes is None else digest(self.classes.astype(small))
 

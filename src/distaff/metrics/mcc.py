@@ -16,8 +16,8 @@ from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import as_columns, of_each, parts
 from distaff.metrics.options import Count, Positive
-from distaff.metrics.score import Result
-from distaff.metrics.shared import slices
+from distaff.metrics.pieces import slices
+from distaff.metrics.result import Result
 from distaff.metrics.train_test import columns, split_rows
 
 LEAST_SQUARES = (2048, "solves a regression on all latents")

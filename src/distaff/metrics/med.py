@@ -12,7 +12,8 @@ from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.labels import hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, Count
-from distaff.metrics.score import Result, Score
+from distaff.metrics.result import Result
+from distaff.metrics.score import Score
 
 
 class MED(NamedTuple):

@@ -45,8 +45,9 @@ from distaff.metrics.intervals import HALF, checked_draws, with_intervals
 from distaff.metrics.labels import hard_labels, read_labels
 from distaff.metrics.missing_labels import all_labelled, joined, one_by_one, parts
 from distaff.metrics.options import check, declared
+from distaff.metrics.result import Breakdown, Result
 from distaff.metrics.sampled import means_only_note
-from distaff.metrics.score import Breakdown, Result, Score
+from distaff.metrics.score import Score
 from distaff.metrics.signatures import public_docstring, public_signature, wrong_call
 
 if TYPE_CHECKING:

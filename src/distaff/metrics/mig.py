@@ -11,9 +11,9 @@ from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels, highest_two, one_latent_note
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, SampleCount
+from distaff.metrics.result import Result
 from distaff.metrics.rmig_jemmig import sampled_information
 from distaff.metrics.sampled import means_only_note
-from distaff.metrics.score import Result
 
 SAMPLES_OF_EACH = (64, "compares samples with all posteriors, latent by latent")
 """The limit on latents of metrics that do this, see ``distaff.metrics.card.Card``."""

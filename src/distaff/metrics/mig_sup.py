@@ -13,9 +13,9 @@ from distaff.metrics.metric import metric
 from distaff.metrics.mig import SAMPLES_OF_EACH
 from distaff.metrics.missing_labels import as_columns, of_each, parts
 from distaff.metrics.options import BinCount, NotNegative, SampleCount
+from distaff.metrics.result import Result
 from distaff.metrics.rmig_jemmig import sampled_information
 from distaff.metrics.sampled import means_only_note
-from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from distaff.metrics.inputs import Factors
 from distaff.metrics.labels import gap_details, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
-from distaff.metrics.score import Result, Score
+from distaff.metrics.result import Result
+from distaff.metrics.score import Score
 
 
 class MinimalSufficient(NamedTuple):

@@ -12,7 +12,7 @@ from distaff.metrics.labels import entropy
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount
 from distaff.metrics.quantized import posterior_tables
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 
 
 @dataclass(frozen=True)

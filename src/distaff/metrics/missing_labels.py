@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.inputs import Factors, IntArray, refuse_constant
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 
 Found = TypeVar("Found")
 

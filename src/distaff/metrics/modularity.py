@@ -13,8 +13,8 @@ from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.options import BinCount
 from distaff.metrics.quantized import MASSES_OF_BINS, posterior_tables
+from distaff.metrics.result import Result
 from distaff.metrics.sampled import means_only_note
-from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)

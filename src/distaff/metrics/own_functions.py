@@ -19,7 +19,7 @@ from distaff.metrics.card import Card, Metric
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 from distaff.metrics.train_test import columns
 
 

@@ -13,8 +13,8 @@ from distaff.metrics.labels import Labels, hard_labels
 from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.options import BinCount
-from distaff.metrics.score import Result
-from distaff.metrics.shared import slices
+from distaff.metrics.pieces import slices
+from distaff.metrics.result import Result
 
 
 @dataclass(frozen=True)

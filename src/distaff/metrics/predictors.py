@@ -5,12 +5,11 @@ from typing import Literal
 
 import numpy as np
 
-from distaff.codes import Codes
+from distaff.codes import Codes, digest, remember
 from distaff.metrics.boosting import boosted
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.logistic import one_versus_rest
 from distaff.metrics.options import Count
-from distaff.metrics.shared import digest, remember
 from distaff.metrics.train_test import columns, split_rows
 
 

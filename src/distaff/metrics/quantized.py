@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from distaff.codes import Codes
+from distaff.codes import Codes, remember
 from distaff.foundation.parallel import side_by_side
 from distaff.metrics.binned_means import Bins, Tables, index_tables
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels
-from distaff.metrics.shared import BUDGET, remember
+from distaff.metrics.pieces import BUDGET
 
 ROWS = 1024
 """Rows per batch: their masses fit in a core's cache; fewer for wide codes."""

@@ -14,8 +14,8 @@ from distaff.metrics.inputs import Float64Array
 from distaff.metrics.labels import Labels, entropy, gap_details, highest_two, one_latent_note
 from distaff.metrics.metric import metric
 from distaff.metrics.quantized import MASSES_OF_BINS, posterior_tables
+from distaff.metrics.result import Result
 from distaff.metrics.sampled import samples_of
-from distaff.metrics.score import Result
 
 
 @metric(

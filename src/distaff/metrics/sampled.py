@@ -10,10 +10,9 @@ import torch
 from scipy.special import ndtri
 from torch import Tensor
 
-from distaff.codes import Codes
+from distaff.codes import Codes, remember
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, pick
-from distaff.metrics.shared import remember
 from distaff.mixtures.gaussians import Classes, Mixture, blur
 from distaff.mixtures.pairs import log_density
 

@@ -14,7 +14,7 @@ from distaff.metrics.metric import metric
 from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.options import Count, Positive
 from distaff.metrics.predictability import r_squared, svm_accuracies, threshold_accuracies
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 from distaff.metrics.train_test import split_rows
 
 ONE_BY_ONE = (4096, "trains a support vector machine for every latent and factor")

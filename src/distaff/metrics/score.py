@@ -1,15 +1,19 @@
-"""``Score``: what every metric returns; ``Result``: what its formula finds."""
+"""``Score``: what every metric returns; ``Scores``: the scores in a file, such as a run's ``scores.json``."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distaff.foundation.files import read_json, write_json
 from distaff.foundation.snippets import Bar, Cell, snippet
+from distaff.metrics.scores_json import INFINITE, OF_NUMBERS, Setup, checked, restored
 
-Breakdown = NDArray[np.float64] | Mapping[str, float]
+if TYPE_CHECKING:
+    from distaff.metrics.evaluation import Evaluation
 
 
 @dataclass(frozen=True)
@@ -126,51 +130,106 @@ def shown_value(score: Score) -> Cell:
     return Bar(score.value) if -0.001 <= score.value <= 1.001 else score.value
 
 
-@dataclass(frozen=True)
-class Error:
-    """The variance of a value, and the degrees of freedom of its estimate."""
-
-    variance: float
-    freedom: float
-
-    def __add__(self, other: "Error") -> "Error":
-        """The error of the sum of two independent values (Welch and Satterthwaite)."""
-        variance = self.variance + other.variance
-        squares = self.variance**2 / self.freedom + other.variance**2 / other.freedom
-        return Error(variance, variance**2 / squares) if squares > 0 else self
+_FIELDS = tuple(one.name for one in fields(Score))
 
 
 @dataclass(frozen=True)
-class Result:
-    """The result of a formula, which ``@metric`` turns into a ``Score``.
+class Entry:
+    """One score, or why a metric has none.
 
     Args:
-        value: the number.
-        per_factor: (K,) the breakdown over factors, or a mapping by name.
-        per_latent: (L,) the breakdown over latents, or a mapping by name.
-        details: further results.
-        notes: what a reader should know, in addition to the notes of the labels.
-        settings: settings of the score in addition to those of the protocol.
-        rows: number of observations that the value averages over, if not all.
-        trials: number of guesses, if the value is the share of correct guesses.
-        bounds: the range of values, if it differs from the metric's.
-        error: the error due to other sources than rows and draws, for the interval.
-        own_error: computes the error due to rows, if the formula knows it better than parts of the rows show.
-        interval: the interval; set by ``@metric`` if requested.
+        metric: the requested metric, such as ``mig:chen18``.
+        setup: how it was measured.
+        content: the score's fields as in JSON; empty without a score.
+        reason: the reason if there is no score.
     """
 
-    value: float
-    per_factor: Breakdown | None = None
-    per_latent: Breakdown | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    rows: int | None = None
-    trials: int | None = None
-    bounds: tuple[float, float] | None = None
-    error: Error | None = None
-    own_error: Callable[[], Error] | None = None
-    interval: tuple[float, float] | None = None
+    metric: str
+    setup: Setup = Setup()
+    content: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+    @property
+    def value(self) -> float:
+        """The score's value; NaN if there is none."""
+        return float(restored(self.content.get("value")))
+
+    @property
+    def score(self) -> Score:
+        """The score, with the numbers that JSON has no word for."""
+        values = {key: value for key, value in self.content.items() if key in _FIELDS}
+        values |= {key: restored(values[key]) for key in OF_NUMBERS if key in values}
+        for name in ("interval", "notes"):
+            if name in values:
+                values[name] = tuple(values[name])
+        if "null" in values:
+            null = {
+                key: values["null"][key] for key, item in self.content["null"].items() if item is not None
+            }
+            values["null"] = Null(**{**null, "shuffled": tuple(null["shuffled"])})
+        return replace(Score(**values), metric=self.metric)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The content of a file of scores.
+
+    Args:
+        step: training step of the weights; None for codes from elsewhere.
+        entries: the scores, and the metrics without one.
+        seconds: total time taken.
+    """
+
+    step: int | None = None
+    entries: tuple[Entry, ...] = ()
+    seconds: float = 0.0
+
+    @classmethod
+    def read(cls, path: Path) -> "Scores":
+        """Read a file; empty if it is missing, truncated or not a file of scores."""
+        try:
+            content = checked(read_json(path))
+            return cls(content.step, tuple(Entry(*entry) for entry in content.entries), content.seconds)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return cls()
+
+    def write(self, path: Path) -> None:
+        """Write the file."""
+        found, skipped = [], []
+        for entry in self.entries:
+            own = {"metric": entry.metric, **asdict(entry.setup)}
+            if entry.reason:
+                skipped.append({**own, "reason": entry.reason})
+            else:
+                found.append({**_with_words(entry.content), **own})
+        rounded = round(self.seconds, 2)
+        write_json(path, {"step": self.step, "seconds": rounded, "scores": found, "skipped": skipped})
+
+    def at(self, step: int) -> "Scores":
+        """These scores if they belong to the weights after ``step``, otherwise none."""
+        return self if self.step == step else Scores(step)
+
+    def plus(self, evaluation: "Evaluation", setup: Setup = Setup()) -> "Scores":
+        """Add the scores of an evaluation; they replace those of the same metrics and setup."""
+        new = [Entry(score.metric, setup, score.to_dict()) for score in evaluation.scores]
+        new += [Entry(metric, setup, reason=why) for metric, why in evaluation.skipped.items()]
+        replaced = {entry.metric for entry in new}
+        kept = [e for e in self.entries if e.setup != setup or e.metric not in replaced]
+        return Scores(self.step, (*kept, *new), self.seconds)
+
+    def spent(self, seconds: float) -> "Scores":
+        """Add to the total time."""
+        return replace(self, seconds=self.seconds + seconds)
+
+    def of(self, setup: Setup, metrics: Iterable[str] | None = None) -> list[Entry]:
+        """The entries of some metrics, by default all, with this setup."""
+        wanted = None if metrics is None else set(metrics)
+        return [e for e in self.entries if e.setup == setup and (wanted is None or e.metric in wanted)]
+
+
+def write_scores(path: Path | str, evaluation: "Evaluation", setup: Setup = Setup()) -> None:
+    """Write scores with their settings and breakdowns, and the reasons for missing ones, as JSON."""
+    Scores().plus(evaluation, setup).write(Path(path))
 
 
 def _null_line(null: Null, gap: float | None) -> str:
@@ -190,4 +249,15 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
+    return value
+
+
+def _with_words(value: Any) -> Any:
+    """The same with the words of ``INFINITE`` for infinite numbers, within mappings and lists too."""
+    if isinstance(value, Mapping):
+        return {key: _with_words(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_words(item) for item in value]
+    if isinstance(value, float) and math.isinf(value):
+        return next(word for word, number in INFINITE.items() if number == value)
     return value

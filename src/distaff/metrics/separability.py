@@ -10,8 +10,8 @@ import numpy as np
 from distaff.codes import Codes
 from distaff.metrics.metric import metric
 from distaff.metrics.options import SampleCount
+from distaff.metrics.result import Result
 from distaff.metrics.sampled import EACH_LEFT_OUT, samples_of
-from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)

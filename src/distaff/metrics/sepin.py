@@ -12,8 +12,8 @@ from distaff.metrics.labels import entropy
 from distaff.metrics.metric import metric
 from distaff.metrics.options import BinCount, Count, SampleCount
 from distaff.metrics.quantized import posterior_tables
+from distaff.metrics.result import Result
 from distaff.metrics.sampled import EACH_LEFT_OUT, Samples, samples_of
-from distaff.metrics.score import Result
 
 
 @dataclass(frozen=True)

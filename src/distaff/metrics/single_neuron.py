@@ -10,7 +10,7 @@ from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
 from distaff.metrics.neuron_matching import Shares, counted, matching
 from distaff.metrics.options import Count
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 
 
 @dataclass(frozen=True)

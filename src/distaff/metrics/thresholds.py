@@ -12,7 +12,7 @@ import numpy as np
 
 from distaff.codes import FloatArray
 from distaff.metrics.inputs import Float64Array, IntArray
-from distaff.metrics.shared import slices
+from distaff.metrics.pieces import slices
 
 _CANDIDATES = 256
 _SWEEPS = 3

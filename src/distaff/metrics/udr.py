@@ -13,7 +13,7 @@ from distaff.metrics.inputs import Float64Array
 from distaff.metrics.lasso import lasso_weights
 from distaff.metrics.metric import metric
 from distaff.metrics.options import NotNegative
-from distaff.metrics.score import Error, Result
+from distaff.metrics.result import Error, Result
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from distaff.metrics.missing_labels import Part, as_columns, of_each, parts
 from distaff.metrics.modularity import modularities
 from distaff.metrics.options import Count
 from distaff.metrics.predictability import svm_accuracies
+from distaff.metrics.result import Result
 from distaff.metrics.sap import ONE_BY_ONE
-from distaff.metrics.score import Result, Score
+from distaff.metrics.score import Score
 from distaff.metrics.train_test import split_rows
 
 

@@ -15,7 +15,7 @@ from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.logistic import multinomial
 from distaff.metrics.metric import metric
 from distaff.metrics.options import Count
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 
 _BATCH, _RATE, _START = 10, 0.01, 0.1
 _CACHED = 1 << 17

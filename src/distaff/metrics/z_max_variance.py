@@ -9,7 +9,7 @@ from distaff.metrics.factor_vae import Voting, idle_threshold, relative_variance
 from distaff.metrics.fixed_factor_sampling import Groups, share_right
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
-from distaff.metrics.score import Result
+from distaff.metrics.result import Result
 
 
 @metric(

@@ -14,7 +14,8 @@ from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationE
 
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import parse_yaml, read_json, read_text, regular, write_json
-from distaff.metrics.scores_file import Scores, Setup
+from distaff.metrics.score import Scores
+from distaff.metrics.scores_json import Setup
 from distaff.runs.folder import log_line
 
 Phase = Literal["training", "scoring"]

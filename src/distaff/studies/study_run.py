@@ -12,7 +12,7 @@ from distaff.data.dataset import Dataset
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import Score
-from distaff.metrics.scores_file import ELBO, Setup
+from distaff.metrics.scores_json import ELBO, Setup
 from distaff.models.representation import Representation
 from distaff.runs.data_config import DataCall, DataConfig
 from distaff.runs.folder import RunFolder, read_log

@@ -11,15 +11,15 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from distaff.analysis.elbo_scores import elbo, of_sample
 from distaff.analysis.encoding import Encoded, trained_steps
-from distaff.analysis.evaluate import unmix_run, varied_factors
+from distaff.analysis.evaluate import elbo, of_sample, unmix_run, varied_factors
 from distaff.foundation.binding import bind, to_plain
 from distaff.foundation.errors import FULL, DistaffError, warn
 from distaff.foundation.files import write_json
 from distaff.foundation.trust import trusting
 from distaff.metrics import Evaluation, evaluate_scores
-from distaff.metrics.scores_file import Scores, Setup
+from distaff.metrics.score import Scores
+from distaff.metrics.scores_json import Setup
 from distaff.runs.config import named_code
 from distaff.runs.data_config import DataCall
 from distaff.runs.folder import RunFolder

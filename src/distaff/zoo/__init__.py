@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from distaff.metrics.score import Score
-from distaff.metrics.scores_file import Scores
+from distaff.metrics.score import Score, Scores
 from distaff.objectives.schedules import weight_text
 from distaff.runs.config import RunConfig
 from distaff.runs.zoo import PREFIX, Origin, model_config, zoo_folder, zoo_names
