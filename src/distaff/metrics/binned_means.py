@@ -11,9 +11,9 @@ from scipy.sparse import coo_array
 
 from distaff.codes import Codes, FloatArray, remember
 from distaff.foundation.errors import DistaffError
+from distaff.metrics import pieces
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, entropy, mutual_information
-from distaff.metrics.pieces import slices
 
 HIDDEN = 0.05
 """If more than this share of a latent's variance lies within bins, the score gets a note."""
@@ -130,7 +130,8 @@ def _mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
 
     sizes = [bins] * width + [p.shape[1] for p in categories]
     information, entropies = [], []
-    for some in slices(len(sizes), max(sizes) * sum(labels.sizes)):
+    count, cost = len(sizes), max(sizes) * sum(labels.sizes)
+    for some in pieces.slices(count, cost) if count * cost > pieces.BUDGET else [slice(0, count)]:
         tables = index_tables(read, some, sizes[some], len(codes), labels)
         information.append(tables.information(labels))
         entropies.append(entropy(tables.masses))
