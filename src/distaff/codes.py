@@ -226,6 +226,9 @@ def _probabilities(name: str, values: Any, count: int) -> FloatArray:
     return array.clip(min=0) if array.min(initial=0) < 0 else array  # such as the rounding of 1 − p
 
 
+UNSHARED: weakref.WeakSet[Codes] = weakref.WeakSet()
+"""Codes that a call has made of its caller's arrays: nobody else has them, so they stay as they are."""
+
 _memory: weakref.WeakKeyDictionary[Codes, tuple[Hashable, dict[Hashable, Any]]] = weakref.WeakKeyDictionary()
 
 
@@ -233,9 +236,12 @@ def remember(codes: Codes, key: Hashable, compute: Callable[[], Computed]) -> Co
     """``compute()``, or its cached result for the same codes with the same contents and the same key.
 
     Several metrics read the same densities, which take most of their time. The contents are identified by
-    their digest, so arrays changed in place are recomputed and their old results dropped.
+    their digest, unless a call has made them itself: arrays changed in place are recomputed and their old
+    results dropped.
     """
-    contents = digest(codes.means, codes.logvars, *codes.categories.values())
+    contents: Hashable = ()
+    if codes not in UNSHARED:
+        contents = digest(codes.means, codes.logvars, *codes.categories.values())
     known, kept = _memory.get(codes, (None, {}))
     if known != contents:
         kept = {}

@@ -174,9 +174,12 @@ def encode(model: Representation, data: Dataset, progress: bool = True) -> Encod
 
 
 def _arrays(model: Representation, data: Dataset, progress: bool) -> dict[str, FloatArray]:
-    with Progress("encoding", len(data), visible=progress) as bar, torch.random.fork_rng():
+    with torch.random.fork_rng():
         torch.manual_seed(0)
-        return joined(_pass(model, data), len(data), lambda done: bar.update({"step": done}))
+        if not progress:
+            return joined(_pass(model, data), len(data))
+        with Progress("encoding", len(data)) as bar:
+            return joined(_pass(model, data), len(data), lambda done: bar.update({"step": done}))
 
 
 def _rows(size: int, sample: Mapping[str, str]) -> IntArray | None:

@@ -1,7 +1,6 @@
 """Convert what users pass to what metrics read: ``Codes``, and ``Factors`` with their classes numbered.
 
-Arrays and whole numbers are read here; ``frames`` reads codes in frames and dicts, and ``factor_columns``
-reads labels of other kinds.
+``frames`` reads codes in frames and dicts, and ``factor_columns`` labels that are not whole numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from distaff.codes import MISSING, Codes
+from distaff.codes import MISSING, UNSHARED, Codes
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.metrics.factor_columns import (
     FEW,
@@ -137,7 +136,8 @@ def codes_of(codes: Any, logvar: Any = None) -> Codes:
     if isinstance(codes, str | Path | Mapping) or hasattr(codes, "columns") or hasattr(codes, "obsm"):
         codes, names = latents_of(codes)
     check_index(codes, logvar, "codes and log-variances")
-    return Codes(codes, logvar, latents=names)
+    UNSHARED.add(made := Codes(codes, logvar, latents=names))
+    return made
 
 
 def as_codes(codes: CodesLike, logvar: ArrayLike | None = None) -> Codes:

@@ -1,11 +1,13 @@
 """Labels for information metrics, hard or soft (p(y_k|x_n)), and entropies of tables."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_array
 
 from distaff.codes import Codes, FloatArray, as_array, digest
 from distaff.foundation.errors import DistaffError
@@ -20,6 +22,9 @@ from distaff.metrics.inputs import (
     refuse_constant,
 )
 from distaff.metrics.missing_labels import all_labelled
+
+COMBINATIONS = 1 << 11
+"""Of the classes of a bundle of factors: with some twenty bins, so many counts fit in a core's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +96,55 @@ class Labels:
         return self.sizes, None if self.classes is None else digest(self.classes.astype(small))
 
     @cached_property
+    def bundles(self) -> list["Bundle"]:
+        """Hard labels, bundled where combinations of classes are few: fewer bundles need fewer passes."""
+        parts: list[list[int]] = []
+        for k, size in enumerate(self.sizes):
+            if parts and prod(self.sizes[j] for j in parts[-1]) * size <= COMBINATIONS:
+                parts[-1].append(k)
+            else:
+                parts.append([k])
+        return [_bundle(self, factors) for factors in parts]
+
+    @cached_property
     def entropies(self) -> Float64Array:
         """(K,) H(y_k) in nats."""
         if self.classes is None:
             return np.array([entropy(p.mean(axis=0)) for p in self.soft])
-        counts = [np.bincount(y + 1)[1:] for y in self.by_factor]
-        return np.array([entropy(count / count.sum()) for count in counts])
+        if (self.classes < 0).any():
+            counts = [np.bincount(y + 1)[1:] for y in self.by_factor]
+            return np.array([entropy(count / count.sum()) for count in counts])
+        joint = [np.bincount(b.classes, minlength=b.margins.shape[1]) for b in self.bundles]
+        masses = np.concatenate([b.margins @ n for b, n in zip(self.bundles, joint, strict=True)])
+        return np.array([entropy(masses[columns] / len(self.classes)) for columns in self.columns])
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Neighbouring factors whose combinations of classes are counted at once.
+
+    Args:
+        columns: the classes of these factors, among those of all factors side by side.
+        classes: (N,) the combination of each row.
+        margins: (Σ sizes, combinations) 1 where a combination has the class; sums counts over other factors.
+    """
+
+    columns: slice
+    classes: NDArray[np.int32]
+    margins: csr_array
+
+
+def _bundle(labels: Labels, factors: Sequence[int]) -> Bundle:
+    sizes = [labels.sizes[k] for k in factors]
+    classes = labels.by_factor[factors[0]].astype(np.int32)
+    for k in factors[1:]:
+        classes = classes * np.int32(labels.sizes[k]) + labels.by_factor[k].astype(np.int32)
+    combinations = np.indices(sizes, np.int32).reshape(len(sizes), -1)
+    rows = (combinations + np.cumsum([0, *sizes[:-1]])[:, None]).reshape(-1)
+    columns = np.tile(np.arange(prod(sizes)), len(sizes))
+    margins = coo_array((np.ones(len(rows), np.int32), (rows, columns)), shape=(sum(sizes), prod(sizes)))
+    first, last = labels.columns[factors[0]], labels.columns[factors[-1]]
+    return Bundle(slice(first.start, last.stop), classes, margins.tocsr())
 
 
 def read_labels(

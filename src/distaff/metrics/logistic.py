@@ -53,10 +53,11 @@ def multinomial(x: Float64Array, classes: IntArray, count: int, penalty: float =
     to within two thousandths of a nat over all rows, as it may be where the loss falls exponentially.
 
     The Hessian is the sum over pairs of classes of p_k p_l (e_k − e_l)(e_k − e_l)ᵀ ⊗ x xᵀ, never negative.
-    Here too, it is a weighted sum of the same products of inputs, which are few enough to keep.
+    Here too, it is a weighted sum of the same products of inputs, which are few enough to keep. Its rounding,
+    in single precision, changes the way to the minimum, not the minimum.
     """
     inputs = np.concatenate([x, np.ones((len(x), 1))], axis=1)
-    products, rows, width = _products(inputs), np.arange(len(x)), inputs.shape[1]
+    products, rows, width = _products(inputs.astype(np.float32)), np.arange(len(x)), inputs.shape[1]
     each = penalty * (2 if count == 2 else 1)
     ridge = np.kron(np.eye(count), np.diag([*np.full(width - 1, each), 1e-9]))
     # The intercepts' sum has no effect. Penalising it makes it 0, and the Hessian invertible.
@@ -71,7 +72,7 @@ def multinomial(x: Float64Array, classes: IntArray, count: int, penalty: float =
         p /= total
         value = np.log(total).sum() - logits[classes, rows].sum()
         pairs = np.zeros((count, count, products.shape[1]))
-        pairs[first, second] = pairs[second, first] = -((p[first] * p[second]) @ products)
+        pairs[first, second] = pairs[second, first] = -((p[first] * p[second]).astype(np.float32) @ products)
         pairs[np.arange(count), np.arange(count)] = -pairs.sum(axis=1)
         hessian = _symmetric(pairs, width).swapaxes(1, 2).reshape(ridge.shape) + ridge
         p[classes, rows] -= 1
