@@ -23,7 +23,7 @@ from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.objectives import recipes
 from distaff.objectives.objective import Objective
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.sections import TrainingSettings
 from distaff.training.batches import Batches
 from distaff.training.job import fit
 from distaff.training.learner import Learner, VAELearner, make_adam

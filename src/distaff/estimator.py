@@ -23,7 +23,7 @@ from distaff.objectives.critics import CriticSettings
 from distaff.objectives.games import Game
 from distaff.objectives.objective import Objective
 from distaff.runs.calls import Goal, RecipeCall, find_recipe
-from distaff.runs.model_config import network_for
+from distaff.runs.model_choice import network_for
 from distaff.runs.settings import AUTO
 from distaff.training.train import train
 

@@ -14,7 +14,7 @@ from distaff.models.quantized import QuantizedPosterior
 from distaff.models.vae import Prior
 from distaff.objectives import recipes
 from distaff.objectives.step import Step
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.sections import TrainingSettings
 from distaff.training.learner import make_optimiser
 from distaff.training.train import resume, train
 from tests import toys

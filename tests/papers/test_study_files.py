@@ -13,7 +13,7 @@ from distaff.data.arrays import from_array
 from distaff.data.catalogue import about
 from distaff.metrics.catalogue import all_metrics
 from distaff.metrics.own_functions import metric_of
-from distaff.runs.model_config import describe
+from distaff.runs.model_choice import describe
 from distaff.runs.request import RunRequest
 from distaff.studies.own_metrics import column_of
 from distaff.studies.study import Drawing, Study

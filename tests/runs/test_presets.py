@@ -8,13 +8,14 @@ import yaml
 
 import distaff
 from distaff import cli
-from distaff.foundation.binding import bind, public_functions
+from distaff.foundation.binding import bind, chosen, public_functions
 from distaff.foundation.errors import DistaffError
 from distaff.objectives import recipes
 from distaff.objectives.schedules import Schedule, weight_at
 from distaff.runs.calls import find_recipe
 from distaff.runs.presets import Preset, find_preset, merged, presets
-from distaff.runs.settings import SETTINGS, ModelSettings, TrainingSettings, chosen
+from distaff.runs.sections import TrainingSettings
+from distaff.runs.settings import SETTINGS, ModelSettings
 from distaff.studies import Study
 
 DATA = ("dsprites", "shapes3d", "mnist", "celeba", "pinwheel", None)

@@ -14,7 +14,7 @@ from distaff.runs.checkpoints import Reached
 from distaff.runs.folder import RunFolder
 from distaff.runs.load import load
 from distaff.runs.log import read_log
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.sections import TrainingSettings
 from distaff.training.collapse import BEFORE, PATIENCE, REASON, CollapseWatch, has_collapsed
 from distaff.training.learner import Learner
 from distaff.training.recorder import Recorder

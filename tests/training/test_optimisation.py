@@ -11,7 +11,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.runs import checkpoints
 from distaff.runs.load import load
 from distaff.runs.log import read_log
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.sections import TrainingSettings
 from distaff.training.average import Average
 from distaff.training.learner import make_optimiser, optimisers
 from distaff.training.train import resume, train

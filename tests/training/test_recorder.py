@@ -5,7 +5,7 @@ import torch
 from lightning_fabric import Fabric
 
 from distaff.foundation.progress import Progress
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.sections import TrainingSettings
 from distaff.training import recorder as module
 from distaff.training.recorder import Recorder
 

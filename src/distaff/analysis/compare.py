@@ -19,7 +19,7 @@ from distaff.runs.differences import differences
 from distaff.runs.folder import RunFolder, TrainedRun, run_folder
 from distaff.runs.log import read_log
 from distaff.runs.pictures import drawable
-from distaff.runs.settings import in_zoo
+from distaff.runs.sections import in_zoo
 from distaff.training.validation import PREFIX
 
 TOP = 10

@@ -33,7 +33,7 @@ from distaff.models.ica import Unmixing
 from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, TrainedRun, run_folder
-from distaff.runs.settings import held_out_share
+from distaff.runs.sections import held_out_share
 
 AUTOMATIC = "factor_vae_score"
 """The default metric for a run."""

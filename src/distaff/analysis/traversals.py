@@ -8,7 +8,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import TrainedRun, run_folder
 from distaff.runs.latent_names import read_names
 from distaff.runs.pictures import traversals
-from distaff.runs.settings import AtLeastOne, FromZero
+from distaff.runs.sections import AtLeastOne, FromZero
 from distaff.runs.zoo import examples_of
 
 

@@ -17,7 +17,7 @@ from contextvars import ContextVar
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, TypeVar, Union
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -39,6 +39,7 @@ WORDS: dict[Any, str] = {
     type(None): "nothing",
 }
 
+Made = TypeVar("Made")
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 
@@ -154,6 +155,12 @@ def bind(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str
             raise DistaffError(f"{function.__name__} needs the argument {name!r}.")
         bound[name] = read_value(value, hints.get(name, Any), name)
     return bound
+
+
+def chosen(kind: Callable[..., Made], given: Mapping[str, Any]) -> Made:
+    """What ``kind`` makes of those of the given values that are its arguments, checked."""
+    parameters, _ = _signature(kind)
+    return kind(**bind(kind, {name: given[name] for name in parameters if name in given}))
 
 
 def _signature(function: Callable[..., Any]) -> tuple[Mapping[str, inspect.Parameter], dict[str, Any]]:

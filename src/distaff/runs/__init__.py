@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from distaff.foundation.trust import trusting
     from distaff.runs.config import RunConfig
     from distaff.runs.folder import RunFolder
-    from distaff.runs.settings import Machine, ModelSettings, TrainingSettings
+    from distaff.runs.sections import TrainingSettings
+    from distaff.runs.settings import Machine, ModelSettings
 
 __all__ = ["Machine", "ModelSettings", "RunConfig", "RunFolder", "TrainingSettings", "trusting"]
 
@@ -30,7 +31,7 @@ __getattr__ = lazy_getattr(
         "ModelSettings": "distaff.runs.settings",
         "RunConfig": "distaff.runs.config",
         "RunFolder": "distaff.runs.folder",
-        "TrainingSettings": "distaff.runs.settings",
+        "TrainingSettings": "distaff.runs.sections",
         "trusting": "distaff.foundation.trust",
     },
 )

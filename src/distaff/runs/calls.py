@@ -18,13 +18,15 @@ from distaff.data.sizes import resized
 from distaff.foundation.binding import bind, find_function, public_functions, to_plain
 from distaff.foundation.errors import DistaffError, shown, told_if_it_fails, unknown
 from distaff.foundation.files import named_path
+from distaff.foundation.text import told_options
 from distaff.models.likelihoods import COUNTED
 from distaff.objectives import recipes
 from distaff.objectives.games import Game
 from distaff.objectives.labels import LOSSES
 from distaff.objectives.objective import Objective
 from distaff.runs.former_versions import renamed_data
-from distaff.runs.settings import AUTO, DataSettings, TrainingSettings
+from distaff.runs.sections import TrainingSettings
+from distaff.runs.settings import AUTO, DataSettings
 
 Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
 """Everything that can be trained on: a name, a file, a folder, or data in Python."""
@@ -49,8 +51,12 @@ class DataCall:
 
     @classmethod
     def told(cls, data: Data, how: DataSettings) -> "DataCall":
-        """The data given to ``train``, with its data settings."""
-        return cls(data, None if how.file is None else str(how.file), how.options)
+        """The data given to ``train``, with its data settings, which are options if not at their defaults."""
+        names = ("resize", "fit", "range", "skip_bad", "correlate", "leave_out")
+        flags = {name: getattr(how, name) for name in names}
+        given = {name: value for name, value in flags.items() if value is not None and value is not False}
+        options = told_options(how.data_options, **given) if how.data_options else given
+        return cls(data, None if how.file is None else str(how.file), options)
 
     @classmethod
     def of(cls, data: Any) -> "DataCall":

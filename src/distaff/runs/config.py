@@ -35,8 +35,15 @@ from distaff.models.encoders import TIMM
 from distaff.models.priors.parsing import kinds_named
 from distaff.runs.calls import Data, DataCall, Goal, RecipeCall, labelled_goal
 from distaff.runs.former_versions import DATA_SETS, FIRST, in_todays_words
-from distaff.runs.model_config import GANConfig, ModelConfig, VAEConfig, model_config
-from distaff.runs.settings import ModelSettings, TrainingSettings, held_out_share
+from distaff.runs.sections import (
+    GANConfig,
+    ModelConfig,
+    TrainingSettings,
+    VAEConfig,
+    held_out_share,
+    model_config,
+)
+from distaff.runs.settings import ModelSettings
 
 LIBRARIES = ("torch", "numpy", "lightning-fabric", "safetensors")
 

@@ -20,7 +20,7 @@ from distaff.runs.checkpoints import is_as_written, write_sealed
 from distaff.runs.config import RunConfig
 from distaff.runs.differences import differences
 from distaff.runs.latent_names import read_names
-from distaff.runs.settings import in_zoo
+from distaff.runs.sections import in_zoo
 from distaff.runs.snapshots import snapshot_weights
 
 RESTORE = "restore it or train again"

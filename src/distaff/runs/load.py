@@ -10,7 +10,7 @@ from distaff.models.representation import Representation
 from distaff.runs import hub
 from distaff.runs.calls import Data, DataCall
 from distaff.runs.folder import RunFolder, TrainedRun, trained_model
-from distaff.runs.settings import in_zoo
+from distaff.runs.sections import in_zoo
 from distaff.runs.zoo import zoo_folder
 
 

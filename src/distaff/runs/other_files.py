@@ -7,7 +7,7 @@ from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import sha256
 from distaff.runs.config import RunConfig
-from distaff.runs.settings import TrainingSettings, held_out_share
+from distaff.runs.sections import TrainingSettings, held_out_share
 from distaff.runs.starting import starting_weights
 
 START = "start"

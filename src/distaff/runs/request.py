@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from distaff.foundation.binding import bind, takes_list, to_plain
+from distaff.foundation.binding import bind, chosen, takes_list, to_plain
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.objectives.schedules import in_proportion, shortened
 from distaff.runs.calls import DataCall, RecipeCall, find_recipe
 from distaff.runs.former_versions import first_data_name
 from distaff.runs.presets import find_preset
-from distaff.runs.settings import SETTINGS, Machine, ModelSettings, TrainingSettings, chosen
+from distaff.runs.sections import TrainingSettings
+from distaff.runs.settings import SETTINGS, Machine, ModelSettings
 
 SHORT = 20
 """Largest length of an argument in the name of a folder."""

@@ -12,8 +12,8 @@ from distaff.models.by_name import apart_from_data
 from distaff.runs import checkpoints, hub
 from distaff.runs.checkpoints import IN_FILES, Trained
 from distaff.runs.folder import RunFolder
-from distaff.runs.model_config import GANConfig
-from distaff.runs.settings import ModelSettings, in_zoo
+from distaff.runs.sections import GANConfig, in_zoo
+from distaff.runs.settings import ModelSettings
 from distaff.runs.zoo import zoo_folder
 
 

@@ -26,7 +26,7 @@ from distaff.runs.checkpoints import MANIFEST, Damaged, check_manifest, write_ma
 from distaff.runs.config import RunConfig
 from distaff.runs.differences import differences
 from distaff.runs.folder import RunFolder
-from distaff.runs.settings import ZOO, TrainingSettings
+from distaff.runs.sections import ZOO, TrainingSettings
 
 PREFIX = ZOO
 SHELF = Path(__file__).parents[1] / "zoo" / "models"

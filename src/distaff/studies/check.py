@@ -12,7 +12,7 @@ from distaff.foundation.errors import DistaffError
 from distaff.metrics.own_functions import metric_of
 from distaff.runs.calls import labelled_goal
 from distaff.runs.config import DataConfig
-from distaff.runs.model_config import describe
+from distaff.runs.model_choice import describe
 from distaff.runs.request import RunRequest
 from distaff.studies.study_run import StudyRun
 from distaff.training.batches import Batches

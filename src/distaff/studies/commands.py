@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from distaff.foundation.errors import DistaffError, kept_if_allowed
 from distaff.foundation.files import write_text
 from distaff.foundation.trust import remember
-from distaff.runs.settings import AtLeastOne
+from distaff.runs.sections import AtLeastOne
 from distaff.studies.changed_file import tell_change
 from distaff.studies.display import Display
 from distaff.studies.kept import TABLE, keep_results

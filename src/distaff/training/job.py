@@ -27,9 +27,9 @@ from distaff.runs.calls import Goal
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder
 from distaff.runs.log import read_log
-from distaff.runs.model_config import VAEConfig
 from distaff.runs.other_files import with_other_files
-from distaff.runs.settings import Machine, TrainingSettings
+from distaff.runs.sections import TrainingSettings, VAEConfig
+from distaff.runs.settings import Machine
 from distaff.runs.starting import start_from
 from distaff.training.average import Average
 from distaff.training.batches import Batches, Supervision, seed_weights

@@ -24,7 +24,7 @@ from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Schedule, Weight
 from distaff.objectives.step import Processes, Step
 from distaff.runs.checkpoints import PLACES, Trained
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.sections import TrainingSettings
 from distaff.training.average import Average
 from distaff.training.batches import Batches
 from distaff.training.revival import Revival

@@ -25,7 +25,7 @@ from distaff.runs.calls import Goal
 from distaff.runs.checkpoints import Reached
 from distaff.runs.folder import RunFolder
 from distaff.runs.log import read_log, truncate_log
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.sections import TrainingSettings
 from distaff.runs.snapshots import keep
 from distaff.training.collapse import CollapseWatch
 from distaff.training.learner import Learner, trained_model

@@ -11,7 +11,7 @@ import numpy as np
 from distaff.data.dataset import Dataset
 from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs, listed, unchanged
-from distaff.foundation.binding import bind
+from distaff.foundation.binding import bind, chosen
 from distaff.foundation.errors import DistaffError, check_text, spoken_to_its_caller, unknown, warn
 from distaff.foundation.object_names import name_of
 from distaff.foundation.other_words import called_here
@@ -23,22 +23,18 @@ from distaff.runs import checkpoints
 from distaff.runs.calls import Data, DataCall, Goal, RecipeCall, find_recipe, labelled_goal
 from distaff.runs.config import DataConfig, RunConfig, named_code
 from distaff.runs.folder import RunFolder
-from distaff.runs.model_config import check_fit, check_words, describe
+from distaff.runs.model_choice import check_fit, check_words, describe
 from distaff.runs.other_files import START
 from distaff.runs.presets import find_preset
 from distaff.runs.request import RunRequest
+from distaff.runs.sections import AtLeastOne, TrainingSettings, held_out_share, in_zoo
 from distaff.runs.settings import (
     DATA_SETTINGS,
     GROUPS,
     SETTINGS,
-    AtLeastOne,
     DataSettings,
     Machine,
     ModelSettings,
-    TrainingSettings,
-    chosen,
-    held_out_share,
-    in_zoo,
     takes_settings,
 )
 from distaff.runs.starting import model_like

@@ -13,7 +13,7 @@ from distaff.data.few_labels import Labels
 from distaff.data.pairs import find_pairs
 from distaff.data.splits import some
 from distaff.foundation.errors import DistaffError
-from distaff.runs.settings import TrainingSettings
+from distaff.runs.sections import TrainingSettings
 from distaff.training.batches import Batches, Supervision, seed_step
 from distaff.training.learner import Learner
 

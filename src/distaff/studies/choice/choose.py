@@ -9,19 +9,11 @@ from typing import Annotated, Any
 import pandas as pd
 from annotated_types import Ge, Gt
 
-from distaff.foundation.binding import to_plain
+from distaff.foundation.binding import chosen, to_plain
 from distaff.foundation.errors import DistaffError, said, spoken_to_its_caller, unknown
 from distaff.runs.calls import Data, DataCall
-from distaff.runs.settings import (
-    DATA_SETTINGS,
-    AtLeastOne,
-    DataSettings,
-    ModelSettings,
-    TrainingSettings,
-    chosen,
-    held_out_share,
-    takes_settings,
-)
+from distaff.runs.sections import AtLeastOne, TrainingSettings, held_out_share
+from distaff.runs.settings import DATA_SETTINGS, DataSettings, ModelSettings, takes_settings
 from distaff.studies.choice.given_data import on_disk
 from distaff.studies.choice.grid import read_grid, usual_grid
 from distaff.studies.choice.page import write_choice
