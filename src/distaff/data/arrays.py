@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from distaff.codes import as_array, known_labels
 from distaff.data.columns import Names
 from distaff.data.dataset import Dataset, called, checked_pairs
-from distaff.data.images import (
-    FloatImages,
-    Images,
-    Scaled,
-    ScaledImages,
-    images_of_integers,
-    stays_on_disk,
-)
+from distaff.data.images import FloatImages, Images, Scaled, ScaledImages, images_of_integers, stays_on_disk
 from distaff.data.mapped_arrays import from_hdf5, from_npy
 from distaff.data.pictures import Fit
 from distaff.data.ranges import OutOfRange, find_range, ways

@@ -14,13 +14,7 @@ from distaff.codes import Codes, FloatArray
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.models.by_name import find
 from distaff.models.groups import Gaussian, GaussianPosterior, GroupPosterior, Posterior, Real, single
-from distaff.models.latent_kinds import (
-    KINDS,
-    Concrete,
-    Group,
-    Quantized,
-    Uniform,
-)
+from distaff.models.latent_kinds import KINDS, Concrete, Group, Quantized, Uniform
 from distaff.models.quantized import QuantizedPosterior
 from distaff.models.relaxed import TEMPERATURE, BernoulliPosterior, ConcretePosterior
 

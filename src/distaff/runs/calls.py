@@ -32,6 +32,70 @@ Data = str | Path | Dataset | np.ndarray[Any, Any] | TorchDataset[Any]
 """Everything that can be trained on: a name, a file, a folder, or data in Python."""
 Goal = Objective | Game
 """The return type of recipes: an ``Objective`` for VAEs, or a ``Game`` for GANs."""
+IN_MEMORY = ("categorical", "columns", "counts", "factors", "matrix", "range", "signals", "standardise")
+"""Options of data in memory, in addition to ``resize`` and ``fit``."""
+
+
+@dataclass(frozen=True)
+class RecipeCall:
+    """A recipe and its arguments.
+
+    Args:
+        name: name of a recipe of the library, or ``module:function``.
+        arguments: all arguments, as plain values.
+    """
+
+    name: str
+    arguments: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, recipe: str | Callable[..., Goal], arguments: Mapping[str, Any]) -> tuple["RecipeCall", Goal]:
+        """The call with its defaults filled in, and its result."""
+        function = find_recipe(recipe)
+        if isinstance(recipe, str):
+            name = recipe
+        else:
+            own = public_functions(recipes).get(recipe.__qualname__) is recipe
+            # The library's recipes have one name, in whichever file they are written.
+            name = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}"
+        bound = bind(function, arguments)
+        with told_if_it_fails("recipe", function):
+            goal = function(**bound)
+        if not isinstance(goal, Goal):
+            raise DistaffError(
+                f"the recipe {name} returns {type(goal).__name__}, not an Objective or a Game."
+            )
+        return cls(name, to_plain(bound)), goal
+
+    def with_defaults(self) -> "RecipeCall":
+        """The call with defaults for arguments that the library's recipe has gained since."""
+        function = public_functions(recipes).get(self.name)
+        return self if function is None else RecipeCall(self.name, to_plain(bind(function, self.arguments)))
+
+    def goal(self) -> Goal:
+        """The objective or game that the recipe returns."""
+        return self.of(self.name, self.arguments)[1]
+
+
+def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
+    """A recipe by its name, as ``module:function``, or as the function itself."""
+    if isinstance(recipe, str):
+        return find_function("recipe", recipe, recipes)
+    if not hasattr(recipe, "__qualname__"):
+        what = f"the objective {recipe}" if isinstance(recipe, Goal) else shown(recipe)
+        raise DistaffError(
+            f"a recipe is a name, such as vae, or a function that returns an objective, not {what}."
+        )
+    return recipe
+
+
+def labelled_goal(goal: Goal, training: TrainingSettings) -> Goal:
+    """A recipe's goal, with the label loss added if there are labels."""
+    if training.labels is None:
+        return goal
+    if isinstance(goal, Game):
+        raise DistaffError("labels go with recipes of VAEs: leave them out for a GAN.")
+    return goal + training.label_weight * LOSSES[training.label_loss]
 
 
 @dataclass(frozen=True)
@@ -130,10 +194,6 @@ class DataCall:
         return dataset if side is None else resized(dataset, int(side), fit, "range" not in options)
 
 
-IN_MEMORY = ("categorical", "columns", "counts", "factors", "matrix", "range", "signals", "standardise")
-"""Options of data in memory, in addition to ``resize`` and ``fit``."""
-
-
 def _ways(likelihood: str, standardise: bool) -> dict[str, Any]:
     counted = {"counts": "all"} if likelihood in COUNTED else {}
     return {"standardise": standardise and likelihood != "bernoulli", **counted}
@@ -146,65 +206,3 @@ def _absolute(place: str) -> str:
 
 def _may_hold_vectors(path: Path) -> bool:
     return path.suffix in (*tables.SUFFIXES, ".npz", ".npy", ".h5", ".hdf5")
-
-
-@dataclass(frozen=True)
-class RecipeCall:
-    """A recipe and its arguments.
-
-    Args:
-        name: name of a recipe of the library, or ``module:function``.
-        arguments: all arguments, as plain values.
-    """
-
-    name: str
-    arguments: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, recipe: str | Callable[..., Goal], arguments: Mapping[str, Any]) -> tuple["RecipeCall", Goal]:
-        """The call with its defaults filled in, and its result."""
-        function = find_recipe(recipe)
-        if isinstance(recipe, str):
-            name = recipe
-        else:
-            own = public_functions(recipes).get(recipe.__qualname__) is recipe
-            # The library's recipes have one name, in whichever file they are written.
-            name = f"{recipes.__name__ if own else recipe.__module__}:{recipe.__qualname__}"
-        bound = bind(function, arguments)
-        with told_if_it_fails("recipe", function):
-            goal = function(**bound)
-        if not isinstance(goal, Goal):
-            raise DistaffError(
-                f"the recipe {name} returns {type(goal).__name__}, not an Objective or a Game."
-            )
-        return cls(name, to_plain(bound)), goal
-
-    def with_defaults(self) -> "RecipeCall":
-        """The call with defaults for arguments that the library's recipe has gained since."""
-        function = public_functions(recipes).get(self.name)
-        return self if function is None else RecipeCall(self.name, to_plain(bind(function, self.arguments)))
-
-    def goal(self) -> Goal:
-        """The objective or game that the recipe returns."""
-        return self.of(self.name, self.arguments)[1]
-
-
-def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
-    """A recipe by its name, as ``module:function``, or as the function itself."""
-    if isinstance(recipe, str):
-        return find_function("recipe", recipe, recipes)
-    if not hasattr(recipe, "__qualname__"):
-        what = f"the objective {recipe}" if isinstance(recipe, Goal) else shown(recipe)
-        raise DistaffError(
-            f"a recipe is a name, such as vae, or a function that returns an objective, not {what}."
-        )
-    return recipe
-
-
-def labelled_goal(goal: Goal, training: TrainingSettings) -> Goal:
-    """A recipe's goal, with the label loss added if there are labels."""
-    if training.labels is None:
-        return goal
-    if isinstance(goal, Game):
-        raise DistaffError("labels go with recipes of VAEs: leave them out for a GAN.")
-    return goal + training.label_weight * LOSSES[training.label_loss]

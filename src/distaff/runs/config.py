@@ -21,13 +21,7 @@ from distaff.data.opening import names, open_told
 from distaff.data.pairs import listed
 from distaff.data.signals import Signals
 from distaff.data.splits import split
-from distaff.foundation.binding import (
-    ADDED_LATER,
-    CODE,
-    bind,
-    names_code,
-    to_plain,
-)
+from distaff.foundation.binding import ADDED_LATER, CODE, bind, names_code, to_plain
 from distaff.foundation.errors import DataNotice, DistaffError
 from distaff.foundation.files import named_path, yaml_text
 from distaff.models.by_name import split_call
@@ -100,6 +94,7 @@ class DataConfig:
             dataset = self.bring_in(self.spec if data is None else data, **options)
         elif data is None:
             spec = self.spec or ""
+            # The first version did not standardise tables, nor say how it had read them.
             raw = {"standardise": False} if Path(spec).suffix in tables.SUFFIXES else {}
             dataset = open_told(spec, self.file, {**raw, **options})
         else:
@@ -262,7 +257,8 @@ def named_code(
     if ":" in model.network and not model.network.startswith(TIMM):  # timm's are not the run author's code
         texts.append(("network", split_call(model.network)[0]))
     if not isinstance(model, GANConfig):
-        texts += [("prior", name) for name in (kinds_named(model.prior) if ":" in model.prior else ())]
+        if ":" in model.prior:
+            texts += [("prior", name) for name in kinds_named(model.prior)]
         texts.append(("likelihood", model.likelihood))
     texts += [("pair source", found) for found in _in(training.pairs or "")]
     files = [data, training.hold_out]
@@ -289,13 +285,8 @@ def _texts(value: Any) -> Iterator[str]:
 def surroundings() -> dict[str, Any]:
     """The value of ``made_with`` for a new run."""
     libraries = {library: version(library) for library in LIBRARIES}
-    return {
-        "distaff": __version__,
-        "python": platform.python_version(),
-        **libraries,
-        "threads": torch.get_num_threads(),
-        "git": _commit(),
-    }
+    versions = {"distaff": __version__, "python": platform.python_version(), **libraries}
+    return {**versions, "threads": torch.get_num_threads(), "git": _commit()}
 
 
 def _commit() -> str | None:

@@ -69,12 +69,9 @@ class VAEConfig:
         front, outputs = front_of(likelihood), outputs_of(likelihood, shape)
         inputs = likelihood.inputs(shape) if isinstance(likelihood, ColumnLikelihood) else shape
         own = ":" in self.network  # arguments, or a network that is not the library's
-        make: Callable[..., Networks]
-        if own:
-            make = find_network(self.network, download=download)
-        else:
-            make = find_function("network", self.network, networks)
-        pair = make(inputs, self.latents.parameters, self.latents.width, outputs=outputs)
+        plain = None if own else find_function("network", self.network, networks)
+        make = plain or find_network(self.network, download=download)
+        pair: Networks = make(inputs, self.latents.parameters, self.latents.width, outputs=outputs)
         initialise(pair.encoder, inputs)
         initialise(pair.decoder, (self.latents.width,))
         if own and ":" in split_call(self.network)[0]:
