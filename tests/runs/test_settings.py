@@ -16,7 +16,7 @@ PROGRAM = f"""
 import importlib.util, inspect, sys
 from pathlib import Path
 
-spec = importlib.util.find_spec("distaff.runs.settings")
+spec = importlib.util.find_spec("distaff.runs.sections")
 text = Path(spec.origin).read_text()
 assert text.count({LINE!r}) == text.count({FIELD!r}) == 1
 text = text.replace({LINE!r}, "        stamina: steps to wait in vain.\\n" + {LINE!r})

@@ -7,8 +7,9 @@ import torch
 from distaff.data.arrangements import Table
 from distaff.data.dataset import Dataset
 from distaff.data.signals import Signals
+from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError
-from distaff.models import infogan_networks
+from distaff.models import infogan_networks, networks
 from distaff.models.by_name import find_network, told_of
 from distaff.models.column_likelihood import ColumnLikelihood
 from distaff.models.latent_kinds import Discrete, Quantized, Uniform
@@ -63,8 +64,10 @@ def _vae(asked: ModelSettings, data: Dataset, goal: Objective) -> VAEConfig:
     if not all(end > 0 for end in ends):
         raise DistaffError(f"the temperature must stay positive, not {asked.temperature}.")
     network = network_for(data.shape) if asked.network == AUTO else asked.network
-    if data.is_grey or ":" in network:  # the library's own take images for black and white by default
+    if data.is_grey or ":" in network:
         network = told_of(network, data)
+    else:  # the library's networks take images for black and white by default
+        find_function("network", network, networks)
     likelihood = _likelihood(asked.likelihood, data)
     if likelihood not in KINDS:
         find_likelihood(likelihood)
