@@ -1,5 +1,7 @@
 """Choosing runs: a central model is the one that the others agree with, and few labels find it too."""
 
+import shutil
+
 import numpy as np
 import pytest
 import torch
@@ -16,6 +18,7 @@ from distaff.models.representation import Representation
 from distaff.models.vae import VAE
 from distaff.runs.load import load
 from distaff.studies.centrality import _made, majority, model_centrality
+from distaff.studies.results import Results
 
 
 def linear(matrix: np.ndarray) -> Representation:
@@ -120,3 +123,19 @@ metrics: [mig]
     assert run.state == "finished"
     with pytest.raises(DistaffError, match="ica must be true or false"):
         studies.Study.parse(text.replace("ica: true", "ica: 3"))
+
+
+def test_runs_that_are_not_ranked_are_named(done, tmp_path):
+    shutil.copytree(done.folder, tmp_path / "copy", symlinks=True)
+    copy = Results(done.study, tmp_path / "copy")
+    unfinished, *others = copy.all_runs
+    alone = next(run for run in others if run.settings.get("beta") == unfinished.settings.get("beta"))
+    shutil.rmtree(unfinished.folder.path)
+    assert studies.select(copy, "mig", labels=60).attrs["left_out"] == [
+        f"1 of 6 runs are not ranked, since they are not finished: {unfinished.key}"
+    ]
+    assert studies.select(copy, "udr").attrs["left_out"] == [
+        f"1 of 6 runs are not ranked, since they are not finished: {unfinished.key}",
+        f"1 of 6 runs are not ranked, since udr compares seeds, and they have no other: {alone.key}",
+    ]
+    assert studies.select(done, "mig", labels=60).attrs["left_out"] == []

@@ -118,7 +118,7 @@ def mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
 
 
 def _mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
-    if labels.classes is not None and (labels.classes < 0).any():
+    if labels.classes is not None and not labels.complete:
         return _information_of_known(codes, bins, labels, labels.classes)
     categories = list(codes.categories.values())
     width = codes.means.shape[1]

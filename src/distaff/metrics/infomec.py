@@ -214,6 +214,7 @@ def _cross_entropies(codes: Codes, factors: Factors, rows: int, rng: np.random.G
 
     with warnings.catch_warnings(), one_thread("blas"):
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
         for k, found in enumerate(side_by_side(of_factor, range(len(factors.names)))):
             losses[:, k] = found
     return losses

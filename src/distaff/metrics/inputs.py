@@ -194,14 +194,12 @@ def as_factors(
 
 def _column(labels: "NDArray[Any] | pd.Series[Any]", name: str, real: bool | None) -> Column:
     """Values and classes of one column; whole numbers are counted, ``parse_column`` reads all others."""
-    if not real and isinstance(labels.dtype, np.dtype) and labels.dtype.kind in "iu":
-        counted = _counted(np.asarray(labels))
-        if counted is not None:
-            many = real is None and counted.size > FEW
-            return (
-                counted._replace(note=note_of_few_rows(name, counted.size, len(labels))) if many else counted
-            )
-    return parse_column(pd.Series(labels, copy=False), name, real)
+    whole = isinstance(labels.dtype, np.dtype) and labels.dtype.kind in "iu"
+    counted = _counted(np.asarray(labels)) if whole and not real else None
+    if counted is None:
+        return parse_column(pd.Series(labels, copy=False), name, real)
+    guessed = real is None and counted.size > FEW
+    return counted._replace(note=note_of_few_rows(name, counted.size, len(labels))) if guessed else counted
 
 
 def _counted(numbers: NDArray[Any]) -> Column | None:

@@ -96,6 +96,11 @@ class Labels:
         return self.sizes, None if self.classes is None else digest(self.classes.astype(small))
 
     @cached_property
+    def complete(self) -> bool:
+        """Whether no label is missing."""
+        return self.classes is None or bool(self.classes.min() >= 0)
+
+    @cached_property
     def bundles(self) -> list["Bundle"]:
         """Hard labels, bundled where combinations of classes are few: fewer bundles need fewer passes."""
         parts: list[list[int]] = []
@@ -111,7 +116,7 @@ class Labels:
         """(K,) H(y_k) in nats."""
         if self.classes is None:
             return np.array([entropy(p.mean(axis=0)) for p in self.soft])
-        if (self.classes < 0).any():
+        if not self.complete:
             counts = [np.bincount(y + 1)[1:] for y in self.by_factor]
             return np.array([entropy(count / count.sum()) for count in counts])
         joint = [np.bincount(b.classes, minlength=b.margins.shape[1]) for b in self.bundles]

@@ -49,10 +49,10 @@ class Change:
     def __str__(self) -> str:
         ended = f", {self.finished:,} of them finished," if len(self.left) > 1 else ""
         parts = [
-            self.new and f"{_counted(self.new)} new ({_listed(self.new)})",
-            self.back and f"{_counted(self.back)} part of it again ({_listed(self.back)})",
-            self.left and f"{_counted(self.left, ended)} no longer part of it ({_listed(self.left)})",
-            self.metrics and f"its runs are scored by {_listed(self.metrics)} too",
+            self.new and f"{_counted(self.new)} new ({listed(self.new)})",
+            self.back and f"{_counted(self.back)} part of it again ({listed(self.back)})",
+            self.left and f"{_counted(self.left, ended)} no longer part of it ({listed(self.left)})",
+            self.metrics and f"its runs are scored by {listed(self.metrics)} too",
         ]
         return "; ".join(part for part in parts if part)
 
@@ -91,6 +91,7 @@ def _counted(runs: Sequence[str], aside: str = "") -> str:
     return f"1 run{aside} is" if len(runs) == 1 else f"{len(runs):,} runs{aside} are"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """The first of some runs, and how many more there are."""
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more

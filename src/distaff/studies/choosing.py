@@ -15,6 +15,7 @@ from distaff.metrics.options import Seed
 from distaff.models.latent_kinds import Point, Quantized
 from distaff.models.representation import Representation
 from distaff.studies.centrality import model_centrality
+from distaff.studies.changed_file import listed
 from distaff.studies.commands import find
 from distaff.studies.results import Results
 from distaff.studies.selection import udr_scores
@@ -44,7 +45,7 @@ def select(
 
     Returns:
         One row per run: ``run``, the settings that the study varies, ``seed``, the score by its name, and
-        ``behind``, the distance from the best.
+        ``behind``, the distance from the best. ``attrs["left_out"]`` says which runs are not ranked, and why.
     """
     study = results if isinstance(results, Results) else find(results)
     lower = False
@@ -56,7 +57,21 @@ def select(
         raise DistaffError(f"no finished run of {study.study.name} can be ranked by {metric} yet.")
     score = ranked.columns[-1]
     table = ranked.sort_values(score, ascending=lower, ignore_index=True)
-    return table.assign(**{BEHIND: (table[score] - table[score].iloc[0]).abs()})
+    table = table.assign(**{BEHIND: (table[score] - table[score].iloc[0]).abs()})
+    table.attrs["left_out"] = _left_out(study, set(table["run"]), metric)
+    return table
+
+
+def _left_out(study: Results, ranked: set[str], metric: str) -> list[str]:
+    """A sentence on each kind of run that is not ranked."""
+    rest = {run.key for run in study.all_runs} - ranked
+    alone = rest & set(study.finished["run"])
+    kinds = {"they are not finished": rest - alone, f"{metric} compares seeds, and they have no other": alone}
+    return [
+        f"{len(keys):,} of {len(study.all_runs):,} runs are not ranked, since {why}: {listed(sorted(keys))}"
+        for why, keys in kinds.items()
+        if keys
+    ]
 
 
 def _scored(study: Results, metric: str, labels: int, seed: int) -> tuple[pd.DataFrame, bool]:

@@ -88,7 +88,7 @@ def _do(name: str, call: dict[str, Any], action: Callable[..., Any], say: Callab
         if name == "select" and len(found) > 1:
             behind = found["behind"]
             say(f"the best is {behind[1]:.4g} ahead of the next and {behind.max():.4g} of the last")
-        for note in filter(None, [found.attrs.get("interval")]):
+        for note in [*found.attrs.get("left_out", []), *filter(None, [found.attrs.get("interval")])]:
             say(note)
     return None
 
