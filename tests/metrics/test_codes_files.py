@@ -47,6 +47,31 @@ def test_a_metric_that_is_named_says_what_it_needs(tmp_path, capsys):
     ]
 
 
+def test_arrays_of_any_name(tmp_path, capsys):
+    """By the names that are given with the file, or the only one that has none."""
+    classes = np.arange(200) % 4
+    both = np.stack([classes, classes % 2], axis=1)
+    expected = evaluate(MEANS, {"quarter": classes, "half": classes % 2}, metrics=["mig"])["value"][0]
+    np.savez(tmp_path / "states.npz", hidden=MEANS, quarter=classes, half=classes % 2, both=both)
+    chosen = (tmp_path / "states.npz", "--metrics", "mig", "--latents", "hidden", "--factors")
+    for factors in ("quarter,half", "both"):
+        code, lines = run(capsys, *chosen, factors)
+        assert code == 0
+        assert any(line.startswith(f"mig {expected:.4f}") for line in lines), lines
+    np.savez(tmp_path / "codes.npz", MEANS)
+    np.savez(tmp_path / "labels.npz", both)
+    files = (tmp_path / "codes.npz", "--factors", tmp_path / "labels.npz", "--metrics", "mig")
+    code, lines = run(capsys, *files)
+    assert code == 0
+    assert any(line.startswith(f"mig {expected:.4f}") for line in lines), lines
+    np.savez(tmp_path / "two.npz", MEANS, both)
+    wrong = [(*chosen, "third"), (*chosen[:3], "--latents", "hiden"), (tmp_path / "two.npz",)]
+    for arguments in wrong:
+        code, lines = run(capsys, *arguments)
+        assert (code, len(lines)) == (2, 1), lines
+    assert lines[0].endswith("it holds arr_0, arr_1; --latents names another.")
+
+
 def damaged(content: bytes) -> bytes:
     return content[:60] + bytes(255 - byte for byte in content[60:90]) + content[90:]
 

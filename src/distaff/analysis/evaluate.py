@@ -75,8 +75,9 @@ def evaluate_run(
         data_options: further options of the reader of other data, such as labels=new.csv.
         factors: labels in a file of their own (csv, tsv, parquet, npy, npz), one row per observation, in the
             same order or with a column that names the observations; for a file of codes also names of its own
-            columns (of obs in an h5ad file). A run's scores by these labels are only written to out.
-        latents: names of the columns of a table that are codes, or of the array in obsm of an h5ad file.
+            columns or arrays (in h5ad files those of obs). A run's scores by these are only written to out.
+        latents: names of the columns of a table that are codes, or of the array of an npz file, or in obsm of
+            an h5ad file.
         observations: number of observations of a run's data set to score, chosen at random, or all; a smaller
             data set is scored entirely, as a file always is.
         factor_bins: bin real-valued factors into this many classes, for metrics that need classes.

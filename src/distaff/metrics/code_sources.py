@@ -11,7 +11,7 @@ from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, foreign, unknown
 from distaff.foundation.h5ad import read_h5ad, read_row_names
 from distaff.foundation.table_files import named_rows, numbers_rows, read_csv, read_parquet
-from distaff.metrics.codes_file import read_arrays, read_codes
+from distaff.metrics.codes_file import UNNAMED, read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.row_names import (
     NUMBERED,
@@ -39,19 +39,20 @@ def read_source(
         path: an npz or npy file (``read_codes``); a CSV, TSV or parquet table, whose numeric columns are
             latents; or an h5ad file, with codes in ``obsm``.
         factors: a file of labels (CSV, TSV, parquet, npy, or npz with an array ``factors``), one row per row
-            of codes; or columns of the code file itself, such as ``cell_type,batch``. If both files name the
-            rows, in a column of the same heading or in their index, rows are matched by these names;
+            of codes; or columns or arrays of the code file itself, such as ``cell_type,batch``. If both files
+            name the rows, in a column of the same heading or in their index, rows are matched by these names;
             otherwise by position.
-        latents: the columns of a table, or the array in an h5ad file's ``obsm`` (or ``X``), that hold codes.
+        latents: the columns of a table, the array of an npz file, or the array in an h5ad file's ``obsm`` (or
+            ``X``), that hold codes.
     """
     path = Path(path)
     kind = path.suffix.lower()
     beside = None if factors is None or not is_file(factors) else Path(factors)
     columns = [] if factors is None or beside is not None else [c.strip() for c in str(factors).split(",")]
     if kind in ARRAYS:
-        if columns or latents is not None:
-            raise DistaffError(f"{path} has no named columns: give a file as --factors, and no --latents.")
-        codes, own = read_codes(path)
+        if kind == ".npy" and (columns or latents is not None):
+            raise DistaffError(f"{path} has no named arrays: give a file as --factors, and no --latents.")
+        codes, own = read_codes(path, latents=latents, factors=columns)
         return codes, own if beside is None else as_factors(in_place(beside, read_labels_file(beside)))
     if kind == ".h5ad":
         means, frame = read_h5ad(path, latents, columns)
@@ -109,6 +110,8 @@ def read_labels_file(path: Path) -> Any:
     arrays = read_arrays(path)
     if path.suffix.lower() == ".npy":
         return arrays["means"]
+    if set(arrays) == {UNNAMED}:
+        return arrays[UNNAMED]
     if "factors" not in arrays:
         raise DistaffError(f"{path} has no array named factors: it holds {', '.join(arrays)}.")
     names = arrays.get("factor_names")

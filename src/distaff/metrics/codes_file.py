@@ -2,7 +2,7 @@
 
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distaff.codes import Codes
-from distaff.foundation.errors import DistaffError
+from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.files import atomic_file
 from distaff.foundation.npy import read_npy
 from distaff.foundation.untrusted_files import open_npz
@@ -23,37 +23,55 @@ LARGEST = 4 << 30
 """Default limit on the size of one array of a code file, in bytes."""
 _MEANS = ("means", "mean", "mu", "codes", "z")
 _LOGVARS = ("logvars", "logvar", "log_variances")
+UNNAMED = "arr_0"
+"""What numpy calls an array that was saved without a name."""
 _CATEGORY = "category_"
 _FACTORS = ("factors", "factor_names")
 
 
-def read_codes(path: Path | str, largest: int = LARGEST) -> tuple[Codes, Factors | None]:
+def read_codes(
+    path: Path | str,
+    largest: int = LARGEST,
+    *,
+    latents: str | None = None,
+    factors: Sequence[str] = (),
+) -> tuple[Codes, Factors | None]:
     """Read codes, and factors if present, from an npz file; an npy file holds means (N, D) only.
 
-    Arrays by name: ``means`` (or ``mu``, ``codes``, ``z``), optional ``logvars`` (or ``logvar``), ``factors``
-    (N, K), ``factor_names`` (K,), and ``category_NAME`` (N, k) probabilities of a categorical latent. A
-    warning names any other arrays, which are ignored.
+    Arrays by name: ``means`` (or ``mu``, ``codes``, ``z``, or a single array that was saved without a name),
+    optional ``logvars`` (or ``logvar``), ``factors`` (N, K), ``factor_names`` (K,), and ``category_NAME``
+    (N, k) probabilities of a categorical latent. A warning names any other arrays, which are ignored.
 
     Args:
         path: the file.
         largest: maximum size of one array, in bytes.
+        latents: name of the array of means, if it has another.
+        factors: names of the arrays of labels, one (N,) per factor or a single (N, K), if they have others.
     """
     path = Path(path)
     arrays = read_arrays(path, largest)
-    means = _first(arrays, _MEANS)
+    for name in (*filter(None, [latents]), *factors):
+        if name not in arrays:
+            raise unknown(f"array of {path.name}", name, arrays)
+    means = _first(arrays, (latents,) if latents else (*_MEANS, UNNAMED) if len(arrays) == 1 else _MEANS)
     categories = {k.removeprefix(_CATEGORY): v for k, v in arrays.items() if k.startswith(_CATEGORY)}
     if means is None and not categories:
         found = ", ".join(arrays) or "nothing"
-        raise DistaffError(f"{path} has no array named means (or mu, codes, z): it holds {found}.")
+        raise DistaffError(
+            f"{path} has no array named means (or mu, codes, z): it holds {found}; --latents names another."
+        )
     if means is None:
         means = np.zeros((len(np.atleast_1d(next(iter(categories.values())))), 0))
     codes = Codes(means, _first(arrays, _LOGVARS), categories)
-    known = {*_MEANS, *_LOGVARS, *_FACTORS}
+    known = {*_MEANS, UNNAMED, latents, *_LOGVARS, *_FACTORS, *factors}
     if unread := [name for name in arrays if name not in known and not name.startswith(_CATEGORY)]:
         listed = ", ".join(unread)
         warnings.warn(
             f"{path}: not read: {listed} (labels are read from an array named factors).", stacklevel=2
         )
+    if factors:
+        given = {name: arrays[name] for name in factors}
+        return codes, as_factors(given[factors[0]] if _is_matrix(given) else given)
     if "factors" not in arrays:
         return codes, None
     names = arrays.get("factor_names")
@@ -110,6 +128,10 @@ def read_arrays(path: Path, largest: int = LARGEST) -> dict[str, NDArray[Any]]:
     except (DistaffError, OSError) as error:
         why = str(error).removesuffix(".")
         raise DistaffError(f"{path} is not a readable npz or npy file of plain arrays: {why}.") from error
+
+
+def _is_matrix(given: dict[str, NDArray[Any]]) -> bool:
+    return len(given) == 1 and next(iter(given.values())).ndim > 1
 
 
 def _first(arrays: dict[str, NDArray[Any]], names: tuple[str, ...]) -> NDArray[Any] | None:
