@@ -188,7 +188,7 @@ def test_data_of_python_are_the_same_in_the_file(kind, tmp_path):
     data, options = _given()[kind]
     call = DataCall(data, None, options)
     before = call.open()
-    after, _ = on_disk(call, before, tmp_path).open()
+    after = on_disk(call, before, tmp_path).open()
     np.testing.assert_allclose(after.images[:].numpy(), before.images[:].numpy(), atol=1e-5)
     assert type(after.arrangement) is type(before.arrangement) or kind not in ("frame", "read table")
 
