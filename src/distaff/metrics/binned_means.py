@@ -15,6 +15,8 @@ from distaff.metrics import pieces
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import Labels, entropy, mutual_information
 
+_FEW = 2000
+"""Fewer values than this are searched for one by one."""
 HIDDEN = 0.05
 """If more than this share of a latent's variance lies within bins, the score gets a note."""
 
@@ -50,10 +52,10 @@ def bin_numbers(values: FloatArray, edges: FloatArray) -> IntArray:
     # Round edges up to the precision of the values: this gives the same comparisons as the exact edges.
     inner = edges[1:-1].astype(values.dtype)
     inner = np.where(inner < edges[1:-1], np.nextafter(inner, np.inf, dtype=values.dtype), inner)
-    if len(inner) > np.iinfo(np.int8).max:
+    if len(inner) > np.iinfo(np.int8).max or values.size < _FEW:
         return np.searchsorted(inner, values, side="right")
     bins = np.zeros(values.shape, np.int8)
-    for edge in inner:  # with few edges, one pass per edge is much faster than a search per value
+    for edge in inner:  # with few edges and many values, a pass per edge is faster than a search per value
         bins += (values >= edge).view(np.int8)
     return bins.astype(np.int64)
 
