@@ -153,7 +153,7 @@ def evaluate_run(
         with kept_if_allowed(kept):
             known.write(kept)
     elif Path(out).suffix.lower() in READABLE:
-        labels = varied_factors(scored) if Path(out).suffix.lower() == ".html" else None
+        labels = None if Path(out).suffix.lower() == ".csv" else varied_factors(scored)
         codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
         write_readable(Path(out), evaluation, place.name, codes, labels)
     else:
