@@ -135,6 +135,20 @@ def test_a_run_whose_best_checkpoint_is_gone_says_so(images, tmp_path):
         load(tmp_path / "run")
 
 
+@pytest.mark.parametrize("kind", ["file", "broken link"])
+def test_the_best_stays_if_the_place_of_checkpoints_is_taken(images, tmp_path, kind):
+    """Without checkpoints the run would begin again, and replace its best before it could write any."""
+    how = {"hold_out": 0.25, "validate_every": 2, "patience": 9, "steps": 6, **QUICK}
+    train("vae", images, out=tmp_path / "run", **how)
+    before = {file: file.read_bytes() for file in (tmp_path / "run" / "best").rglob("*") if file.is_file()}
+    place = tmp_path / "run" / "checkpoint"
+    shutil.rmtree(place)
+    place.write_bytes(b"") if kind == "file" else place.symlink_to("absent")
+    with pytest.raises(DistaffError, match="checkpoint is not a folder"):
+        resume(tmp_path / "run", progress=False)
+    assert {file: file.read_bytes() for file in before} == before
+
+
 def test_patience_without_a_folder_gives_the_best_as_well(images, tmp_path):
     how = {"hold_out": 0.25, "validate_every": 2, "patience": 2, "learning_rate": 0.3, "steps": 60, **QUICK}
     with pytest.warns(UserWarning, match="held-out data were best at step"):

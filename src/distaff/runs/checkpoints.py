@@ -8,6 +8,7 @@ versions have no seal, and their snapshots, codes and ``run.yaml`` no hash: thes
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -142,6 +143,8 @@ def remove_leftovers(folder: Path) -> None:
 
 def find(folder: Path, warn: Callable[[str], None]) -> tuple[Path | None, Reached]:
     """The newest checkpoint whose files match their hashes, and its progress; warn about damaged ones."""
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise DistaffError(f"{folder} is not a folder, as checkpoints need it: restore it, or remove it.")
     candidates = _folders(folder)
     for candidate in candidates:
         try:
