@@ -65,7 +65,18 @@ def test_arrays_of_any_name(tmp_path, capsys):
     assert code == 0
     assert any(line.startswith(f"mig {expected:.4f}") for line in lines), lines
     np.savez(tmp_path / "two.npz", MEANS, both)
-    wrong = [(*chosen, "third"), (*chosen[:3], "--latents", "hiden"), (tmp_path / "two.npz",)]
+    np.savez(tmp_path / "other.npz", hidden=MEANS[::-1])
+    np.savez(tmp_path / "named.npz", mu=MEANS[::-1])
+    for baseline in ("other", "named"):
+        code, lines = run(capsys, *chosen, "both", "--baseline", tmp_path / f"{baseline}.npz")
+        assert code == 0
+        assert any(f"{baseline} 0." in line for line in lines), lines
+    wrong = [
+        (*chosen, "third"),
+        (*chosen, "hidden"),
+        (*chosen[:3], "--latents", "hiden"),
+        (tmp_path / "two.npz",),
+    ]
     for arguments in wrong:
         code, lines = run(capsys, *arguments)
         assert (code, len(lines)) == (2, 1), lines

@@ -10,6 +10,7 @@ import pandas as pd
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.h5ad import read_h5ad
+from distaff.foundation.untrusted_files import open_npz
 from distaff.metrics.code_sources import TABLES, codes_in, is_file, read_source, read_table
 from distaff.metrics.row_names import (
     FACTOR,
@@ -45,13 +46,17 @@ class Baseline:
     ) -> "Baseline":
         """Read a file; ``factors`` and ``latents`` are those given for the main file.
 
-        In a table, columns that hold labels in the main file are not latents here either, and latents
-        selected by name in the main file are selected here if all of them exist.
+        In a table, columns that hold labels in the main file are not latents here either. Latents selected by
+        name in the main file, as columns or as an array, are selected here if all of them exist.
         """
         path = Path(path)
         if path.suffix.lower() == ".h5ad":
             means, cells = read_h5ad(path)
             return cls(path, cells.iloc[:, :0].rename_axis(None), Codes(means))
+        if path.suffix.lower() == ".npz" and path.is_file() and latents is not None:
+            with open_npz(path) as archive:
+                there = latents in archive
+            return cls(path, codes=read_source(path, latents=latents if there else None)[0])
         if path.suffix.lower() not in TABLES:
             return cls(path, codes=read_source(path)[0])
         table = read_table(path)

@@ -53,6 +53,8 @@ def read_codes(
     for name in (*filter(None, [latents]), *factors):
         if name not in arrays:
             raise unknown(f"array of {path.name}", name, arrays)
+    if latents in factors:
+        raise DistaffError(f"array {latents!r} is in both --factors and --latents: keep one of them.")
     means = _first(arrays, (latents,) if latents else (*_MEANS, UNNAMED) if len(arrays) == 1 else _MEANS)
     categories = {k.removeprefix(_CATEGORY): v for k, v in arrays.items() if k.startswith(_CATEGORY)}
     if means is None and not categories:
