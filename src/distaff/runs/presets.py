@@ -19,9 +19,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from distaff.foundation.binding import to_plain
 from distaff.foundation.errors import DistaffError, unknown
 from distaff.foundation.untrusted_files import parse_yaml
-from distaff.objectives.schedules import Schedule, in_proportion, shortened
+from distaff.objectives.schedules import Schedule, shortened
+from distaff.runs.openings import Openings, sooner
 
 CONDITION = "for"
 
@@ -58,7 +60,8 @@ class Preset:
         asked, usual = given.get("steps"), own.get("steps")
         if isinstance(asked, int) and asked > 0 and usual is not None:
             own = {name: _stretched(value, asked / usual) for name, value in own.items()}
-            own |= {"revive": in_proportion(own["revive"], asked / usual)} if "revive" in own else {}
+            if "revive" in own:
+                own["revive"] = to_plain(sooner(Openings.parse(str(own["revive"])), asked / usual))
         return merged(own, given)
 
     @property

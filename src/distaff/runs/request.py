@@ -14,6 +14,7 @@ from distaff.foundation.errors import DistaffError, unknown
 from distaff.objectives.schedules import in_proportion, shortened
 from distaff.runs.calls import DataCall, RecipeCall, find_recipe
 from distaff.runs.former_versions import first_data_name
+from distaff.runs.openings import sooner
 from distaff.runs.presets import find_preset
 from distaff.runs.sections import TrainingSettings
 from distaff.runs.settings import SETTINGS, Machine, ModelSettings
@@ -72,7 +73,7 @@ class RunRequest:
             "learning_rate": shortened(asked.learning_rate, scale),
             "label_weight": shortened(asked.label_weight, scale),
         }
-        scaled |= {} if asked.revive is None else {"revive": in_proportion(asked.revive, scale)}
+        scaled |= {} if asked.revive is None else {"revive": sooner(asked.revive, scale)}
         training = chosen(TrainingSettings, {**_cadence(steps), **given, **scaled})
         plain = {key: to_plain(shortened(value, scale)) for key, value in arguments.items()}
         return cls(

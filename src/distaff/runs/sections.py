@@ -28,6 +28,7 @@ from distaff.models.networks.halving import Networks
 from distaff.models.priors.parsing import STANDARD, parse_prior
 from distaff.models.vae import VAE, Likelihood, Prior, front_of, outputs_of
 from distaff.objectives.schedules import Schedule, Weight
+from distaff.runs.openings import Openings
 
 ZOO = "zoo:"
 """What the names of models that come with distaff begin with."""
@@ -145,7 +146,8 @@ class TrainingSettings:
             model, and the weights themselves are kept beside it.
         start: run folder, hub folder or zoo:NAME whose weights training begins with, on the same data or
             others of the same size; model settings that are not given are taken from it.
-        revive: step at which closed latents are reinitialised, at the end of a tight bottleneck; for VAEs.
+        revive: step at which closed latents are reinitialised, at the end of a tight bottleneck; for VAEs. Or
+            STEP:LATENTS, several of them, such as 1550:1,2150:1,2650, to open a few latents at a time.
         precision: precision of the forward pass.
         log_every: steps between log lines.
         checkpoint_every: steps between checkpoints.
@@ -179,7 +181,7 @@ class TrainingSettings:
     weight_decay: Annotated[float, Ge(0)] | None = None
     clip: Annotated[float, Gt(0)] | None = None
     average: Annotated[float, Gt(0), Lt(1)] | None = None
-    revive: AtLeastOne | None = None
+    revive: AtLeastOne | Openings | None = None
     precision: Literal["32-true", "bf16-mixed"] = "32-true"
     log_every: AtLeastOne = 100
     checkpoint_every: AtLeastOne = 1000

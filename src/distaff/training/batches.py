@@ -16,8 +16,8 @@ from distaff.models.networks.halving import images_channels_last
 from distaff.objectives.step import Labelled
 
 LARGEST_WHOLE = 20_000
-PAIR_STREAM, LABEL_STREAM = 10, 11
-"""Streams of pairs and of labelled observations, beside those of batches."""
+PAIR_STREAM, LABEL_STREAM, OPENING_STREAM = 10, 11, 12
+"""Streams of pairs, of labelled observations and of what openings look at, beside those of batches."""
 
 
 def seed_weights(seed: int) -> None:

@@ -24,10 +24,11 @@ from distaff.objectives.objective import Objective
 from distaff.objectives.schedules import Schedule, Weight
 from distaff.objectives.step import Processes, Step
 from distaff.runs.checkpoints import PLACES, Trained
+from distaff.runs.openings import Revive
 from distaff.runs.sections import TrainingSettings
 from distaff.training.average import Average
 from distaff.training.batches import Batches
-from distaff.training.revival import Revival
+from distaff.training.opening import Opener
 from distaff.training.several_processes import average_gradients, gather, share_batch_norms
 
 
@@ -40,14 +41,14 @@ class Course:
         temperature: temperature of relaxed latents.
         clip: largest norm of a gradient.
         average: average of the weights, if one is kept.
-        revive: step before which closed latents are reinitialised.
+        revive: step before which closed latents are reinitialised, or openings by turns.
     """
 
     learning_rate: Weight | None = None
     temperature: Weight = TEMPERATURE
     clip: float | None = None
     average: "Average | None" = None
-    revive: int | None = None
+    revive: Revive | None = None
 
     def begin(self, optimiser: Optimizer, index: int) -> dict[str, Tensor]:
         """Set the learning rate of a step; a scheduled one is returned for the log."""
@@ -106,7 +107,7 @@ class VAELearner:
         self.processes = Processes(fabric.global_rank, partial(gather, fabric))
         if fabric.world_size > 1:
             share_batch_norms(model, self.processes.gather)
-        self.revival = None if course.revive is None else Revival(model)
+        self.opener = None if course.revive is None else Opener(model, course.revive)
         memory = objective.density.memory
         self.memory = PosteriorMemory(memory, model.latents).to(fabric.device) if memory else None
         self.ratios = [w.term for w in objective.terms if isinstance(w.term, DensityRatio)]
@@ -129,8 +130,7 @@ class VAELearner:
         """FactorVAE's Algorithm 2; without critics, the plain VAE step."""
         if isinstance(self.course.temperature, Schedule):
             self.model.temperature = self.course.temperature(index)
-        if self.revival is not None and index == self.course.revive:
-            self.revival(batches(index), self.processes.gather, (batches.seed, index))
+        if self.opener is not None and self.opener(batches, index, self.processes.gather):
             self.optimisers["model"].state.clear()
         rate = self.course.begin(self.optimisers["model"], index)
         with self.fabric.autocast():

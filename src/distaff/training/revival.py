@@ -1,6 +1,6 @@
 """Reinitialise closed latents and dead units, which do not recover from a tight bottleneck by themselves."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -68,32 +68,61 @@ class Revival:
             The columns of z that were closed.
         """
         rng = np.random.default_rng(seed)
+        self.wake_units(x, gather, rng)
+        features, parameters = self.read(x, gather)
+        # Earlier versions sampled z here: without this draw, the noise of the step and the run would differ.
+        self.model.latents.posterior(parameters, self.model.temperature).rsample()
+        closed = self.closed(parameters)
+        loudness = self.loudness(closed)
+        for place in closed:
+            self.open(place, features, drawn(rng, self.head.weight[place.mean]), loudness, rng)
+        return [place.column for place in closed]
+
+    def wake_units(self, x: Tensor, gather: Callable[[Tensor], Tensor], rng: np.random.Generator) -> None:
+        """Reinitialise the encoder's units that are 0 for a whole batch (B, *shape)."""
         for layer, following in _stacked(self.model.encoder):
             outputs = _through(self.model.encoder, layer, x)[1]
             highest = gather(outputs.transpose(0, 1).flatten(1).amax(1)[None]).amax(0)
             _draw_units(layer, following, highest <= 0, rng)
-        features, parameters = (gather(t) for t in _through(self.model.encoder, self.head, x))
-        # Earlier versions sampled z here: without this draw, the noise of the step and the run would differ.
-        self.model.latents.posterior(parameters, self.model.temperature).rsample()
+
+    def read(self, x: Tensor, gather: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
+        """The encoder's last features (B, H) and its outputs (B, parameters), of all processes."""
+        features, parameters = _through(self.model.encoder, self.head, x)
+        return gather(features), gather(parameters)
+
+    def closed(self, parameters: Tensor) -> list["Place"]:
+        """The closed latents, by the encoder's outputs (B, parameters)."""
         made = parameters.float().cpu().numpy()
         means = made[:, [place.mean for place in self.places]]
         logvars = made[:, [place.logvar for place in self.places]]
         told = kl_to_nearest_prior(Codes(means, logvars))
-        closed = [place for place, nats in zip(self.places, told, strict=True) if nats < CLOSED]
+        return [place for place, nats in zip(self.places, told, strict=True) if nats < CLOSED]
+
+    def loudness(self, closed: Sequence["Place"]) -> Tensor:
+        """The standard deviation of the decoder's weights for latents that are opened."""
         columns = [place.column for place in closed]
         everything = range(self.model.latents.width)
         others = [column for column in everything if column not in columns] or list(everything)
-        loudness = LOUDNESS * self.stem.weight[:, others].std()
-        for place in closed:
-            projection = _drawn(rng, self.head.weight[place.mean])
-            drawn = features @ projection
-            scale = drawn.std().clamp(min=1e-6)
-            self.head.weight[place.mean] = projection / scale
-            self.head.bias[place.mean] = -drawn.mean() / scale
-            self.head.weight[place.logvar] = 0
-            self.head.bias[place.logvar] = LOGVAR
-            self.stem.weight[:, place.column] = loudness * _drawn(rng, self.stem.weight[:, place.column])
-        return columns
+        return LOUDNESS * self.stem.weight[:, others].std()
+
+    def open(
+        self, place: "Place", features: Tensor, projection: Tensor, loudness: Tensor, rng: np.random.Generator
+    ) -> None:
+        """Open a latent: its mean is a projection (H,) of the features (B, H), with mean 0 and variance 1."""
+        values = features @ projection
+        scale = values.std().clamp(min=1e-6)
+        self.head.weight[place.mean] = projection / scale
+        self.head.bias[place.mean] = -values.mean() / scale
+        self.head.weight[place.logvar] = 0
+        self.head.bias[place.logvar] = LOGVAR
+        self.stem.weight[:, place.column] = loudness * drawn(rng, self.stem.weight[:, place.column])
+
+    def shut(self, place: "Place") -> None:
+        """Set the posterior of one latent to N(0, 1) for all x, and the decoder's weights for it to 0."""
+        outputs = [place.mean, place.logvar]
+        self.head.weight[outputs] = 0
+        self.head.bias[outputs] = 0
+        self.stem.weight[:, place.column] = 0
 
 
 class Place(NamedTuple):
@@ -120,7 +149,8 @@ def _places(latents: LatentSpace) -> Iterator[Place]:
         first += group.parameters
 
 
-def _drawn(rng: np.random.Generator, like: Tensor) -> Tensor:
+def drawn(rng: np.random.Generator, like: Tensor) -> Tensor:
+    """Standard normal numbers in the shape of a tensor."""
     return torch.from_numpy(rng.standard_normal(like.shape, dtype=np.float32)).to(like)
 
 
@@ -146,7 +176,7 @@ def _draw_units(layer: Layer, following: Layer, dead: Tensor, rng: np.random.Gen
     """New weights, of He's variance 2 / inputs, for the dead units of a layer; 0 in the following layer."""
     if not dead.any():
         return
-    new = _drawn(rng, layer.weight)[dead]
+    new = drawn(rng, layer.weight)[dead]
     layer.weight[dead] = new * (2 / layer.weight[0].numel()) ** 0.5
     if layer.bias is not None:
         layer.bias[dead] = 0
