@@ -135,6 +135,16 @@ def test_places_of_few_are_those_of_numpy():
         assert strays._nonzero(few).tolist() == np.flatnonzero(few).tolist()
 
 
+def test_strays_are_in_order_within_their_cells():
+    rng = np.random.default_rng(0)
+    for count, cells, spread in ((0, 1, 1), (1, 1, 1), (1000, 1, 1), (1000, 40, 3), (5000, 8000, 100)):
+        values, cell = np.exp(spread * rng.normal(size=count)), rng.integers(cells, size=count)
+        expected = values[np.lexsort((values, cell))]
+        np.testing.assert_allclose(
+            strays._in_order(values, cell), expected, rtol=1e-11 if spread > 9 else 1e-15
+        )
+
+
 def test_irs_of_factors_with_missing_labels_reads_the_rows_that_have_them():
     means, classes = draw("normal", np.float32)
     values = classes.astype(float)

@@ -199,24 +199,39 @@ def _from_beyond(beyond: _Beyond, held: _Held) -> Float64Array:
     cell = group.classes.take(beyond.row) * centre.shape[1] + beyond.latent
     strays = np.abs(beyond.value - centre.reshape(-1).take(cell))
     reach = np.maximum(high - centre, centre - low)  # no other number strays further
-    kept = (strays > reach.reshape(-1).take(cell)).nonzero()[0]
-    cells = Groups(cell.take(kept), centre.size)
-    strays, counts, starts = strays.take(kept.take(cells.order)), cells.counts, cells.starts
+    kept = np.flatnonzero(strays > reach.reshape(-1).take(cell))
+    cell = cell.take(kept)
+    ordered = _in_order(strays.take(kept), cell)
+    counts = np.bincount(cell, minlength=centre.size)
     needed, fraction = needed.repeat(centre.shape[1]), fraction.repeat(centre.shape[1])
+    some = np.flatnonzero(counts >= needed)
+    last, share = counts.cumsum()[some] - 1, fraction[some]
+    place = last + 1 - needed[some]
+    first, second = ordered[place], ordered[np.minimum(place + 1, last)]
+    step = second - first
     quantiles = np.full(centre.size, np.nan)
-    lengths = np.where(counts < needed, 0, np.frexp(counts)[1])
-    # Lines of similar length, filled up with zeros, are sorted at once.
-    for length in np.unique(lengths[lengths > 0]):
-        some = (lengths == length).nonzero()[0]
-        inside = np.arange(counts[some].max())
-        lines = strays.take(starts[some, None] + inside, mode="clip")
-        lines *= inside < counts[some, None]
-        lines.sort(axis=1)
-        line, place = np.arange(len(some)), len(inside) - needed[some]
-        first, second = lines[line, place], lines[line, np.minimum(place + 1, len(inside) - 1)]
-        share, step = fraction[some], second - first
-        quantiles[some] = np.where(share < 0.5, first + step * share, second - step * (1 - share))
+    quantiles[some] = np.where(share < 0.5, first + step * share, second - step * (1 - share))
     return quantiles.reshape(centre.shape)
+
+
+def _in_order(strays: Float64Array, cells: IntArray) -> Float64Array:
+    """The positive ``strays``, cell by cell and from low to high in each.
+
+    Positive numbers are in the order of their bits, read as integers. With the cell's number in front, one
+    sort of integers does it all; numpy sorts these several times faster than it finds an order. If they need
+    more than 63 bits, the last bits of the strays are dropped, at most those after the eleventh digit.
+    """
+    if not len(strays):
+        return strays
+    bits = strays.view(np.int64)
+    lowest = bits.min()
+    width = int(bits.max() - lowest).bit_length()
+    dropped = max(0, width + int(cells.max()).bit_length() - 63)
+    width -= dropped
+    keys = (bits - lowest >> dropped) | (cells << width)
+    keys.sort()
+    keys &= (1 << width) - 1
+    return np.asarray(((keys << dropped) + lowest).view(np.float64))
 
 
 def _read_lacking(means: FloatArray, quantile: float, group: Groups, table: Float64Array) -> None:
