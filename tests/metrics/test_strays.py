@@ -141,7 +141,7 @@ def test_strays_are_in_order_within_their_cells():
         values, cell = np.exp(spread * rng.normal(size=count)), rng.integers(cells, size=count)
         expected = values[np.lexsort((values, cell))]
         np.testing.assert_allclose(
-            strays._in_order(values, cell), expected, rtol=1e-11 if spread > 9 else 1e-15
+            strays._in_order(values, cell, np.arange(count)), expected, rtol=1e-11 if spread > 9 else 1e-15
         )
 
 

@@ -131,10 +131,10 @@ def _totals(
     sizes = [group.size for group in groups]
     sums = np.zeros((prod(sizes), means.shape[1]))
     step = 2 * max(1, _PIECE // means.shape[1])
+    ones, ends = np.ones(min(step, len(means))), np.arange(min(step, len(means)) + 1)
     for start in range(0, len(means), step):
-        z, cell = means[start : start + step], cells[start : start + step].astype(np.int32)
-        ends = np.arange(len(cell) + 1, dtype=np.int32)
-        sums += csc_array((np.ones(len(cell)), cell, ends), (len(sums), len(cell))) @ z
+        z, cell = means[start : start + step], cells[start : start + step]
+        sums += csc_array((ones[: len(z)], cell, ends[: len(z) + 1]), (len(sums), len(z))) @ z
     counts = np.bincount(cells, minlength=len(sums)).reshape(sizes)
     sums = sums.reshape(*sizes, -1)
     others = [tuple(j for j in range(len(sizes)) if j != k) for k in range(len(sizes))]
@@ -201,28 +201,27 @@ def _from_beyond(beyond: _Beyond, held: _Held) -> Float64Array:
     reach = np.maximum(high - centre, centre - low)  # no other number strays further
     kept = np.flatnonzero(strays > reach.reshape(-1).take(cell))
     cell = cell.take(kept)
-    ordered = _in_order(strays.take(kept), cell)
     counts = np.bincount(cell, minlength=centre.size)
     needed, fraction = needed.repeat(centre.shape[1]), fraction.repeat(centre.shape[1])
     some = np.flatnonzero(counts >= needed)
     last, share = counts.cumsum()[some] - 1, fraction[some]
     place = last + 1 - needed[some]
-    first, second = ordered[place], ordered[np.minimum(place + 1, last)]
+    first, second = _in_order(strays.take(kept), cell, np.stack([place, np.minimum(place + 1, last)]))
     step = second - first
     quantiles = np.full(centre.size, np.nan)
     quantiles[some] = np.where(share < 0.5, first + step * share, second - step * (1 - share))
     return quantiles.reshape(centre.shape)
 
 
-def _in_order(strays: Float64Array, cells: IntArray) -> Float64Array:
-    """The positive ``strays``, cell by cell and from low to high in each.
+def _in_order(strays: Float64Array, cells: IntArray, places: IntArray) -> Float64Array:
+    """Those at some places of the positive ``strays``, cell by cell and from low to high in each.
 
     Positive numbers are in the order of their bits, read as integers. With the cell's number in front, one
     sort of integers does it all; numpy sorts these several times faster than it finds an order. If they need
     more than 63 bits, the last bits of the strays are dropped, at most those after the eleventh digit.
     """
-    if not len(strays):
-        return strays
+    if not places.size:
+        return np.empty(places.shape)
     bits = strays.view(np.int64)
     lowest = bits.min()
     width = int(bits.max() - lowest).bit_length()
@@ -230,8 +229,8 @@ def _in_order(strays: Float64Array, cells: IntArray) -> Float64Array:
     width -= dropped
     keys = (bits - lowest >> dropped) | (cells << width)
     keys.sort()
-    keys &= (1 << width) - 1
-    return np.asarray(((keys << dropped) + lowest).view(np.float64))
+    chosen = keys[places] & (1 << width) - 1
+    return np.asarray(((chosen << dropped) + lowest).view(np.float64))
 
 
 def _read_lacking(means: FloatArray, quantile: float, group: Groups, table: Float64Array) -> None:
