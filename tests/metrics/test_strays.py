@@ -5,7 +5,7 @@ import pytest
 
 from distaff.metrics import irs, pieces, strays
 from distaff.metrics.factor_vae import Groups
-from distaff.metrics.strays import quantiles_of_strays, read_together
+from distaff.metrics.strays import quantiles_of_strays, read_together, sample_of
 
 SIZES = (3, 5, 2)
 ROWS = 6000
@@ -33,7 +33,8 @@ def draw(kind, dtype=np.float64):
 def found(means, classes, quantile):
     groups = [Groups(np.ascontiguousarray(y), int(y.max()) + 1) for y in classes.T]
     parts = read_together(groups, means.shape[1])
-    return np.concatenate([quantiles_of_strays(means, quantile, part) for part in parts])
+    sample = sample_of(means)
+    return np.concatenate([quantiles_of_strays(means, sample, quantile, part) for part in parts])
 
 
 def plain(means, classes, quantile):

@@ -40,6 +40,13 @@ _BUNDLED = 4
 """Values are bundled if the best bundles are at least this large; in smaller ones there is little to gain."""
 
 
+class Sample(NamedTuple):
+    """Some of the rows: their numbers (m,), and their latents (d, m)."""
+
+    rows: IntArray
+    latents: NDArray[np.float32]
+
+
 class _Held(NamedTuple):
     """A factor that is held fixed: the means of its classes and the limits around them, (classes, d) each.
 
@@ -75,25 +82,33 @@ def read_together(groups: Sequence[Groups], width: int) -> list[list[Groups]]:
     return parts
 
 
-def quantiles_of_strays(means: FloatArray, quantile: float, groups: Sequence[Groups]) -> Float64Array:
+def sample_of(means: FloatArray) -> Sample:
+    """A random row out of each ``_SAMPLED`` of the (N, d) means."""
+    rows = np.arange(0, len(means) - _SAMPLED + 1, _SAMPLED)
+    rows += np.random.default_rng(0).integers(_SAMPLED, size=len(rows))
+    return Sample(rows, means.take(rows, axis=0).T.astype(np.float32, order="C"))
+
+
+def quantiles_of_strays(
+    means: FloatArray, sample: Sample, quantile: float, groups: Sequence[Groups]
+) -> Float64Array:
     """(classes of all factors, d) ``numpy.quantile`` of |z − mean| in each class.
 
     Args:
         means: (N, d) the latents, row by row in memory.
+        sample: some of the rows.
         quantile: in (0, 1].
         groups: the rows by the class of each factor, without missing labels; a part of ``read_together``.
     """
     if not _many_rows(groups[0]):
         return np.concatenate([_class_by_class(means, quantile, group) for group in groups])
     cells = reduce(lambda cell, group: cell * group.size + group.classes, groups[1:], groups[0].classes)
-    rows = np.arange(0, len(means) - _SAMPLED + 1, _SAMPLED)
-    rows += np.random.default_rng(0).integers(_SAMPLED, size=len(rows))
-    sample = means.take(rows, axis=0).T.astype(np.float32, order="C")
     held = []
     for group, sums, counts in zip(groups, *_totals(means, cells, groups), strict=True):
         centre, place = sums / counts[:, None], np.asarray(quantile * (counts - 1), np.float64)
         needed = counts - place.astype(np.int64)
-        limits = _limits(sample, Groups(group.classes.take(rows), group.size), centre, needed / counts)
+        seen = Groups(group.classes.take(sample.rows), group.size)
+        limits = _limits(sample.latents, seen, centre, needed / counts)
         low, high = ((centre + side * limits).astype(means.dtype) for side in (-1, 1))
         held.append(_Held(group, centre, low, high, needed, place - np.floor(place)))
     low = _joined(np.maximum, [one.low for one in held])
