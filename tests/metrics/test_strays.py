@@ -5,7 +5,7 @@ import pytest
 
 from distaff.metrics import irs, pieces, strays
 from distaff.metrics.factor_vae import Groups
-from distaff.metrics.strays import quantiles_of_strays, read_together
+from distaff.metrics.strays import quantiles_of_strays, read_together, sample_of
 
 SIZES = (3, 5, 2)
 ROWS = 6000
@@ -33,7 +33,8 @@ def draw(kind, dtype=np.float64):
 def found(means, classes, quantile):
     groups = [Groups(np.ascontiguousarray(y), int(y.max()) + 1) for y in classes.T]
     parts = read_together(groups, means.shape[1])
-    return np.concatenate([quantiles_of_strays(means, quantile, part) for part in parts])
+    sample = sample_of(means)
+    return np.concatenate([quantiles_of_strays(means, sample, quantile, part) for part in parts])
 
 
 def plain(means, classes, quantile):
@@ -133,6 +134,16 @@ def test_places_of_few_are_those_of_numpy():
     for shape, share in (((80, 10), 0.03), ((7, 3), 0.3), ((16, 1), 0), ((16, 4), 1), ((0, 8), 0)):
         few = rng.random(shape) < share
         assert strays._nonzero(few).tolist() == np.flatnonzero(few).tolist()
+
+
+def test_strays_are_in_order_within_their_cells():
+    rng = np.random.default_rng(0)
+    for count, cells, spread in ((0, 1, 1), (1, 1, 1), (1000, 1, 1), (1000, 40, 3), (5000, 8000, 100)):
+        values, cell = np.exp(spread * rng.normal(size=count)), rng.integers(cells, size=count)
+        expected = values[np.lexsort((values, cell))]
+        np.testing.assert_allclose(
+            strays._in_order(values, cell, np.arange(count)), expected, rtol=1e-11 if spread > 9 else 1e-15
+        )
 
 
 def test_irs_of_factors_with_missing_labels_reads_the_rows_that_have_them():

@@ -1,13 +1,13 @@
 """Binned means: tables of latents and factors, and the information of each latent's mean on each factor."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from distaff.codes import Codes, FloatArray, remember
 from distaff.foundation.errors import DistaffError
@@ -17,6 +17,8 @@ from distaff.metrics.labels import Labels, entropy, mutual_information
 
 _FEW = 2000
 """Fewer values than this are searched for one by one."""
+_LINE, _CACHED = 16, 1 << 18
+"""Latents that are copied together, and the maximum size of the copy, which fits in a core's cache."""
 HIDDEN = 0.05
 """If more than this share of a latent's variance lies within bins, the score gets a note."""
 
@@ -122,19 +124,12 @@ def mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
 def _mean_information(codes: Codes, bins: int, labels: Labels) -> Known:
     if labels.classes is not None and not labels.complete:
         return _information_of_known(codes, bins, labels, labels.classes)
-    categories = list(codes.categories.values())
-    width = codes.means.shape[1]
-
-    def read(i: int) -> NDArray[np.integer[Any]]:
-        if i >= width:
-            return np.asarray(categories[i - width].argmax(axis=1))
-        return own_bins(np.ascontiguousarray(codes.means[:, i]), bins)
-
-    sizes = [bins] * width + [p.shape[1] for p in categories]
+    sizes = [bins] * codes.means.shape[1] + [p.shape[1] for p in codes.categories.values()]
+    places = chain(own_bins_of_all(codes.means, bins), (p.argmax(axis=1) for p in codes.categories.values()))
     information, entropies = [], []
     count, cost = len(sizes), max(sizes) * sum(labels.sizes)
     for some in pieces.slices(count, cost) if count * cost > pieces.BUDGET else [slice(0, count)]:
-        tables = index_tables(read, some, sizes[some], len(codes), labels)
+        tables = index_tables(places, sizes[some], len(codes), labels)
         information.append(tables.information(labels))
         entropies.append(entropy(tables.masses))
     return Known(np.concatenate(information), np.concatenate(entropies))
@@ -152,8 +147,7 @@ def _information_of_known(codes: Codes, bins: int, labels: Labels, classes: IntA
 
 
 def index_tables(
-    read: Callable[[int], NDArray[np.integer[Any]]],
-    latents: slice,
+    places: Iterable[NDArray[np.integer[Any]]],
     sizes: Sequence[int],
     count: int,
     labels: Labels | None,
@@ -164,38 +158,35 @@ def index_tables(
     Threads do not help: steps as short as these wait for the interpreter longer than they take.
 
     Args:
-        read: from a latent's number to its (count,) bin numbers.
-        latents: the numbers of the latents.
-        sizes: how many bins each of them has.
+        places: the (count,) bin numbers of each latent; an iterator may go on to further latents.
+        sizes: how many bins each of the latents has.
         count: the number of rows.
         labels: the hard labels, if there are any.
         outside: (L,) mass outside the range.
     """
     bins = max(sizes)
-    hard = labels if labels is not None and labels.classes is not None else None
-    bundles, ones = [] if hard is None else hard.bundles, np.ones(count, np.int32)
-
-    def counted(i: int) -> tuple[Float64Array, Float64Array]:
-        z = read(i)
-        joint = np.empty((bins, 0 if hard is None else sum(hard.sizes)))
-        if hard is None:
-            return np.bincount(z, minlength=bins) / count, joint
-        z = z.astype(np.int32, copy=False)
-        for bundle in bundles:
-            shape = (bundle.margins.shape[1], bins)
-            # Half the time of numpy.bincount, which also needs the sum of both.
-            cells = coo_array((ones, (bundle.classes, z)), shape=shape).toarray()
-            joint[:, bundle.columns] = (bundle.margins @ cells).T / count
-        return joint[:, hard.columns[0]].sum(axis=-1), joint
-
-    masses, joint = zip(*map(counted, range(latents.start, latents.stop)), strict=True)
+    places = islice(places, len(sizes))
+    if labels is None or labels.classes is None:
+        joint = np.empty((len(sizes), bins, 0))
+        masses = np.stack([np.bincount(z, minlength=bins) for z in places]) / count
+    else:
+        joint = np.stack([table.T for table in labels.bundles.joint(places, bins)]) / count
+        masses = joint[..., labels.columns[0]].sum(axis=-1)
     return Tables(
-        masses=np.stack(masses),
+        masses=masses,
         conditional=np.zeros(len(sizes)),
-        joint=np.stack(joint),
+        joint=joint,
         outside=np.zeros(len(sizes)) if outside is None else outside,
         log_bins=np.log(sizes),
     )
+
+
+def own_bins_of_all(means: FloatArray, bins: int) -> Iterator[NDArray[np.int32]]:
+    """The (N,) bins of each latent. Neighbours share cache lines: a few are copied together."""
+    width = max(1, min(_LINE, _CACHED // max(1, len(means))))
+    for start in range(0, means.shape[1], width):
+        for column in np.ascontiguousarray(means[:, start : start + width].T):
+            yield own_bins(column, bins)
 
 
 def own_bins(means: FloatArray, bins: int) -> NDArray[np.int32]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
+from functools import cached_property
+from inspect import Parameter, signature
 from typing import Any, Literal, Protocol
 
 from distaff.codes import Codes
@@ -78,9 +79,8 @@ class Card:
     protocols: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        takes = signature(self.formula).parameters
-        labelled = "factors" in takes or "labels" in takes
-        inputs = "several codes" if "models" in takes else "codes and factors" if labelled else "codes"
+        labelled = "factors" in self.takes or "labels" in self.takes
+        inputs = "several codes" if "models" in self.takes else "codes and factors" if labelled else "codes"
         object.__setattr__(self, "name", self.formula.__name__)
         object.__setattr__(self, "inputs", inputs)
         object.__setattr__(self, "protocols", tuple(self.presets))
@@ -89,6 +89,11 @@ class Card:
         )
         limits = {protocol: by_protocol.get(protocol) for protocol in self.protocols}
         object.__setattr__(self, "limits", {None: limits[self.protocols[0]], **limits})
+
+    @cached_property
+    def takes(self) -> Mapping[str, Parameter]:
+        """The parameters of the formula by name."""
+        return signature(self.formula).parameters
 
     @property
     def summary(self) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
 from distaff.metrics.active_latents import standardised
-from distaff.metrics.binned_means import own_bins
+from distaff.metrics.binned_means import own_bins_of_all
 from distaff.metrics.inputs import Float64Array, IntArray
 from distaff.metrics.labels import mutual_information
 from distaff.metrics.metric import metric
@@ -151,8 +151,8 @@ def pairwise_information(codes: Codes, settings: OwnBins) -> Result:
     width = max([settings.bins, *(p.shape[1] for p in codes.categories.values())])
     small = np.uint16 if width < 1 << 16 else np.int64
     bins = np.empty((size, len(codes)), small)  # for all latents: at most a quarter of the codes' memory
-    for i, z in enumerate(codes.means.T):
-        bins[i] = own_bins(np.ascontiguousarray(z), settings.bins)
+    for i, own in enumerate(own_bins_of_all(codes.means, settings.bins)):
+        bins[i] = own
     for i, kind in enumerate(kinds, start=codes.means.shape[1]):
         bins[i] = kind
     pairs = np.zeros((size, size))

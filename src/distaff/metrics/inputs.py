@@ -235,8 +235,11 @@ def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = N
         raise DistaffError(
             f"{len(codes)} rows of codes but {len(factors)} of factors: both must describe the same rows."
         )
-    columns = zip(factors.sizes, factors.indices.T, strict=True)
-    unique = np.array([size > FEW and size == np.count_nonzero(index >= 0) for size, index in columns])
+    unique = np.zeros(len(factors.names), bool)
+    for k, (size, index) in enumerate(zip(factors.sizes, factors.indices.T, strict=True)):
+        # Nearly always the first rows have more labels than there are classes, and no others are counted.
+        if size > FEW and np.count_nonzero(index[: size + 1] >= 0) <= size:
+            unique[k] = size == np.count_nonzero(index >= 0)
     if not unique.any():
         return codes, factors
     each = listed([name for name, is_unique in zip(factors.names, unique, strict=True) if is_unique])

@@ -17,7 +17,7 @@ from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
 from distaff.metrics.pieces import slices
 from distaff.metrics.result import Result
-from distaff.metrics.strays import quantile_of_strays, quantiles_of_strays, read_together
+from distaff.metrics.strays import quantile_of_strays, quantiles_of_strays, read_together, sample_of
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     table = np.zeros((len(still), len(factors.names)))
     for some in slices(len(largest), len(codes)):
         means = np.ascontiguousarray(codes.means[:, some])
-        parts = read_together(groups, means.shape[1])
-        jobs = [partial(quantiles_of_strays, means, settings.quantile, part) for part in parts]
+        parts, sample = read_together(groups, means.shape[1]), sample_of(means)
+        jobs = [partial(quantiles_of_strays, means, sample, settings.quantile, part) for part in parts]
         *found, furthest = side_by_side(call, [*jobs, partial(quantile_of_strays, means, 1.0)])
         largest[some] = np.where(still[some], 0, furthest)
         for k, each in enumerate(np.split(np.concatenate(found), ends[:-1])):

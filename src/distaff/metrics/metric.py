@@ -22,7 +22,6 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import wraps
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -149,7 +148,7 @@ def resolve_protocol(
 def _scored(card: Card, given: Mapping[str, Any]) -> Any:
     """Compute the score or scores of a call whose options have been checked."""
     draws = checked_draws(given["bootstrap"]) if given["bootstrap"] else 0
-    takes = signature(card.formula).parameters
+    takes = card.takes
     whole = _read(card, given)
     codes = whole["codes"] if "codes" in whole else next(iter(whole["models"].values()))
     settings, protocol = resolve_protocol(
@@ -218,7 +217,7 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
 
 def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
     """Convert the caller's arguments to what the formula reads: codes, and factors or soft labels."""
-    takes = signature(card.formula).parameters
+    takes = card.takes
     if "labels" in takes and (given["factors"] is None or given["probabilities"] is not None):
         codes, labels = read_labels(given["codes"], given["factors"], given["probabilities"])
         return {"codes": codes, "labels": labels}

@@ -7,7 +7,7 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.binned_means import index_tables, own_bins
+from distaff.metrics.binned_means import index_tables, own_bins_of_all
 from distaff.metrics.inputs import Factors, Float64Array, IntArray
 from distaff.metrics.labels import Labels, hard_labels
 from distaff.metrics.metric import metric
@@ -116,7 +116,7 @@ def _decomposed(part: Part, bins: int) -> tuple[Float64Array, Float64Array, Floa
     """
     labels = hard_labels(part.factors)
     hard = [p.argmax(axis=1) for p in part.codes.categories.values()]
-    places = [*(own_bins(np.ascontiguousarray(z), bins) for z in part.codes.means.T), *hard]
+    places = [*own_bins_of_all(part.codes.means, bins), *hard]
     sizes = [bins] * part.codes.means.shape[1] + [p.shape[1] for p in part.codes.categories.values()]
     specific = _specific(places, sizes, labels)
     information = np.empty((len(sizes), len(labels.names)))
@@ -138,7 +138,7 @@ def _specific(places: list[IntArray], sizes: list[int], labels: Labels) -> Float
     """(L, Σ sizes) I(z_i; y_k = v) = KL(p(z_i | y_k = v) ‖ p(z_i)) in nats, with factors side by side."""
     found = np.empty((len(sizes), sum(labels.sizes)))
     for some in slices(len(sizes), max(sizes) * sum(labels.sizes)):
-        tables = index_tables(places.__getitem__, some, sizes[some], len(places[0]), labels)
+        tables = index_tables(places[some], sizes[some], len(places[0]), labels)
         given = tables.joint / tables.joint.sum(axis=1, keepdims=True)
         ratio = np.divide(given, tables.masses[..., None], out=np.ones_like(given), where=given > 0)
         found[some] = np.maximum((given * np.log(ratio)).sum(axis=1), 0)
@@ -147,15 +147,11 @@ def _specific(places: list[IntArray], sizes: list[int], labels: Labels) -> Float
 
 def _pair_information(places: list[IntArray], sizes: list[int], labels: Labels) -> Float64Array:
     """(pairs, k) I(z_i, z_j; y_k) in nats, in the order of ``itertools.combinations``."""
-    pairs = list(combinations(range(len(sizes)), 2))
-
-    def cell(pair: int) -> IntArray:
-        i, j = pairs[pair]
-        return places[i] * sizes[j] + places[j]
-
+    pairs = combinations(zip(places, sizes, strict=True), 2)
+    cells = (first * size + second for (first, _), (second, size) in pairs)
     joint_sizes = [a * b for a, b in combinations(sizes, 2)]
     found = []
-    for some in slices(len(pairs), max(joint_sizes) * sum(labels.sizes)):
-        tables = index_tables(cell, some, joint_sizes[some], len(places[0]), labels)
+    for some in slices(len(joint_sizes), max(joint_sizes) * sum(labels.sizes)):
+        tables = index_tables(cells, joint_sizes[some], len(places[0]), labels)
         found.append(tables.information(labels))
     return np.concatenate(found)

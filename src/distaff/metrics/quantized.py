@@ -34,10 +34,7 @@ def posterior_tables(codes: Codes, bins: Bins, labels: Labels | None = None) -> 
     if codes.logvars is None and not codes.categories and hard:
         outside = ((codes.means < bins.low) | (codes.means >= bins.high)).mean(axis=0)
         sizes = [bins.count] * codes.means.shape[1]
-        latents = slice(0, len(sizes))
-        return index_tables(
-            lambda i: bins.index(codes.means[:, i]), latents, sizes, len(codes), labels, outside
-        )
+        return index_tables(map(bins.index, codes.means.T), sizes, len(codes), labels, outside)
     if not hard:
         return _posterior_tables(codes, bins, labels)
     key = ("tables", bins, None if labels is None else labels.contents)
