@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -16,9 +15,6 @@ from distaff.export.graphs import Array, Graph, Run, graphs_of
 from distaff.foundation.errors import DistaffError, reason
 from distaff.foundation.files import atomic_file
 from distaff.models.representation import Representation
-
-if TYPE_CHECKING:
-    import onnx_ir
 
 TRACED_WITH = 3
 """Size of the batch that a graph is traced with; the file accepts any size."""
@@ -111,13 +107,14 @@ def to_onnx(graph: Graph) -> bytes:
         dynamic_shapes=({0: torch.export.Dim("batch")},),
     )
     assert program is not None
-    _name_outputs(program.model.graph, list(graph(x)))
+    _name_outputs(program, list(graph(x)))
     content: bytes = program.model_proto.SerializeToString()
     return content
 
 
-def _name_outputs(graph: "onnx_ir.Graph", names: list[str]) -> None:
+def _name_outputs(program: torch.onnx.ONNXProgram, names: list[str]) -> None:
     """Name a graph's outputs; torch names a value within by its operation, such as pooling's ``mean``."""
+    graph = program.model.graph
     for value in (value for node in graph.all_nodes() for value in node.outputs if value.name in names):
         value.name = f"{value.name}.inner"
     for output, name in zip(graph.outputs, names, strict=True):
