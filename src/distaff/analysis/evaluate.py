@@ -30,6 +30,7 @@ from distaff.foundation.errors import (
     warn,
 )
 from distaff.foundation.files import refuse_to_replace
+from distaff.foundation.table_files import ending
 from distaff.metrics import Factors, as_factors
 from distaff.metrics.baseline_file import Baseline
 from distaff.metrics.code_sources import ENDINGS
@@ -116,7 +117,7 @@ def evaluate_run(
     other = None if baseline is None else Baseline.read(baseline, factors, latents)
     setup = Setup(seed=seed, factor_bins=factor_bins)
     numbers = None if real is None else [name.strip() for name in real.split(",")]
-    if not place.is_dir() and place.suffix.lower() in ENDINGS:
+    if not place.is_dir() and ending(place) in ENDINGS:
         if ica or held_out or data is not None:
             raise DistaffError(f"--ica, --held-out and --data go with a run folder, not with {run}.")
         return evaluate_codes(place, factors, latents, numbers, other, setup, named, out, progress, **how)

@@ -10,7 +10,7 @@ from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
 from distaff.data.label_tables import rows_named
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.table_files import ways_to_name
+from distaff.foundation.table_files import ending, ways_to_name
 from distaff.metrics import as_factors
 from distaff.metrics.code_sources import ARRAYS, TABLES, read_labels_file
 from distaff.metrics.row_names import in_place, names_of_rows
@@ -28,7 +28,7 @@ def with_labels(data: Dataset, file: str | Path, real: Sequence[str] | None = No
         real: names of the factors that are real-valued, as in ``as_factors``.
     """
     path = Path(file)
-    if path.suffix.lower() not in (*ARRAYS, *TABLES):
+    if ending(path) not in (*ARRAYS, *TABLES):
         raise DistaffError(
             f"--factors of a run is a file of labels, one that ends in {', '.join((*ARRAYS, *TABLES))}, not "
             f"{str(file)!r}."

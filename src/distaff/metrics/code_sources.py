@@ -11,7 +11,7 @@ import pandas as pd
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, foreign, unknown
 from distaff.foundation.h5ad import read_h5ad, read_row_names
-from distaff.foundation.table_files import named_rows, numbers_rows, read_csv, read_parquet
+from distaff.foundation.table_files import ending, named_rows, numbers_rows, read_csv, read_parquet
 from distaff.metrics.codes_file import UNNAMED, factors_in, read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.row_names import (
@@ -28,7 +28,7 @@ from distaff.metrics.row_names import (
 ARRAYS = (".npz", ".npy")
 TABLES = (".csv", ".tsv", ".parquet")
 ENDINGS = (*ARRAYS, *TABLES, ".h5ad")
-"""The endings of the names of code files."""
+"""The endings of the names of code files; those of texts may be compressed, as in ``.csv.gz``."""
 
 
 def read_source(
@@ -51,7 +51,7 @@ def read_source(
         real: names of the factors that are real-valued, as in ``as_factors``.
     """
     path = Path(path)
-    kind = path.suffix.lower()
+    kind = ending(path)
     beside = None if factors is None or not is_file(factors) else Path(factors)
     columns = [] if factors is None or beside is not None else [c.strip() for c in str(factors).split(",")]
     if kind in ARRAYS:
@@ -84,7 +84,7 @@ def named_source(path: Path | str, codes: Codes) -> NamedRows:
         codes: what ``read_source`` read from it.
     """
     path = Path(path)
-    match path.suffix.lower():
+    match ending(path):
         case ".h5ad":
             return NamedRows(str(path), pd.DataFrame(index=pd.Index(read_row_names(path))))
         case kind if kind in TABLES:
@@ -109,7 +109,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def read_labels_file(path: Path, real: Sequence[str] | None = None) -> Any:
     """Read the labels of a file: a frame, an array, or ``Factors``, some of them ``real``-valued."""
-    if path.suffix.lower() in TABLES:
+    if ending(path) in TABLES:
         return read_table(path)
     if path.suffix.lower() not in ARRAYS:
         raise DistaffError(
@@ -128,7 +128,7 @@ def read_labels_file(path: Path, real: Sequence[str] | None = None) -> Any:
 def is_file(given: str | Path) -> bool:
     """Whether ``--factors`` names a file, which must exist, and not columns."""
     name = str(given)
-    if Path(name).suffix.lower() in ENDINGS:
+    if ending(Path(name)) in ENDINGS:
         if not Path(name).is_file():
             raise DistaffError(f"{name} does not exist.")
         return True
