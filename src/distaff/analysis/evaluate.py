@@ -29,8 +29,7 @@ from distaff.foundation.errors import (
     unknown,
     warn,
 )
-from distaff.foundation.files import refuse_to_replace
-from distaff.foundation.table_files import ending
+from distaff.foundation.files import ending, refuse_to_replace
 from distaff.metrics import Factors, as_factors
 from distaff.metrics.baseline_file import Baseline
 from distaff.metrics.code_sources import ENDINGS

@@ -10,7 +10,8 @@ from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
 from distaff.data.label_tables import rows_named
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.table_files import ending, ways_to_name
+from distaff.foundation.files import ending
+from distaff.foundation.table_files import ways_to_name
 from distaff.metrics import as_factors
 from distaff.metrics.code_sources import ARRAYS, TABLES, read_labels_file
 from distaff.metrics.row_names import in_place, names_of_rows

@@ -27,7 +27,7 @@ from distaff.data.signals import Signals
 from distaff.data.sizes import resized
 from distaff.foundation.binding import names_code
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.table_files import ending
+from distaff.foundation.files import ending
 
 Shape = tuple[int, ...]
 FILE = str | Path | Image.Image

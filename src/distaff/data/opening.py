@@ -18,8 +18,7 @@ from distaff.data.pictures import Fit
 from distaff.data.sizes import check_side, resized
 from distaff.foundation.binding import find_function, names_code, read_value, types_of
 from distaff.foundation.errors import DistaffError, spoken_to_its_caller, told_if_it_fails, unknown
-from distaff.foundation.files import named_path
-from distaff.foundation.table_files import ending
+from distaff.foundation.files import ending, named_path
 
 ROOM = __name__.rpartition(".")[0]
 

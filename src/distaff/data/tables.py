@@ -15,8 +15,9 @@ from distaff.data.columns import Kind, Names, learn_column, listed, refuse_lists
 from distaff.data.dataset import Dataset
 from distaff.data.label_tables import label_column
 from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
+from distaff.foundation.files import ending
 from distaff.foundation.h5ad import read_annotated
-from distaff.foundation.table_files import UNNAMED, ending, named_rows, numbers_rows, read_csv, read_parquet
+from distaff.foundation.table_files import UNNAMED, named_rows, numbers_rows, read_csv, read_parquet
 
 DATE = r"(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:[T ].*)?"
 """A date, with or without a time, such as 2024-05-31, 5/31/2024 or 31.5.24."""

@@ -17,12 +17,13 @@ import numpy as np
 import pandas as pd
 
 from distaff.foundation.errors import DataNotice, DistaffError, whole
+from distaff.foundation.files import ending
 
 MOST_CELLS = 10_000_000
 """Number of values that any parquet file may hold, however small it is."""
 PER_BYTE = 2_000
 """Number of values per byte that a larger file may hold: repeated values take almost no space."""
-COMPRESSED: dict[str, Callable[..., Any]] = {
+UNPACK: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
     ".bz2": bz2.open,
     ".xz": lzma.open,
@@ -38,16 +39,6 @@ FEW_ROWS = 20
 """With up to this many rows, numbers that increase by one may be a coincidence."""
 LOOKED_AT = 100
 """Number of rows that are read to see how decimals are written."""
-
-
-def ending(path: Path) -> str:
-    """The ending of a file's name, without that of compression if a text is compressed.
-
-    >>> ending(Path("codes.CSV")), ending(Path("codes.csv.gz")), ending(Path("codes.npz.gz"))
-    ('.csv', '.csv', '.gz')
-    """
-    last, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
-    return inner if last in COMPRESSED and inner in (".csv", ".tsv") else last
 
 
 def read_csv(path: Path) -> pd.DataFrame:
@@ -84,10 +75,10 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 def _unpacked(path: Path) -> bytes | None:
     """The bytes of a compressed text; None for others."""
-    if path.suffix.lower() not in COMPRESSED:
+    if path.suffix.lower() not in UNPACK:
         return None
     most = max(MOST_UNPACKED, PER_PACKED * path.stat().st_size)
-    with whole(path, f"{path.suffix.lower()} file"), COMPRESSED[path.suffix.lower()](path, "rb") as file:
+    with whole(path, f"{path.suffix.lower()} file"), UNPACK[path.suffix.lower()](path, "rb") as file:
         text: bytes = file.read(most + 1)
     if len(text) > most:
         raise DistaffError(f"{path} unpacks to more than {most:,} bytes: unpack it yourself if it is yours.")

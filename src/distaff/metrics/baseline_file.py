@@ -9,8 +9,8 @@ import pandas as pd
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import ending
 from distaff.foundation.h5ad import read_h5ad
-from distaff.foundation.table_files import ending
 from distaff.foundation.untrusted_files import open_npz
 from distaff.metrics.code_sources import TABLES, codes_in, is_file, read_source, read_table
 from distaff.metrics.row_names import (

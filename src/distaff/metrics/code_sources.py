@@ -10,8 +10,9 @@ import pandas as pd
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, foreign, unknown
+from distaff.foundation.files import ending
 from distaff.foundation.h5ad import read_h5ad, read_row_names
-from distaff.foundation.table_files import ending, named_rows, numbers_rows, read_csv, read_parquet
+from distaff.foundation.table_files import named_rows, numbers_rows, read_csv, read_parquet
 from distaff.metrics.codes_file import UNNAMED, factors_in, read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.row_names import (

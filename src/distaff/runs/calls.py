@@ -17,8 +17,7 @@ from distaff.data.opening import find_reader, names, open_told
 from distaff.data.sizes import resized
 from distaff.foundation.binding import bind, find_function, public_functions, to_plain
 from distaff.foundation.errors import DistaffError, shown, told_if_it_fails, unknown
-from distaff.foundation.files import named_path
-from distaff.foundation.table_files import ending
+from distaff.foundation.files import ending, named_path
 from distaff.foundation.text import told_options
 from distaff.models.likelihoods import COUNTED
 from distaff.objectives import recipes
