@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from distaff import cli
+from distaff.metrics.catalogue import all_metrics
 from tests import toys
 from tests.processes import ROOT, distaff
 
@@ -90,6 +91,13 @@ def test_recipes_are_listed_with_their_terms(capsys):
     code, printed = in_process(capsys, "recipes")
     assert code == 0
     assert "loss = nll + kl + 35.0 total_correlation" in printed
+
+
+def test_metrics_are_listed_with_their_summaries_apart_from_long_names(capsys):
+    code, printed = in_process(capsys, "metrics")
+    assert code == 0
+    first = {line.split()[0] for line in printed.splitlines() if line[:1].strip()}
+    assert first == set(all_metrics())
 
 
 def broken_npz(folder: Path, kind: str) -> Path:

@@ -187,7 +187,7 @@ def presets(arguments: Sequence[str]) -> None:
 
     _flags("presets", arguments, known)
     for preset in known().values():
-        print(f"{preset.name:14}{preset.about}\n{'':14}for {', '.join(preset.recipes)}\n")
+        print(f"{preset.name:13} {preset.about}\n{'':14}for {', '.join(preset.recipes)}\n")
 
 
 def zoo(arguments: Sequence[str]) -> None:
@@ -205,7 +205,7 @@ def recipes(arguments: Sequence[str]) -> None:
 
     _flags("recipes", arguments, recipes, leave_out=["arguments"])
     for name, recipe in public_functions(module).items():
-        print(f"{name:22}{(inspect.getdoc(recipe) or '').splitlines()[0]}")
+        print(f"{name:21} {(inspect.getdoc(recipe) or '').splitlines()[0]}")
         print(f"{'':22}loss = {recipe()}\n")
 
 

@@ -24,6 +24,20 @@ def test_networks_are_exported_for_batches_of_any_size(tmp_path, network, form):
         assert "agrees with torch to" in file.note
 
 
+def pooling(shape, parameters):
+    """An encoder that ends in the mean over the image."""
+    layers = nn.Conv2d(shape[0], 8, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, parameters)
+    return nn.Sequential(*layers)
+
+
+def test_a_network_whose_values_are_called_as_an_output_is_exported(tmp_path):
+    """ONNX knows each value by its name, and torch calls that of a pooling layer "mean"."""
+    pytest.importorskip("onnxruntime")
+    model = train("vae", toys.tiny_images(16), network=pooling, latents=2, **QUICK)
+    for file in write_graphs(model, tmp_path, ONNX):
+        assert "agrees with torch to" in file.note
+
+
 class OfThree(nn.Module):
     """A decoder that is only right for batches of the size that graphs are traced with."""
 

@@ -263,10 +263,10 @@ def test_tables_with_more_between_their_cells_are_those_without(tmp_path, old, n
 
 
 def test_labels_in_a_file_of_another_kind_are_not_taken_for_a_column(tmp_path):
-    (tmp_path / "y.csv.gz").write_bytes(b"")
+    (tmp_path / "y.csv.zip").write_bytes(b"")
     codes = written(CODES, tmp_path / "codes.csv")
-    with pytest.raises(DistaffError, match=r"y.csv.gz is not a file of labels: their names end in \.npz"):
-        read_source(codes, factors=str(tmp_path / "y.csv.gz"))
+    with pytest.raises(DistaffError, match=r"y.csv.zip is not a file of labels: their names end in \.npz"):
+        read_source(codes, factors=str(tmp_path / "y.csv.zip"))
 
 
 def test_a_first_line_of_numbers_is_said_to_be_no_heading_and_years_are_one(tmp_path):

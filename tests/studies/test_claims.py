@@ -247,7 +247,7 @@ def test_columns_logged_terms_and_factors(made):
     assert factors.text == "holds"
     assert factors.ours[0] * 2 == pytest.approx(factors.ours[1])
     gone = made.verdict({"within": {"metric": "log.nll", "range": [0, 1]}}, lambda s, name: 0.0)
-    assert gone.text == "not run"
+    assert (gone.text, gone.note) == ("undecided at 0 seeds", "the finished runs have no log.nll")
 
 
 def test_a_value_within_a_range(made):

@@ -1,6 +1,7 @@
 """Scores of a run, or of codes from a file."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,14 +14,22 @@ from rich.console import Console
 from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sample_size
 from distaff.analysis.other_labels import with_labels
 from distaff.analysis.score_table import READABLE, terminal_table, write_readable
+from distaff.analysis.unmixed_codes import unmix_run
 from distaff.analysis.unseen_data import unseen_data
 from distaff.analysis.without_run import evaluate_codes
 from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
-from distaff.foundation.errors import DistaffError, kept_if_allowed, said, spoken_to_its_caller, warn
-from distaff.foundation.files import refuse_to_replace
+from distaff.foundation.errors import (
+    DistaffError,
+    kept_if_allowed,
+    said,
+    spoken_to_its_caller,
+    unknown,
+    warn,
+)
+from distaff.foundation.files import ending, refuse_to_replace
 from distaff.metrics import Factors, as_factors
 from distaff.metrics.baseline_file import Baseline
 from distaff.metrics.code_sources import ENDINGS
@@ -30,7 +39,6 @@ from distaff.metrics.row_names import ROWS, NamedRows
 from distaff.metrics.score import Score, Scores
 from distaff.metrics.scores_json import ELBO, Setup
 from distaff.models.ica import Unmixing
-from distaff.models.ica import ica as ica_of
 from distaff.runs.config import RunConfig
 from distaff.runs.folder import RunFolder, TrainedRun, run_folder
 from distaff.runs.sections import held_out_share
@@ -50,6 +58,7 @@ def evaluate_run(
     data_options: str | None = None,
     factors: str | None = None,
     latents: str | None = None,
+    real: str | None = None,
     observations: int | str = SAMPLE,
     factor_bins: BinCount | None = None,
     bootstrap: Annotated[int, Ge(0)] = 0,
@@ -78,6 +87,8 @@ def evaluate_run(
             columns or arrays (in h5ad files those of obs). A run's scores by these are only written to out.
         latents: names of the columns of a table that are codes, or of the array of an npz file, or in obsm of
             an h5ad file.
+        real: names of factors that are measured numbers, such as age,weight; all others are then classes. A
+            run's scores by these are only written to out.
         observations: number of observations of a run's data set to score, chosen at random, or all; a smaller
             data set is scored entirely, as a file always is.
         factor_bins: bin real-valued factors into this many classes, for metrics that need classes.
@@ -104,10 +115,11 @@ def evaluate_run(
     how: dict[str, Any] = {"factor_bins": factor_bins, "bootstrap": bootstrap, "null": null, "seed": seed}
     other = None if baseline is None else Baseline.read(baseline, factors, latents)
     setup = Setup(seed=seed, factor_bins=factor_bins)
-    if not place.is_dir() and place.suffix.lower() in ENDINGS:
+    numbers = None if real is None else [name.strip() for name in real.split(",")]
+    if not place.is_dir() and ending(place) in ENDINGS:
         if ica or held_out or data is not None:
             raise DistaffError(f"--ica, --held-out and --data go with a run folder, not with {run}.")
-        return evaluate_codes(place, factors, latents, other, setup, named, out, progress, **how)
+        return evaluate_codes(place, factors, latents, numbers, other, setup, named, out, progress, **how)
     if place.is_file():
         raise DistaffError(
             f"{run} is neither a run folder nor a file of codes: those end in {', '.join(ENDINGS)}."
@@ -129,7 +141,7 @@ def evaluate_run(
         raise DistaffError("--fit and --data-options are for other data: name those with --data.")
     config = trained.config
     dataset = unseen_data(trained, data, fit, data_options) if unseen else config.data.reopen()
-    scored = dataset if factors is None else with_labels(dataset, factors)
+    scored = dataset if factors is None else with_labels(dataset, factors, numbers)
     if not unseen and (told := mixed(config)) is not None:
         warn(said(f"{told}; --held-out leaves the others out"))
     began = time.monotonic()
@@ -141,8 +153,8 @@ def evaluate_run(
         numbered = not held_out and len(scored) == len(dataset)
         how["baselines"] = {other.name: other.codes_of(_named_rows(scored, encoded, place, numbered))}
     unmixing = unmix_run(trained.folder, encoded, trained.step, seed) if ica else None
-    evaluation = evaluate_encoded(encoded, scored, metrics, unmixing=unmixing, **how)
-    if (data is not None or factors is not None) and out is None:
+    evaluation = evaluate_encoded(encoded, scored, metrics, unmixing=unmixing, real=numbers, **how)
+    if (data is not None or factors is not None or real is not None) and out is None:
         return evaluation
     folder = trained.folder
     kept = folder.ica_scores if ica else folder.held_out_scores if held_out else folder.scores
@@ -153,7 +165,7 @@ def evaluate_run(
         with kept_if_allowed(kept):
             known.write(kept)
     elif Path(out).suffix.lower() in READABLE:
-        labels = None if Path(out).suffix.lower() == ".csv" else varied_factors(scored)
+        labels = None if Path(out).suffix.lower() == ".csv" else varied_factors(scored, numbers)
         codes = encoded.codes if unmixing is None else unmixing(encoded.codes)
         write_readable(Path(out), evaluation, place.name, codes, labels)
     else:
@@ -186,26 +198,12 @@ def mixed(config: RunConfig) -> str | None:
     return None if share is None else f"about {share:.0%} of these observations were held out of training"
 
 
-def unmix_run(folder: RunFolder, encoded: Encoded, step: int, seed: int = 0) -> Unmixing:
-    """Compute the ICA of a run's codes and save it in the run's folder.
-
-    Args:
-        folder: the run folder.
-        encoded: codes of the run.
-        step: step of its checkpoint.
-        seed: seed of the initial rotation.
-    """
-    found = ica_of(encoded.codes, seed=seed)
-    with kept_if_allowed(folder.ica):
-        found.write(folder.ica, {"step": str(step), "rows": str(len(encoded.codes)), "seed": str(seed)})
-    return found
-
-
 def evaluate_encoded(
     encoded: Encoded,
     data: Dataset,
     metrics: Selection | str = "auto",
     unmixing: Unmixing | None = None,
+    real: Sequence[str] | None = None,
     **how: Any,
 ) -> Evaluation:
     """Score codes: reconstruction error and KL for a VAE, then metrics, with the factors that vary.
@@ -215,20 +213,29 @@ def evaluate_encoded(
         data: the whole data set, also if the codes are of a sample.
         metrics: metrics, as in ``evaluate_run``.
         unmixing: ICA of the codes; if given, its components are scored instead.
+        real: names of the real-valued factors, as in ``distaff.metrics.as_factors``.
         **how: ``factor_bins``, ``bootstrap``, ``null`` and ``seed``, as in ``evaluate_run``, and
             ``baselines``, as in ``distaff.evaluate``.
     """
     own, auto = elbo(encoded), metrics == "auto"
     chosen, strict = (AUTOMATIC, False) if auto else (metrics, None)
-    factors = varied_factors(data if encoded.rows is None else data.subset(encoded.rows))
+    factors = varied_factors(data if encoded.rows is None else data.subset(encoded.rows), real)
     codes = encoded.standard_codes if unmixing is None else unmixing(encoded.codes)
     found = evaluate_scores(codes, factors, metrics=chosen, strict=strict, **how)
     found = of_sample(found, encoded)
     return Evaluation(own.scores + found.scores, {**own.skipped, **found.skipped})
 
 
-def varied_factors(data: Dataset) -> Factors | None:
-    """The factors that take more than one value in the data set; a warning names the others."""
+def varied_factors(data: Dataset, real: Sequence[str] | None = None) -> Factors | None:
+    """The factors that take more than one value in the data set; a warning names the others.
+
+    Args:
+        data: the data set.
+        real: names of the real-valued ones, as in ``as_factors``.
+    """
+    for name in real or ():
+        if name not in data.names:
+            raise unknown("factor", name, data.names)
     if data.factors is None:
         return None
     varied = np.flatnonzero(np.fmax.reduce(data.factors) > np.fmin.reduce(data.factors))
@@ -236,7 +243,8 @@ def varied_factors(data: Dataset) -> Factors | None:
     if constant:
         warn(f"left out of the scores, since they never vary here: {', '.join(constant)}")
     names = [data.names[k] for k in varied]
-    return as_factors(data.factors[:, varied], names=names) if names else None
+    numbers = None if real is None else [name for name in real if name in names]
+    return as_factors(data.factors[:, varied], names=names, real=numbers) if names else None
 
 
 def of_sample(evaluation: Evaluation, encoded: Encoded) -> Evaluation:

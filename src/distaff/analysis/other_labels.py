@@ -1,5 +1,6 @@
 """Labels of a run's observations that lie in a file of their own."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,14 @@ from distaff.data.arrays import with_factors
 from distaff.data.dataset import Dataset
 from distaff.data.label_tables import rows_named
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import ending
 from distaff.foundation.table_files import ways_to_name
 from distaff.metrics import as_factors
 from distaff.metrics.code_sources import ARRAYS, TABLES, read_labels_file
 from distaff.metrics.row_names import in_place, names_of_rows
 
 
-def with_labels(data: Dataset, file: str | Path) -> Dataset:
+def with_labels(data: Dataset, file: str | Path, real: Sequence[str] | None = None) -> Dataset:
     """The same observations with the labels of a file as their factors.
 
     A column that names the observations, such as by their files, pairs them by it: one that it does not name
@@ -24,17 +26,18 @@ def with_labels(data: Dataset, file: str | Path) -> Dataset:
     Args:
         data: the observations, whose own factors are set aside.
         file: as of ``read_labels_file``.
+        real: names of the factors that are real-valued, as in ``as_factors``.
     """
     path = Path(file)
-    if path.suffix.lower() not in (*ARRAYS, *TABLES):
+    if ending(path) not in (*ARRAYS, *TABLES):
         raise DistaffError(
             f"--factors of a run is a file of labels, one that ends in {', '.join((*ARRAYS, *TABLES))}, not "
             f"{str(file)!r}."
         )
-    labels = read_labels_file(path)
+    labels = read_labels_file(path, real)
     if isinstance(labels, pd.DataFrame):
         labels = _in_order(path, labels, data)
-    factors = as_factors(labels)
+    factors = as_factors(labels, real=real)
     if len(factors) != len(data):
         raise DistaffError(
             f"{path} has {len(factors)} rows of labels, and {data.name} {len(data)} observations: give one "

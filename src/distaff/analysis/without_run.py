@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from distaff.analysis.score_table import READABLE, write_readable
+from distaff.foundation.errors import DistaffError
 from distaff.metrics.baseline_file import Baseline
 from distaff.metrics.code_sources import named_source, read_source
 from distaff.metrics.evaluation import Evaluation, Selection, evaluate_scores
@@ -16,6 +17,7 @@ def evaluate_codes(
     file: Path,
     factors: str | None,
     latents: str | None,
+    real: list[str] | None,
     baseline: Baseline | None,
     setup: Setup,
     metrics: Selection,
@@ -26,7 +28,9 @@ def evaluate_codes(
     """``distaff.analysis.evaluate_run`` for a file of codes; ``setup`` goes into a file of scores."""
     if progress and sys.stderr.isatty():
         how |= {"report": _shown, "announce": _too_long}
-    codes, labels = read_source(file, factors, latents)
+    codes, labels = read_source(file, factors, latents, real)
+    if labels is None and real is not None:
+        raise DistaffError(f"--real is about labels, and {file} has none: name them with --factors.")
     if baseline is not None:
         how["baselines"] = {baseline.name: baseline.codes_of(named_source(file, codes))}
     evaluation = evaluate_scores(codes, labels, metrics=metrics, **how)

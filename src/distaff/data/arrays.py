@@ -188,9 +188,9 @@ def read_arrays(
 ) -> tuple[NDArray[Any], Column, list[str] | None, Column]:
     """The observations in a file, unchanged, with their factors, factor names and pairs, if any."""
     path = Path(file)
-    if path.suffix == ".npy":
+    if path.suffix.lower() == ".npy":
         return from_npy(path), None, None, None
-    if path.suffix in (".h5", ".hdf5"):
+    if path.suffix.lower() in (".h5", ".hdf5"):
         return *from_hdf5(path, key, seconds, memory), None
     return _from_npz(path, key, largest)
 

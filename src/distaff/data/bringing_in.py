@@ -27,6 +27,7 @@ from distaff.data.signals import Signals
 from distaff.data.sizes import resized
 from distaff.foundation.binding import names_code
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import ending
 
 Shape = tuple[int, ...]
 FILE = str | Path | Image.Image
@@ -92,7 +93,7 @@ def _opened(
     told: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> Dataset:
-    suffix = path.suffix.lower()
+    suffix = ending(path)
     if text in names():
         return open_told(text, None, {**_known_to(text, told), **options})
     if not path.exists() and not names_code(text):

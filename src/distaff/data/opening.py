@@ -18,7 +18,7 @@ from distaff.data.pictures import Fit
 from distaff.data.sizes import check_side, resized
 from distaff.foundation.binding import find_function, names_code, read_value, types_of
 from distaff.foundation.errors import DistaffError, spoken_to_its_caller, told_if_it_fails, unknown
-from distaff.foundation.files import named_path
+from distaff.foundation.files import ending, named_path
 
 ROOM = __name__.rpartition(".")[0]
 
@@ -120,11 +120,12 @@ def _reader(spec: str | Path, file: str | Path | None) -> tuple[Callable[..., An
         raise DistaffError(f"--file is for a data set known by name ({', '.join(names())}), not for {spec}.")
     if names_code(str(spec)) and not path.exists():
         return find_function("data set", str(spec), {}), {}
-    if path.suffix in tables.SUFFIXES:
+    kind = ending(path)
+    if kind in tables.SUFFIXES:
         return tables.load, {"file": path, "like": None}
-    if path.is_dir() or path.suffix in (".zip", ".tar", ".tgz", ".gz"):
+    if path.is_dir() or kind in (".zip", ".tar", ".tgz", ".gz"):
         return folders.load, {"folder": path, "like": None}
-    if path.suffix in (".npz", ".npy", ".h5", ".hdf5"):
+    if kind in (".npz", ".npy", ".h5", ".hdf5"):
         return arrays.load, {"file": path}
     if path.exists():
         raise DistaffError(

@@ -15,6 +15,7 @@ from distaff.data.columns import Kind, Names, learn_column, listed, refuse_lists
 from distaff.data.dataset import Dataset
 from distaff.data.label_tables import label_column
 from distaff.foundation.errors import DataNotice, DistaffError, unknown, whole
+from distaff.foundation.files import ending
 from distaff.foundation.h5ad import read_annotated
 from distaff.foundation.table_files import UNNAMED, named_rows, numbers_rows, read_csv, read_parquet
 
@@ -47,15 +48,16 @@ def load(
         like: how the rows of a trained model were read, to read these alike.
     """
     path = Path(file)
-    if matrix is not None and path.suffix != ".h5ad":
+    kind = ending(path)
+    if matrix is not None and kind != ".h5ad":
         raise DistaffError(f"matrix={matrix} is for an .h5ad file, which {path} is not.")
     named = [] if like is None else [column.name for column in like.columns]
     named += [name for names in (columns, factors, categorical) for name in several(names)]
-    with whole(path, f"{path.suffix} table"):
-        if path.suffix == ".h5ad":
+    with whole(path, f"{kind} table"):
+        if kind == ".h5ad":
             matrix = matrix or (None if like is None else like.matrix)
             frame = read_annotated(path, matrix, named, absent=like is not None)
-        elif path.suffix == ".parquet":
+        elif kind == ".parquet":
             frame = read_parquet(path)
         else:
             frame = read_csv(path)

@@ -104,12 +104,21 @@ def to_onnx(graph: Graph) -> bytes:
         dynamo=True,
         verbose=False,
         input_names=[graph.takes],
-        output_names=list(graph(x)),
         dynamic_shapes=({0: torch.export.Dim("batch")},),
     )
     assert program is not None
+    _name_outputs(program, list(graph(x)))
     content: bytes = program.model_proto.SerializeToString()
     return content
+
+
+def _name_outputs(program: torch.onnx.ONNXProgram, names: list[str]) -> None:
+    """Name a graph's outputs; torch names a value within by its operation, such as pooling's ``mean``."""
+    graph = program.model.graph
+    for value in (value for node in graph.all_nodes() for value in node.outputs if value.name in names):
+        value.name = f"{value.name}.inner"
+    for output, name in zip(graph.outputs, names, strict=True):
+        output.name = name
 
 
 def run_onnx(content: bytes) -> Run | None:

@@ -17,8 +17,21 @@ import yaml
 
 from distaff.foundation.errors import DistaffError, check_text, shown, system_errors
 
+COMPRESSED = (".gz", ".bz2", ".xz")
+"""How names of compressed texts end, after the ending of the text itself."""
+
 LARGEST_TEXT = 64 << 20
 """Maximum size in bytes of a file of settings or results."""
+
+
+def ending(path: Path) -> str:
+    """The ending of a file's name, without that of compression if a text is compressed.
+
+    >>> ending(Path("codes.CSV")), ending(Path("codes.csv.gz")), ending(Path("codes.npz.gz"))
+    ('.csv', '.csv', '.gz')
+    """
+    last, inner = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return inner if last in COMPRESSED and inner in (".csv", ".tsv") else last
 
 
 def named_path(name: str | Path) -> Path:

@@ -1,22 +1,38 @@
-"""Reading untrusted tables: CSV files as spreadsheets write them, and parquet files, of which a small one may
-unpack to more rows than fit in memory.
+"""Reading untrusted tables: CSV files as spreadsheets write them, also compressed, and parquet files. A small
+file may unpack to more than fits in memory.
 """
 
+import bz2
+import gzip
+import io
 import itertools
+import lzma
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
 from distaff.foundation.errors import DataNotice, DistaffError, whole
+from distaff.foundation.files import ending
 
 MOST_CELLS = 10_000_000
 """Number of values that any parquet file may hold, however small it is."""
 PER_BYTE = 2_000
 """Number of values per byte that a larger file may hold: repeated values take almost no space."""
+UNPACK: dict[str, Callable[..., Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
+"""How texts are unpacked, by the ending of the file's name."""
+MOST_UNPACKED = 1 << 28
+"""Number of bytes that any compressed text may hold, however small it is."""
+PER_PACKED = 100
+"""Number of bytes per byte that a larger one may hold."""
 UNNAMED = "Unnamed: "
 """The prefix of what pandas calls a column of a CSV file that has no heading."""
 FEW_ROWS = 20
@@ -26,15 +42,20 @@ LOOKED_AT = 100
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """The table of a ``.csv`` or ``.tsv`` file; its first line names the columns, unless it has fractions."""
-    comma, point, named = _punctuation(path)
+    """The table of a ``.csv`` or ``.tsv`` file, which may be compressed, as in ``.csv.gz``.
+
+    Its first line names the columns, unless it has fractions.
+    """
+    text = _unpacked(path)
+    comma, point, named = _punctuation(path, text)
     try:
         heading = 0 if named else None
-        frame = pd.read_csv(path, sep=comma, decimal=point, header=heading, skipinitialspace=True)
+        source = path if text is None else io.BytesIO(text)
+        frame = pd.read_csv(source, sep=comma, decimal=point, header=heading, skipinitialspace=True)
     except UnicodeDecodeError as problem:
         raise DistaffError(f"{path} is not a text in UTF-8: save it again with that encoding.") from problem
     named_by_cell = not isinstance(frame.index, pd.RangeIndex) and frame.index.nlevels == 1
-    if named_by_cell and frame.iloc[:, -1].isna().all() and _ends_with(path, comma):
+    if named_by_cell and frame.iloc[:, -1].isna().all() and _ends_with(path, text, comma):
         frame = frame.reset_index().set_axis([*frame.columns, UNNAMED], axis=1)
     # One cell more is the row's name, as R writes it, which is no fraction.
     if frame.index.nlevels > 1 or pd.api.types.is_float_dtype(frame.index):
@@ -52,16 +73,34 @@ def read_csv(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _punctuation(path: Path) -> tuple[str, str, bool]:
+def _unpacked(path: Path) -> bytes | None:
+    """The bytes of a compressed text; None for others."""
+    if path.suffix.lower() not in UNPACK:
+        return None
+    most = max(MOST_UNPACKED, PER_PACKED * path.stat().st_size)
+    with whole(path, f"{path.suffix.lower()} file"), UNPACK[path.suffix.lower()](path, "rb") as file:
+        text: bytes = file.read(most + 1)
+    if len(text) > most:
+        raise DistaffError(f"{path} unpacks to more than {most:,} bytes: unpack it yourself if it is yours.")
+    return text
+
+
+def _open(path: Path, text: bytes | None) -> IO[str]:
+    if text is None:
+        return path.open(encoding="utf-8-sig", errors="replace")
+    return io.TextIOWrapper(io.BytesIO(text), encoding="utf-8-sig", errors="replace")
+
+
+def _punctuation(path: Path, text: bytes | None) -> tuple[str, str, bool]:
     """The separator of a table, its decimal sign, and whether its first line is a heading.
 
     Spreadsheets in much of Europe write ``price;kind`` and ``3,5``.
     """
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    with _open(path, text) as file:
         heading, rows = file.readline(), "".join(itertools.islice(file, LOOKED_AT))
     comma, point = ",", "."
     parting = re.sub(r"(?<=\d),(?=\d)", "", heading) if ";" in heading else heading
-    if path.suffix.lower() == ".tsv" or heading.count("\t") > max(parting.count(","), parting.count(";")):
+    if ending(path) == ".tsv" or heading.count("\t") > max(parting.count(","), parting.count(";")):
         comma, point = "\t", "," if re.search(r"\d,\d", rows) and not re.search(r"\d\.\d", rows) else "."
     elif parting.count(";") > parting.count(","):
         comma, point = ";", "," if re.search(r"\d,\d", rows) else "."
@@ -69,9 +108,9 @@ def _punctuation(path: Path) -> tuple[str, str, bool]:
     return comma, point, not all(map(_is_number, cells)) or all(cell.isdecimal() for cell in cells)
 
 
-def _ends_with(path: Path, comma: str) -> bool:
+def _ends_with(path: Path, text: bytes | None, comma: str) -> bool:
     """Whether every line after the heading ends with a separator, which begins no further cell."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
+    with _open(path, text) as file:
         return all(line.rstrip("\n").endswith(comma) for line in itertools.islice(file, 1, LOOKED_AT))
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
+from distaff.foundation.files import ending
 from distaff.foundation.h5ad import read_h5ad
 from distaff.foundation.untrusted_files import open_npz
 from distaff.metrics.code_sources import TABLES, codes_in, is_file, read_source, read_table
@@ -57,7 +58,7 @@ class Baseline:
             with open_npz(path) as archive:
                 there = latents in archive
             return cls(path, codes=read_source(path, latents=latents if there else None)[0])
-        if path.suffix.lower() not in TABLES:
+        if ending(path) not in TABLES:
             return cls(path, codes=read_source(path)[0])
         table = read_table(path)
         named = [] if factors is None or is_file(factors) else [c.strip() for c in str(factors).split(",")]

@@ -48,7 +48,7 @@ def metrics_table() -> pd.DataFrame:
 def in_words(table: pd.DataFrame) -> str:
     """The rows of ``metrics_table`` as paragraphs, for a terminal."""
     return "\n".join(
-        f"{row['metric']:22}{row['summary']}\n"
+        f"{row['metric']:21} {row['summary']}\n"
         f"{'':22}{row['range']}, {row['better']} is better; needs labels: {row['needs labels']}; "
         f"q(z|x): {row['needs q(z|x)']}; {row['protocols']}; {row['paper']}\n"
         for row in table.to_dict("records")

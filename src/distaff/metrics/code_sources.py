@@ -1,6 +1,7 @@
 """Codes and factors from common file formats: npz, npy, CSV, TSV, parquet and AnnData's h5ad."""
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pandas as pd
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError, foreign, unknown
+from distaff.foundation.files import ending
 from distaff.foundation.h5ad import read_h5ad, read_row_names
 from distaff.foundation.table_files import named_rows, numbers_rows, read_csv, read_parquet
-from distaff.metrics.codes_file import UNNAMED, read_arrays, read_codes
+from distaff.metrics.codes_file import UNNAMED, factors_in, read_arrays, read_codes
 from distaff.metrics.inputs import Factors, as_factors
 from distaff.metrics.row_names import (
     NUMBERED,
@@ -27,11 +29,14 @@ from distaff.metrics.row_names import (
 ARRAYS = (".npz", ".npy")
 TABLES = (".csv", ".tsv", ".parquet")
 ENDINGS = (*ARRAYS, *TABLES, ".h5ad")
-"""The endings of the names of code files."""
+"""The endings of the names of code files; those of texts may be compressed, as in ``.csv.gz``."""
 
 
 def read_source(
-    path: Path | str, factors: str | Path | None = None, latents: str | None = None
+    path: Path | str,
+    factors: str | Path | None = None,
+    latents: str | None = None,
+    real: Sequence[str] | None = None,
 ) -> tuple[Codes, Factors | None]:
     """Read the codes of a file, and the factors of the same rows if there are any.
 
@@ -44,28 +49,32 @@ def read_source(
             otherwise by position.
         latents: the columns of a table, the array of an npz file, or the array in an h5ad file's ``obsm`` (or
             ``X``), that hold codes.
+        real: names of the factors that are real-valued, as in ``as_factors``.
     """
     path = Path(path)
-    kind = path.suffix.lower()
+    kind = ending(path)
     beside = None if factors is None or not is_file(factors) else Path(factors)
     columns = [] if factors is None or beside is not None else [c.strip() for c in str(factors).split(",")]
     if kind in ARRAYS:
         if kind == ".npy" and (columns or latents is not None):
             raise DistaffError(f"{path} has no named arrays: give a file as --factors, and no --latents.")
-        codes, own = read_codes(path, latents=latents, factors=columns)
-        return codes, own if beside is None else as_factors(in_place(beside, read_labels_file(beside)))
+        codes, own = read_codes(path, latents=latents, factors=columns, real=None if beside else real)
+        if beside is None:
+            return codes, own
+        return codes, as_factors(in_place(beside, read_labels_file(beside, real)), real=real)
     if kind == ".h5ad":
         means, frame = read_h5ad(path, latents, columns)
         codes = Codes(means)
         if beside is not None:
-            frame, _ = _paired(path, frame.iloc[:, :0].rename_axis(None), beside)
+            frame, _ = _paired(path, frame.iloc[:, :0].rename_axis(None), beside, real)
     elif kind in TABLES:
-        codes, frame = _of_table(path, columns, beside, latents)
+        codes, frame = _of_table(path, columns, beside, latents, real)
     else:
         raise DistaffError(f"{path} is not a file of codes: their names end in {', '.join(ENDINGS)}.")
     if isinstance(frame, pd.DataFrame) and not frame.shape[1]:
         return codes, None
-    return codes, as_factors(frame.reset_index(drop=True) if isinstance(frame, pd.DataFrame) else frame)
+    labels = frame.reset_index(drop=True) if isinstance(frame, pd.DataFrame) else frame
+    return codes, as_factors(labels, real=real)
 
 
 def named_source(path: Path | str, codes: Codes) -> NamedRows:
@@ -76,7 +85,7 @@ def named_source(path: Path | str, codes: Codes) -> NamedRows:
         codes: what ``read_source`` read from it.
     """
     path = Path(path)
-    match path.suffix.lower():
+    match ending(path):
         case ".h5ad":
             return NamedRows(str(path), pd.DataFrame(index=pd.Index(read_row_names(path))))
         case kind if kind in TABLES:
@@ -99,9 +108,9 @@ def read_table(path: Path) -> pd.DataFrame:
         return table
 
 
-def read_labels_file(path: Path) -> Any:
-    """Read the labels of a file: a frame, an array, or ``Factors``."""
-    if path.suffix.lower() in TABLES:
+def read_labels_file(path: Path, real: Sequence[str] | None = None) -> Any:
+    """Read the labels of a file: a frame, an array, or ``Factors``, some of them ``real``-valued."""
+    if ending(path) in TABLES:
         return read_table(path)
     if path.suffix.lower() not in ARRAYS:
         raise DistaffError(
@@ -114,14 +123,13 @@ def read_labels_file(path: Path) -> Any:
         return arrays[UNNAMED]
     if "factors" not in arrays:
         raise DistaffError(f"{path} has no array named factors: it holds {', '.join(arrays)}.")
-    names = arrays.get("factor_names")
-    return as_factors(arrays["factors"], None if names is None else [str(name) for name in names.ravel()])
+    return factors_in(arrays, real)
 
 
 def is_file(given: str | Path) -> bool:
     """Whether ``--factors`` names a file, which must exist, and not columns."""
     name = str(given)
-    if Path(name).suffix.lower() in ENDINGS:
+    if ending(Path(name)) in ENDINGS:
         if not Path(name).is_file():
             raise DistaffError(f"{name} does not exist.")
         return True
@@ -130,7 +138,9 @@ def is_file(given: str | Path) -> bool:
     return False
 
 
-def _of_table(path: Path, columns: list[str], beside: Path | None, latents: str | None) -> tuple[Codes, Any]:
+def _of_table(
+    path: Path, columns: list[str], beside: Path | None, latents: str | None, real: Sequence[str] | None
+) -> tuple[Codes, Any]:
     """The codes of a table, and labels from its own columns or from a file beside it."""
     rows = read_table(path)
     for column in columns:
@@ -140,7 +150,7 @@ def _of_table(path: Path, columns: list[str], beside: Path | None, latents: str 
             raise DistaffError(f"column {column!r} is in both --factors and --latents: keep one of them.")
     if beside is None:
         return codes_in(path, rows.drop(columns=columns), latents), rows[columns]
-    labels, names = _paired(path, rows, beside)
+    labels, names = _paired(path, rows, beside, real)
     if latents is None:
         rows = _without_labels(path, rows.drop(columns=names), labels)
     return codes_in(path, rows, latents), labels
@@ -203,9 +213,11 @@ def _without_labels(path: Path, table: pd.DataFrame, labels: Any) -> pd.DataFram
     return table.drop(columns=both)
 
 
-def _paired(path: Path, table: pd.DataFrame, beside: Path) -> tuple[Any, list[str]]:
+def _paired(
+    path: Path, table: pd.DataFrame, beside: Path, real: Sequence[str] | None
+) -> tuple[Any, list[str]]:
     """The labels of a file in the order of the codes, and the column, if any, by which they were matched."""
-    labels = read_labels_file(beside)
+    labels = read_labels_file(beside, real)
     if not isinstance(labels, pd.DataFrame):
         return labels, []
     theirs = names_of_rows(labels)

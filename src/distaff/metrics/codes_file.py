@@ -2,7 +2,7 @@
 
 import warnings
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ def read_codes(
     *,
     latents: str | None = None,
     factors: Sequence[str] = (),
+    real: Sequence[str] | None = None,
 ) -> tuple[Codes, Factors | None]:
     """Read codes, and factors if present, from an npz file; an npy file holds means (N, D) only.
 
@@ -47,6 +48,7 @@ def read_codes(
         largest: maximum size of one array, in bytes.
         latents: name of the array of means, if it has another.
         factors: names of the arrays of labels, one (N,) per factor or a single (N, K), if they have others.
+        real: names of the factors that are real-valued, as in ``as_factors``.
     """
     path = Path(path)
     arrays = read_arrays(path, largest)
@@ -73,11 +75,17 @@ def read_codes(
         )
     if factors:
         given = {name: arrays[name] for name in factors}
-        return codes, as_factors(given[factors[0]] if _is_matrix(given) else given)
+        return codes, as_factors(given[factors[0]] if _is_matrix(given) else given, real=real)
     if "factors" not in arrays:
         return codes, None
+    return codes, factors_in(arrays, real)
+
+
+def factors_in(arrays: Mapping[str, NDArray[Any]], real: Sequence[str] | None = None) -> Factors:
+    """The factors in the arrays ``factors`` and ``factor_names`` of a file."""
     names = arrays.get("factor_names")
-    return codes, as_factors(arrays["factors"], None if names is None else [str(n) for n in names.ravel()])
+    named = None if names is None else [str(name) for name in names.ravel()]
+    return as_factors(arrays["factors"], named, real=real)
 
 
 def write_codes(path: Path | str, codes: Codes, factors: Factors | None = None) -> None:

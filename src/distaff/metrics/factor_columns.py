@@ -132,7 +132,7 @@ def note_of_few_rows(name: str, size: int, rows: int) -> str:
         return ""
     return (
         f"factor {name!r} has {size} whole values in {rows} rows, taken as classes of few rows each: "
-        "distaff.metrics.as_factors(..., real=...) takes it as numbers"
+        "distaff.metrics.as_factors(..., real=...), or --real on the command line, takes it as numbers"
     )
 
 

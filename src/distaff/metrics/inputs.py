@@ -246,7 +246,7 @@ def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = N
     if unique.all():
         raise DistaffError(
             f"{each}: the label differs in every row, so it cannot be scored; if it is a measured number, "
-            "say so with distaff.metrics.as_factors(..., real=True)."
+            "say so with distaff.metrics.as_factors(..., real=True), or --real on the command line."
         )
     return codes, factors.choose(~unique, f"{each} left out: the label differs in every row")
 

@@ -17,7 +17,7 @@ from distaff.data.opening import find_reader, names, open_told
 from distaff.data.sizes import resized
 from distaff.foundation.binding import bind, find_function, public_functions, to_plain
 from distaff.foundation.errors import DistaffError, shown, told_if_it_fails, unknown
-from distaff.foundation.files import named_path
+from distaff.foundation.files import ending, named_path
 from distaff.foundation.text import told_options
 from distaff.models.likelihoods import COUNTED
 from distaff.objectives import recipes
@@ -173,7 +173,7 @@ class DataCall:
         spec = self.spec
         if not isinstance(spec, str | Path) or str(spec) in names():
             return None
-        if not named_path(spec).is_dir() and Path(spec).suffix not in (".zip", ".tar", ".tgz", ".gz"):
+        if not named_path(spec).is_dir() and ending(Path(spec)) not in (".zip", ".tar", ".tgz", ".gz"):
             return None
         _, told, _ = find_reader(spec, self.file, self.options)
         side = told.get("resize")
@@ -205,4 +205,4 @@ def _absolute(place: str) -> str:
 
 
 def _may_hold_vectors(path: Path) -> bool:
-    return path.suffix in (*tables.SUFFIXES, ".npz", ".npy", ".h5", ".hdf5")
+    return ending(path) in (*tables.SUFFIXES, ".npz", ".npy", ".h5", ".hdf5")

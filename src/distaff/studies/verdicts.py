@@ -42,7 +42,8 @@ class Verdict:
     Args:
         claim: the claim.
         outcome: ``holds`` where the 95% interval of the effect lies where the claim says, ``does not hold``
-            where it lies elsewhere, ``undecided`` where it does both or a group has fewer than 3 seeds,
+            where it lies elsewhere, ``undecided`` where it does both, a group has fewer than 3 seeds or
+            its finished runs have no such number,
             ``not run`` where a group has no seed whose runs are all finished.
         seeds: number of seeds that count, in the smaller group.
         effect: the difference of means, the mean change of the metric from one value of the setting to the
@@ -234,14 +235,18 @@ def _by_seed(
         setting: the column that is a setting, if any.
     """
     found: dict[int, list[list[float]]] = {}
+    unfinished: set[int] = set()
     for settings, row in runs:
         if has_settings(settings, where):
             numbers = {**row, setting: settings[setting]} if setting else row
+            unfinished |= set() if row else {int(settings["seed"])}
             found.setdefault(int(settings["seed"]), []).append([_number(numbers, name) for name in columns])
     tables = {seed: np.array(numbers, np.float64) for seed, numbers in found.items()}
     whole = {seed: numbers for seed, numbers in tables.items() if np.isfinite(numbers).all()}
     if not whole and any(np.isinf(numbers).any() for numbers in tables.values()):
         raise _NotDecidable(f"no seed has a finite {' and '.join(columns)} in all its runs")
+    if not whole and set(tables) > unfinished:
+        raise _NotDecidable(f"the finished runs have no {' or no '.join(columns)}")
     return whole
 
 

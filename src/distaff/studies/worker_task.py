@@ -12,7 +12,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from distaff.analysis.encoding import Encoded, trained_steps
-from distaff.analysis.evaluate import elbo, of_sample, unmix_run, varied_factors
+from distaff.analysis.evaluate import elbo, of_sample, varied_factors
+from distaff.analysis.unmixed_codes import unmix_run
 from distaff.foundation.binding import bind, to_plain
 from distaff.foundation.errors import FULL, DistaffError, warn
 from distaff.foundation.files import write_json
