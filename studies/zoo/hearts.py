@@ -12,8 +12,8 @@ Four runs, each with the weights that the one before ended with:
 
 The weight of the KL is 0.05 in the first three and for 1,500 steps of the fourth, then grows to its value
 within 1,500 more; the learning rate of the fourth falls from 1e-3 to 1e-4. None of them uses labels, though
-``notches``, which measures the result, does. Why models need this: docs/quick-training-trials.md. The same command
-resumes. ``python -m zoo.shelve runs/hearts/all-images --further NAME`` replaces the zoo's model.
+``notches``, which measures the result, does. Why models need this: docs/quick-training-trials.md. The same
+command resumes. ``python -m zoo.shelve runs/hearts/all-images --further NAME`` replaces the zoo's model.
 """
 
 import argparse

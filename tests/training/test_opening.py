@@ -58,7 +58,7 @@ def test_shut_latents_learn_nothing_until_they_open():
 
 
 def test_projections_avoid_what_open_latents_tell():
-    """Half of the features are functions of an open latent, however curved; half have nothing to do with it."""
+    """Half of the features are curved functions of an open latent; half have nothing to do with it."""
     rng = np.random.default_rng(0)
     known, unknown = rng.standard_normal((2, 2000, 1))
     curves = np.concatenate([np.sin(3 * known), known**2, np.abs(known), known], axis=1)
@@ -111,7 +111,10 @@ def test_the_text_of_openings_is_read_and_written():
     assert sooner(1400, 0.5) == 700
 
 
-@pytest.mark.parametrize("text", ["", "0", "-3", "a", "5:0", "5:1:1", "9:1,5:1", "5:1,5:1", "5:1,,9", "1.5:1"])
+NONSENSE = ["", "0", "-3", "a", "5:0", "5:1:1", "9:1,5:1", "5:1,5:1", "5:1,,9", "1.5:1"]
+
+
+@pytest.mark.parametrize("text", NONSENSE)
 def test_openings_that_mean_nothing_are_refused_in_one_sentence(text):
-    with pytest.raises(DistaffError, match="revive reads STEP|opens nothing|does not go forward"):
+    with pytest.raises(DistaffError, match=r"revive reads STEP|opens nothing|does not go forward"):
         Openings.parse(text)
