@@ -14,7 +14,7 @@ from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.untrusted_files import read_json
 from distaff.metrics.active_latents import kl_to_nearest_prior
-from distaff.models.latents import code_tensors, codes_from
+from distaff.models.latents import codes_of
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step
@@ -64,7 +64,7 @@ class Sample:
     @cached_property
     def information(self) -> dict[str, float]:
         """A bound on I(x; z_d) by the latents' names, whatever the prior: see ``kl_to_nearest_prior``."""
-        codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(self.output.posterior).items()})
+        codes = codes_of(self.output.posterior)
         real = [v.name for v in self.model.latents.coded if not v.classes]
         return dict(zip([*real, *codes.categories], kl_to_nearest_prior(codes).tolist(), strict=True))
 
