@@ -155,11 +155,7 @@ def matched_figures(
 ) -> tuple[dict[str, Figure], Figure]:
     """The correlations of each other run's latents with the first's, and all traversals in matching order.
 
-    Args:
-        models: the runs' models by name.
-        codes: what each makes of the same observations.
-        order: the first run's latents to draw.
-        start: the observation from which traversals start.
+    ``order`` are the first run's latents to draw; traversals begin at the observation ``start``.
     """
     (first, ours), *others = codes.items()
     rows, labels, matrices = {first: order}, {first: [f"z{latent}" for latent in order]}, {}

@@ -20,10 +20,6 @@ def with_labels(data: Dataset, file: str | Path) -> Dataset:
 
     A column that names the observations, such as by their files, pairs them by it: one that it does not name
     has no label. Otherwise rows are paired by their place.
-
-    Args:
-        data: the observations, whose own factors are set aside.
-        file: as of ``read_labels_file``.
     """
     path = Path(file)
     if path.suffix.lower() not in (*ARRAYS, *TABLES):

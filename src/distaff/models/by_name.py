@@ -32,10 +32,6 @@ KINDS = {int: "a whole number above 0", bool: "true or false"}
 def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
     """The public classes that a module defines itself and that have all of ``methods``.
 
-    Args:
-        names: the module's ``globals()``.
-        methods: methods that a class must have.
-
     Returns:
         Classes by their names in snake case, ``unit_gaussian`` for ``UnitGaussian``.
     """
@@ -51,23 +47,14 @@ def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
 
 
 def values_of(names: Mapping[str, Any], sort: type[Thing]) -> dict[str, Thing]:
-    """The public instances of a class in a module, by their names.
-
-    Args:
-        names: the module's ``globals()``.
-        sort: the class.
-    """
+    """The public instances of a class in a module, by their names."""
     return {n: value for n, value in names.items() if isinstance(value, sort) and not n.startswith("_")}
 
 
 def find(kind: str, name: str, known: Mapping[str, Thing], others: tuple[str, ...] = ()) -> Thing:
     """One of ``known`` by its name, or any other object by ``package.module:name``.
 
-    Args:
-        kind: word for error messages, such as ``"density"``.
-        name: name to look up.
-        known: objects of the library, by name.
-        others: further names to suggest in an error message.
+    An error suggests ``others`` too.
     """
     if ":" not in name:
         if name not in known:

@@ -249,15 +249,7 @@ class TrainedRun:
 def trained_model(
     config: RunConfig, step: int, weights: Path, device: str = "cpu", titles: Mapping[str, str] | None = None
 ) -> Representation:
-    """Build the model of a config and load its weights.
-
-    Args:
-        config: the run's ``RunConfig``.
-        step: number of steps of training.
-        weights: file of the weights.
-        device: device of the model.
-        titles: users' names for latents.
-    """
+    """Build the model of a config and load its weights."""
     _refuse_larger(config, weights)
     try:
         model = config.model.build(config.data.shape, step, download=False)

@@ -59,10 +59,6 @@ def difference_of(first: Mapping[int, float], second: Mapping[int, float]) -> Ef
     A seed that both groups have is drawn for both at once, so that its effect on both cancels. A seed of only
     one group varies as the values of that group do: one or two such seeds do not show by themselves how far
     seeds differ. A single seed in common does not show it either, and counts as one of each group.
-
-    Args:
-        first: seed → value.
-        second: seed → value.
     """
     generator = _generator()
     shared = [seed for seed in first if seed in second]
