@@ -140,7 +140,7 @@ def decompose(
         step = WholeSet.of(model, everything, drawn, images, networks, len(data))
         exactly = {term.name: float(term(step)) for term in TERMS}
         minibatch = _minibatch(model, Batches(data, batch_size, seed, trained.device), density, samples)
-        to_bound = watched("bounding log p(x)", list(images[:bounded]), progress)
+        to_bound = watched("bounding log p(x)", images[:bounded], len(images[:bounded]), progress)
         gaps = _gaps(model, to_bound, particles)
     deterministic = any(parameter.isneginf().any() for parameter in everything.parameters())
     lost = {"marginal_kl", "dimension_kl"} if deterministic else set()
