@@ -19,14 +19,7 @@ Item = TypeVar("Item")
 
 
 class Progress:
-    """Shows steps, steps per second, each term and the time left.
-
-    Args:
-        what: a word for the activity.
-        total: total number of steps.
-        start: number of steps done before.
-        visible: whether to show anything.
-    """
+    """Shows steps, steps per second, each term and the time left."""
 
     def __init__(self, what: str, total: int, start: int = 0, visible: bool = True) -> None:
         self.what, self.total, self.start, self.visible = what, total, start, visible

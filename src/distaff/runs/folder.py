@@ -218,14 +218,7 @@ class RunFolder:
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """A run at one of its checkpoints, read at once: a run that is being trained soon has another.
-
-    Args:
-        folder: the run's folder.
-        config: the run's ``RunConfig``.
-        step: number of steps of training.
-        model: the model at that step.
-    """
+    """A run at one of its checkpoints, read at once: a run that is being trained soon has another."""
 
     folder: RunFolder
     config: RunConfig

@@ -79,16 +79,7 @@ class Learner(Trained, Protocol):
 
 
 class VAELearner:
-    """A VAE under any objective, with the critics of the terms that have one.
-
-    Args:
-        model: the VAE.
-        objective: the objective to minimise.
-        optimiser: optimiser of ``model.parameters()``.
-        data_size: N, number of observations in the data set.
-        fabric: devices, precision and processes.
-        course: learning rate, temperature, clipping, average and revival.
-    """
+    """A VAE under any objective, with the critics of the terms that have one."""
 
     def __init__(
         self,

@@ -27,15 +27,7 @@ RELOAD = 20
 
 
 class Preview:
-    """A page with the current traversals and curves of a run on images.
-
-    Args:
-        folder: the run folder.
-        data: the data set.
-        title: title of the page.
-        steps: total number of steps of the run.
-        tell: function that tells the user about the page.
-    """
+    """A page with the current traversals and curves of a run on images."""
 
     def __init__(
         self, folder: RunFolder, data: Dataset, title: str, steps: int, tell: Callable[[str], None]

@@ -25,11 +25,7 @@ HIDDEN = ("step", "seconds")
 
 
 class Tracking:
-    """The trackers of one run; a tracker that fails is left out from then on.
-
-    Args:
-        found: trackers by name.
-    """
+    """The trackers of one run; a tracker that fails is left out from then on."""
 
     def __init__(self, found: Mapping[str, Tracker]) -> None:
         self.found = dict(found)

@@ -31,14 +31,7 @@ RECENT = 0.1
 
 @dataclass(frozen=True)
 class Sample:
-    """The trained model's output for some observations.
-
-    Args:
-        model: the VAE.
-        shape: shape of an observation.
-        output: distributions of the model for the observations.
-        data_size: number of observations in the data set.
-    """
+    """The trained model's output for some observations."""
 
     model: VAE
     shape: tuple[int, ...]
@@ -87,14 +80,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """A run folder under examination.
-
-    Args:
-        folder: the run folder.
-        given: the data set, for runs whose data were given in Python.
-        observations: number of observations on which the model is tested.
-        seed: seed of their choice.
-    """
+    """A run folder under examination."""
 
     folder: RunFolder
     given: Data | None = None

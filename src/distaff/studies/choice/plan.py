@@ -38,17 +38,7 @@ FOR_STARTING = 1.0
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings to compare, the data and the time.
-
-    Args:
-        name: name of the study.
-        data: the data set, on disk.
-        fingerprint: fingerprint of its content.
-        grid: recipes with lists of weights.
-        seeds: number of runs of each setting.
-        minutes: total time.
-        settings: settings that all runs share.
-    """
+    """The settings to compare, the data and the time."""
 
     name: str
     data: DataCall
@@ -174,9 +164,7 @@ def comparing(model: Representation, runs: int) -> float:
 class Pace:
     """The duration of a recipe's runs.
 
-    Args:
-        step: seconds per step.
-        rest: seconds for everything else.
+    Seconds per step, and for everything else.
     """
 
     step: float
