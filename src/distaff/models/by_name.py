@@ -30,7 +30,7 @@ KINDS = {int: "a whole number above 0", bool: "true or false"}
 
 
 def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
-    """The public classes that a module defines itself and that have all of ``methods``.
+    """The public classes among a module's ``globals()`` that are its own and have all of ``methods``.
 
     Returns:
         Classes by their names in snake case, ``unit_gaussian`` for ``UnitGaussian``.
@@ -47,7 +47,7 @@ def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
 
 
 def values_of(names: Mapping[str, Any], sort: type[Thing]) -> dict[str, Thing]:
-    """The public instances of a class in a module, by their names."""
+    """The public instances of a class among a module's ``globals()``, by their names."""
     return {n: value for n, value in names.items() if isinstance(value, sort) and not n.startswith("_")}
 
 
