@@ -85,42 +85,20 @@ __all__ = [
     "zoo",
 ]
 
-_ROOMS = (
-    "analysis",
-    "data",
-    "explore",
-    "export",
-    "figures",
-    "metrics",
-    "mixtures",
-    "models",
-    "objectives",
-    "runs",
-    "studies",
-    "zoo",
-)
-
 __getattr__ = lazy_getattr(
     __name__,
     {
+        **{room: f"distaff.{room}" for room in __all__},
+        **dict.fromkeys(("decompose_run", "diagnose", "encode_data", "evaluate_run"), "distaff.analysis"),
+        **dict.fromkeys(("report_run", "traverse_run"), "distaff.analysis"),
         "Dataset": "distaff.data",
         "Disentangler": "distaff.estimator",
-        "Representation": "distaff.models",
-        "Score": "distaff.metrics",
-        "choose": "distaff.studies",
-        "decompose_run": "distaff.analysis",
-        "diagnose": "distaff.analysis",
-        "encode_data": "distaff.analysis",
-        "evaluate": "distaff.metrics",
-        "evaluate_run": "distaff.analysis",
         "export_run": "distaff.export",
-        "ica": "distaff.models",
+        **dict.fromkeys(("Score", "evaluate"), "distaff.metrics"),
+        **dict.fromkeys(("Representation", "ica"), "distaff.models"),
         "load": "distaff.runs.load",
-        "report_run": "distaff.analysis",
-        "resume": "distaff.training.train",
-        "train": "distaff.training.train",
-        "traverse_run": "distaff.analysis",
-        **{room: f"distaff.{room}" for room in _ROOMS},
+        "choose": "distaff.studies",
+        **dict.fromkeys(("resume", "train"), "distaff.training.train"),
     },
 )
 

@@ -60,9 +60,6 @@ def as_frame(values: Any) -> Any:
 def known_labels(column: NDArray[Any]) -> NDArray[np.bool_]:
     """(N,) mask of known labels: NaN is missing, and so is −1 next to at least two classes from 0 on.
 
-    Args:
-        column: (N,) numbers.
-
     >>> known_labels(np.array([0, 1, -1, 2])).tolist()
     [True, True, False, True]
     >>> known_labels(np.array([-1, 1, -1])).tolist()  # two classes, one of which is −1

@@ -6,7 +6,7 @@ import pytest
 
 import distaff
 from distaff import cli
-from distaff.analysis.compare import _correlations, comparison_table, run_names
+from distaff.analysis.compare import ComparedRun, _correlations, run_names, scores_of_runs
 from distaff.analysis.several import scores_table
 from distaff.foundation.errors import DistaffError
 from distaff.metrics import Score
@@ -85,7 +85,8 @@ def test_scores_of_several_protocols_and_runs_keep_their_places():
 
 
 def test_the_table_has_a_row_per_run(runs):
-    table = comparison_table(runs, progress=False)
+    found = {name: ComparedRun(folder, None, progress=False) for name, folder in run_names(runs).items()}
+    table = scores_of_runs(found, "auto")
     assert table.index.tolist() == ["seed0", "seed1"]
     assert {"recipe", "data", "steps", "reconstruction_error", "kl"} <= set(table.columns)
     with pytest.raises(DistaffError, match="needs two runs or more"):

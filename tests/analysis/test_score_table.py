@@ -3,6 +3,7 @@
 import io
 import os
 
+import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
@@ -10,7 +11,7 @@ from rich.console import Console
 from distaff import DistaffError
 from distaff.analysis import evaluate_run
 from distaff.analysis.evaluate import print_scores
-from distaff.metrics import Evaluation, evaluate_scores
+from distaff.metrics import Evaluation, Score, evaluate_scores
 from tests.metrics.toys import grid, perfect_codes
 
 CLASSES = grid((3, 4), repeats=10)
@@ -108,3 +109,22 @@ def test_scores_take_the_place_of_no_folder_and_no_device(tmp_path):
         with pytest.raises(DistaffError, match=f"{name} is {what}, in whose place no file can be written"):
             evaluate_run(**files(tmp_path), metrics=QUICK, out=tmp_path / name)
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_note_names_the_first_of_the_scores_that_it_is_about():
+    scores = tuple(Score(f"score{i}", 0.5, "own", notes=("few rows",)) for i in range(5))
+    screen = Console(file=io.StringIO(), force_terminal=True, width=140, color_system=None)
+    print_scores(Evaluation(scores), screen)
+    assert "note (score0, score1, score2 and 2 more): few rows" in screen.file.getvalue()
+
+
+def test_a_terminal_hears_which_metric_is_computed_and_which_takes_too_long(tmp_path, monkeypatch, capsys):
+    wide = np.random.default_rng(0).normal(size=(30, 5000))
+    np.savez(tmp_path / "wide.npz", means=wide, factors=CLASSES[:30])
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    told = evaluate_run(tmp_path / "wide.npz", metrics="default")
+    heard = capsys.readouterr().err
+    assert all(f"{score.metric} …" in heard for score in told.scores)
+    late = [name for name, reason in told.skipped.items() if "takes too long" in reason]
+    assert late
+    assert all(f"{name}: left out" in heard for name in late)

@@ -127,6 +127,7 @@ def test_files_are_fetched_and_verified(site: str, place: Path, monkeypatch: pyt
     path.write_bytes(CONTENT[:-1] + b"x")
     (place / "fashion-mnist" / "other.bin").write_bytes(b"")
     assert [state.state for state in catalogue.verify("fashion_mnist")] == ["damaged", "unknown"]
+    assert str(catalogue.verify("fashion_mnist")[0]) == f"{path}: damaged"
     assert f"{path}  (here)" in catalogue.info("fashion_mnist")
 
 

@@ -158,3 +158,12 @@ def test_both_are_options_of_any_data_set(tmp_path):
     both = open_dataset(tmp_path / "mine.npz", leave_out="composition", correlate="factor0,factor1:0.1")
     assert 0 < len(both) < 60
     assert not both.where({"factor0": [5, 6, 7, 8, 9], "factor1": [3, 4, 5]}).any()
+
+
+def test_scream_dsprites_are_painted_over_a_picture_of_the_users(tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (100, 120, 3), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "mine.png")
+    data = open_dataset("scream_dsprites", tmp_path / "mine.png")
+    assert (len(data), data.shape, data.names) == (dsprites.COUNT, (3, 64, 64), dsprites.NAMES)
+    shape, behind = dsprites.load().images[[7]][0, 0] == 1, data.images[7]
+    assert bool((behind[:, shape] != behind[:, ~shape].mean(1, keepdim=True)).any())

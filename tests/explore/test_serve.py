@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from distaff.explore.serve import TRIED, address_of, listen
+from distaff.explore.serve import TRIED, _has_screen, address_of, listen
 from distaff.foundation.errors import DistaffError
 
 
@@ -26,3 +26,15 @@ def test_short_answers_are_not_held_back():
 def test_where_nobody_can_listen_is_one_sentence(host, port):
     with pytest.raises(DistaffError, match="port"):
         listen(host, port)
+
+
+def test_a_browser_is_opened_only_where_it_gets_a_window(monkeypatch):
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert not _has_screen()
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert _has_screen()
+    monkeypatch.delenv("WAYLAND_DISPLAY")
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert _has_screen()

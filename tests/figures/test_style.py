@@ -104,3 +104,9 @@ def test_images_of_other_channels_are_brought_to_those_of_a_screen():
     two = colours[:, :2]
     np.testing.assert_allclose(pictures("images", two, "N"), two.mean(1, keepdims=True))
     assert pictures("images", np.ones((2, 9, 8, 8)), "N").shape == (2, 1, 8, 8)
+
+
+def test_a_notebook_shows_a_figure_at_the_size_of_the_screen():
+    picture, size = style.bare_figure((3.0, 2.0))._repr_png_()
+    assert picture.startswith(b"\x89PNG")
+    assert size == {"width": 330, "height": 220}

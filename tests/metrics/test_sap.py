@@ -233,3 +233,13 @@ def test_machines_of_inputs_of_any_size_are_finite(scale, offset, told):
     found = machines(x, y[:, None], (3,), 0.01)
     assert np.isfinite(found.slopes).all()
     assert np.isfinite(found.heights).all()
+
+
+def test_a_categorical_latent_predicts_its_factor_by_support_vectors_too():
+    noise, own = RNG.normal(size=(len(CLASSES), 1)), np.eye(CLASSES[:, 0].max() + 1)[CLASSES[:, 0]]
+    rows = RNG.permutation(len(CLASSES))
+    train, test = np.split(rows, [2 * len(rows) // 3])
+    found = svm_accuracies(Codes(noise, categories={"own": own}), CLASSES, train, test, 0.01, False)
+    assert found.shape == (2, CLASSES.shape[1])
+    assert found[1, 0] == 1
+    assert found[0, 0] < 0.9

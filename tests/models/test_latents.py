@@ -1,8 +1,9 @@
 import pytest
+import torch
 
 from distaff.foundation.errors import DistaffError
 from distaff.models.groups import Gaussian
-from distaff.models.latent_kinds import Bernoulli, Concrete, Uniform
+from distaff.models.latent_kinds import KINDS, Bernoulli, Concrete, Uniform
 from distaff.models.latents import LatentSpace
 
 TEXT = "digit=concrete:10,style=gaussian:3,smile=bernoulli:2,size=gaussian:1"
@@ -84,3 +85,15 @@ def test_reach_and_deviations_are_those_of_the_priors():
 def test_bad_text_is_one_sentence(text, message):
     with pytest.raises(DistaffError, match=message):
         LatentSpace.parse(text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_draws_what_its_default_prior_says(kind):
+    torch.manual_seed(0)
+    space = LatentSpace({"one": KINDS[kind](3)})
+    drawn = space.draw(4000, torch.zeros(0))
+    assert drawn.shape == (4000, space.width)
+    if space.deviations:
+        torch.testing.assert_close(drawn.std(0), torch.tensor(space.deviations), rtol=0.12, atol=0)
+    else:
+        assert set(drawn.unique().tolist()) == {0.0, 1.0}

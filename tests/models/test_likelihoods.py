@@ -178,3 +178,9 @@ def test_encoders_see_logarithms_of_counts_and_which_values_are_missing():
 def test_layouts_that_are_none_are_one_sentence(text):
     with pytest.raises(DistaffError, match="by_column"):
         find_likelihood(text)
+
+
+def test_the_mean_of_a_discretised_logistic_stays_between_black_and_white():
+    locations = torch.tensor([[-0.3, 0.25, 1.4]])
+    p = DiscretisedLogistic.read(torch.cat([locations, torch.zeros(1, 3)], 1))
+    assert p.mean.tolist() == [[0.0, 0.25, 1.0]]

@@ -318,3 +318,11 @@ def test_the_standard_priors_go_with_any_latents():
 def test_a_kind_that_fits_no_group():
     with pytest.raises(DistaffError, match="'learned_classes' fits no group"):
         parse_prior("learned_classes", LatentSpace.parse(3))
+
+
+def test_uniform_classes_are_equally_likely():
+    space = LatentSpace.parse("digit=concrete:4")
+    prior, usual = parse_prior("digit=uniform", space), Prior.standard(space)
+    u = torch.randn(6, 4).log_softmax(1)
+    torch.testing.assert_close(prior.log_prob(u), usual.log_prob(u))
+    assert not list(prior.parameters())

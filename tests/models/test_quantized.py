@@ -9,6 +9,7 @@ import torch
 from distaff.data.arrays import from_array
 from distaff.data.dataset import grid
 from distaff.foundation.errors import DistaffError
+from distaff.models.groups import Posterior
 from distaff.models.latents import LatentSpace, code_tensors
 from distaff.models.quantized import QuantizedPosterior
 from distaff.models.vae import Prior
@@ -156,3 +157,13 @@ def test_a_turned_world_is_unturned():
     plain = train("ae", data, latents=2, steps=200, **{**TINY, **settings})
     assert alignment(quantised.encode(data.images).means, data.factors) > 0.98
     assert alignment(plain.encode(data.images).means, data.factors) < 0.98
+
+
+def test_codes_are_certain_at_their_values_and_rows_can_be_selected():
+    own = posterior(4)
+    both = Posterior({"z": own})
+    z = both.mode()
+    assert own.width == 3
+    assert both.log_code(z).tolist() == [0.0] * 4
+    assert bool((both.log_code(z.flip(0)) < -1000).any())
+    assert torch.equal(both.map(lambda c: c[[2, 0]]).mode(), z[[2, 0]])

@@ -125,3 +125,7 @@ def test_codes_of_another_model_do_not_fit(model, mixed):
 def test_bad_input(model, call, message):
     with pytest.raises(DistaffError, match=message):
         call(model)
+
+
+def test_a_model_says_what_it_is(model):
+    assert repr(model) == "Representation(VAE with 3 latents, of observations (1, 16, 16))"

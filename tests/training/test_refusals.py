@@ -168,3 +168,9 @@ def test_a_hangup_that_nohup_ignores_is_ignored():
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, former)
+
+
+def test_a_gan_has_nothing_to_look_at_in_held_out_data():
+    small = {**SMALL, "network": "infogan_mlp", "latents": "style=uniform:2,noise:4"}
+    with pytest.raises(DistaffError, match="a GAN has no ELBO"):
+        train("infogan", toys.tiny_images(), steps=1, hold_out=0.2, **small)

@@ -14,7 +14,7 @@ from distaff.data import split
 from distaff.data.arrays import with_factors
 from distaff.foundation.errors import DistaffError
 from distaff.runs.folder import RunFolder
-from distaff.runs.load import load
+from distaff.runs.load import load, open_left_out
 from distaff.runs.log import read_log
 from distaff.training.train import resume, train
 from tests import toys
@@ -180,3 +180,21 @@ def test_looking_changes_nothing(images, tmp_path):
 def test_bad_settings_are_one_sentence(images, changes, message):
     with pytest.raises(DistaffError, match=message):
         train("vae", images, steps=2, **{**QUICK, **changes})
+
+
+def test_combinations_that_were_left_out_of_training_are_the_held_out_data(tmp_path):
+    path = tmp_path / "grid.npz"
+    factors = np.indices((8, 8)).reshape(2, -1).T
+    np.savez(
+        path, images=toys.tiny_images(64).images[:].numpy(), factors=factors, factor_names=["row", "column"]
+    )
+    run = tmp_path / "run"
+    train("vae", str(path), out=run, steps=2, leave_out="composition", **QUICK)
+    left_out = open_left_out(RunFolder(run))
+    assert (RunFolder(run).read().data.size, len(left_out)) == (48, 16)
+    assert left_out.factors.min() >= 4
+    found = evaluate_run(run, held_out=True, metrics="mig", progress=False)
+    assert "mig" in [score.name for score in found.scores]
+    train("vae", str(path), out=tmp_path / "all", steps=2, **QUICK)
+    with pytest.raises(DistaffError, match="nothing was left out"):
+        open_left_out(RunFolder(tmp_path / "all"))

@@ -55,22 +55,16 @@ __all__ = [
 __getattr__ = lazy_getattr(
     __name__,
     {
-        "Decomposition": "distaff.analysis.elbo_parts",
-        "Diagnosis": "distaff.analysis.doctor",
-        "Encoded": "distaff.analysis.encoding",
-        "Finding": "distaff.analysis.doctor",
-        "Severity": "distaff.analysis.doctor",
         "compare_runs": "distaff.analysis.compare",
         "decompose_run": "distaff.analysis.decompose",
-        "diagnose": "distaff.analysis.doctor",
-        "drawable": "distaff.runs.pictures",
-        "encode": "distaff.analysis.encoding",
+        **dict.fromkeys(("Diagnosis", "Finding", "Severity", "diagnose"), "distaff.analysis.doctor"),
+        "Decomposition": "distaff.analysis.elbo_parts",
+        **dict.fromkeys(("Encoded", "encode"), "distaff.analysis.encoding"),
+        **dict.fromkeys(("evaluate_encoded", "evaluate_run", "varied_factors"), "distaff.analysis.evaluate"),
         "encode_data": "distaff.analysis.new_data",
-        "evaluate_encoded": "distaff.analysis.evaluate",
-        "evaluate_run": "distaff.analysis.evaluate",
         "report_run": "distaff.analysis.report",
         "traverse_run": "distaff.analysis.traversals",
-        "varied_factors": "distaff.analysis.evaluate",
+        "drawable": "distaff.runs.pictures",
     },
 )
 

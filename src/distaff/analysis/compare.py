@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 from distaff import figures
 from distaff.analysis.encoding import SAMPLE, Encoded, encode_run, sample_size
 from distaff.analysis.evaluate import evaluate_encoded
-from distaff.codes import FloatArray
+from distaff.codes import Codes, FloatArray
 from distaff.data.dataset import Dataset
 from distaff.figures.html import Block, Cell, Picture, Table, Text, page
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.files import write_text
+from distaff.models.representation import Representation
 from distaff.runs.differences import differences
 from distaff.runs.folder import RunFolder, TrainedRun, run_folder
 from distaff.runs.log import read_log
@@ -50,8 +51,7 @@ def compare_runs(
     if len(names) < 2:
         raise DistaffError("a comparison needs two runs or more: distaff compare A B.")
     found = {name: ComparedRun(folder, sample_size(observations), progress) for name, folder in names.items()}
-    table = _table(found, metrics)
-    blocks: list[Block] = [_block(table), *_differences(names)]
+    blocks: list[Block] = [_block(scores_of_runs(found, metrics)), *_differences(names)]
     curves = _curves({name: read_log(folder.log) for name, folder in names.items()})
     if curves is not None:
         blocks.append(Picture(curves, alt="Training curves", title="Training curves", kind="svg"))
@@ -61,20 +61,7 @@ def compare_runs(
     return path
 
 
-def comparison_table(
-    runs: Sequence[str | Path],
-    *,
-    metrics: str = "auto",
-    observations: int | str = SAMPLE,
-    progress: bool = True,
-) -> pd.DataFrame:
-    """The scores of runs, one row per run; arguments as in ``compare_runs``."""
-    count = sample_size(observations)
-    found = {name: ComparedRun(folder, count, progress) for name, folder in run_names(runs).items()}
-    return _table(found, metrics)
-
-
-def _table(runs: Mapping[str, "ComparedRun"], metrics: str) -> pd.DataFrame:
+def scores_of_runs(runs: Mapping[str, "ComparedRun"], metrics: str) -> pd.DataFrame:
     """The scores of runs, one row per run."""
     rows = {}
     for name, run in runs.items():
@@ -152,24 +139,35 @@ def matched_traversals(found: Mapping[str, ComparedRun]) -> list[Block]:
     count = start.encoded.codes.means.shape[1]
     spread = start.encoded.codes.means.std(0) if kl is None else kl[:count]
     order = np.argsort(-np.nan_to_num(spread, posinf=0.0), kind="stable")[:TOP].tolist()
-    rows, labels = {first: order}, {first: [f"z{latent}" for latent in order]}
-    blocks: list[Block] = []
-    for name, run in others:
-        similarity = _correlations(start.encoded.codes.means, run.encoded.codes.means)
-        matrix = figures.matched_latents(similarity, runs=(first, name))
+    models = {name: run.model for name, run in found.items()}
+    codes = {name: run.encoded.codes for name, run in found.items()}
+    matrices, drawn = matched_figures(models, codes, order, start.data.subset([start.encoded.typical]))
+    caption = "Traversals, each row of a run beside the latent it correlates with most"
+    blocks: list[Block] = [Picture(drawn, alt=caption, title=caption)]
+    for name, matrix in matrices.items():
         caption = f"Correlations of the latents of {first} and {name}"
         blocks.append(Picture(matrix, alt=caption, title=caption, kind="svg"))
+    return blocks
+
+
+def matched_figures(
+    models: Mapping[str, Representation], codes: Mapping[str, Codes], order: list[int], start: Dataset
+) -> tuple[dict[str, Figure], Figure]:
+    """The correlations of each other run's latents with the first's, and all traversals in matching order.
+
+    ``order`` are the first run's latents to draw; traversals begin at the observation ``start``.
+    """
+    (first, ours), *others = codes.items()
+    rows, labels, matrices = {first: order}, {first: [f"z{latent}" for latent in order]}, {}
+    for name, theirs in others:
+        similarity = _correlations(ours.means, theirs.means)
+        matrices[name] = figures.matched_latents(similarity, runs=(first, name))
         partner = dict(figures.match_latents(similarity))
         rows[name] = [partner[latent] for latent in order if latent in partner]
         labels[name] = [f"z{partner[z]} · {similarity[z, partner[z]]:.2f}" for z in order if z in partner]
     values = np.linspace(-2, 2, 7).tolist()
-    image = start.data.subset([start.encoded.typical])
-    drawn = {
-        name: drawable(found[name].model.traverse(image, latents, values)) for name, latents in rows.items()
-    }
-    picture = figures.side_by_side(drawn, labels, values)
-    caption = "Traversals, each row of a run beside the latent it correlates with most"
-    return [Picture(picture, alt=caption, title=caption), *blocks]
+    panels = {name: drawable(models[name].traverse(start, latents, values)) for name, latents in rows.items()}
+    return matrices, figures.side_by_side(panels, labels, values)
 
 
 def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:

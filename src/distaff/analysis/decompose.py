@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from distaff.analysis.elbo_parts import Decomposition
+from distaff.analysis.elbo_parts import Decomposition, standard_error
 from distaff.analysis.encoding import SAMPLE, sample_size
 from distaff.analysis.whole_set import WholeSet
 from distaff.codes import FloatArray
@@ -24,7 +24,7 @@ from distaff.metrics.inputs import IntArray
 from distaff.metrics.options import Count, SampleCount, Seed
 from distaff.metrics.sampled import Samples
 from distaff.models.groups import Posterior
-from distaff.models.latents import LatentSpace, code_tensors, codes_from
+from distaff.models.latents import LatentSpace, codes_of
 from distaff.models.representation import Representation, joined
 from distaff.models.vae import VAE
 from distaff.objectives.critics import DensityRatio
@@ -134,25 +134,24 @@ def decompose(
         torch.manual_seed(seed)
         with Progress("encoding", len(chosen), visible=progress) as bar:
             everything, measured = _pass(model, trained.batches(chosen), len(chosen), bar)
-        codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(everything).items()})
-        drawn = Samples(codes, samples, seed)
+        drawn = Samples(codes_of(everything), samples, seed)
         images = torch.cat(list(trained.batches(chosen.subset(drawn.rows))))
         networks = {ratio.name: critic for ratio, critic in critics.items()}
         step = WholeSet.of(model, everything, drawn, images, networks, len(data))
         exactly = {term.name: float(term(step)) for term in TERMS}
         minibatch = _minibatch(model, Batches(data, batch_size, seed, trained.device), density, samples)
-        to_bound = watched("bounding log p(x)", list(images[:bounded]), progress)
+        to_bound = watched("bounding log p(x)", images[:bounded], len(images[:bounded]), progress)
         gaps = _gaps(model, to_bound, particles)
     deterministic = any(parameter.isneginf().any() for parameter in everything.parameters())
     lost = {"marginal_kl", "dimension_kl"} if deterministic else set()
     nll, kl, elbo = measured["nll"], measured["kl"], -measured["nll"] - measured["kl"]
     if len(chosen) < len(data):
-        errors = {"nll": _standard_error(nll), "kl": _standard_error(kl), "elbo": _standard_error(elbo)}
+        errors = {"nll": standard_error(nll), "kl": standard_error(kl), "elbo": standard_error(elbo)}
     else:
         again = {"nll": -step.log_px_z, "kl": step.kl, "elbo": step.log_px_z - step.kl}
         first = {"nll": nll, "kl": kl, "elbo": elbo}
         errors = {name: _error_of_draws(first[name], drawn.rows, again[name]) for name in first}
-    errors["log_px"] = math.hypot(errors["elbo"], _standard_error(gaps))
+    errors["log_px"] = math.hypot(errors["elbo"], standard_error(gaps))
     kl_per_latent = measured["kl_dims"].mean(0, dtype=np.float64).tolist()
     return Decomposition(
         nll=_mean(nll),
@@ -186,13 +185,6 @@ def _gaps(model: VAE, images: Iterable[Tensor], particles: int) -> FloatArray:
 
 def _mean(values: FloatArray) -> float:
     return float(values.mean(dtype=np.float64))
-
-
-def _standard_error(values: FloatArray) -> float:
-    """The standard error of the mean; NaN for a single value or infinite values."""
-    if len(values) < 2 or not np.isfinite(values).all():
-        return math.nan
-    return float(values.std(ddof=1, dtype=np.float64) / np.sqrt(len(values)))
 
 
 def _error_of_draws(values: FloatArray, rows: IntArray, again: Tensor) -> float:

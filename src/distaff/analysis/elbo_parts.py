@@ -1,7 +1,12 @@
 """The decomposition of an ELBO, and its table for display."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+import numpy as np
+
+from distaff.codes import FloatArray
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,13 @@ class Decomposition:
                 "random, with q(z) of all estimated from these; --observations all makes it exact."
             )
         return notes
+
+
+def standard_error(values: FloatArray) -> float:
+    """The standard error of the mean; NaN for a single value or infinite ones."""
+    if len(values) < 2 or not np.isfinite(values).all():
+        return math.nan
+    return float(values.std(ddof=1, dtype=np.float64) / np.sqrt(len(values)))
 
 
 def _number(value: float | None, width: int = 10) -> str:

@@ -122,10 +122,8 @@ def already_encoded(
 ) -> Encoded | None:
     """The codes that an earlier call wrote for the same checkpoint, if any.
 
-    Args:
-        run: the run.
-        fingerprint: fingerprint of its whole data set.
-        sample: required ``observations`` and ``seed``; empty for the whole data set, None for any.
+    ``sample`` holds the ``observations`` and ``seed`` that are asked for: empty for the whole data set, None
+    for any sample.
     """
     try:
         with safe_open(regular(run.folder.codes), "numpy") as file:

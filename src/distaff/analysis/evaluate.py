@@ -1,5 +1,6 @@
 """Scores of a run, or of codes from a file."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,13 +12,13 @@ import pandas as pd
 from annotated_types import Ge
 from rich.console import Console
 
+from distaff.analysis.elbo_parts import standard_error
 from distaff.analysis.encoding import SAMPLE, Encoded, encode, encode_run, sample_size
 from distaff.analysis.other_labels import with_labels
 from distaff.analysis.score_table import READABLE, terminal_table, write_readable
 from distaff.analysis.unmixed_codes import unmix_run
 from distaff.analysis.unseen_data import unseen_data
 from distaff.analysis.without_run import evaluate_codes
-from distaff.codes import FloatArray
 from distaff.data.dataset import Dataset
 from distaff.data.pictures import Fit
 from distaff.data.splits import some
@@ -266,20 +267,14 @@ def elbo(encoded: Encoded) -> Evaluation:
     error, kl = (float(values.mean(dtype=np.float64)) for values in (encoded.nll, encoded.kl))
     per_latent = dict(zip(encoded.codes.names, encoded.kl_per_latent.tolist(), strict=True))
     halves = (encoded.nll, encoded.kl)
-    told = [{} if encoded.rows is None else _standard_error(values) for values in halves]
+    errors = [math.nan if encoded.rows is None else standard_error(values) for values in halves]
+    told = [{} if math.isnan(error) else {"standard_error": error} for error in errors]
     texts = ("−E log p(x|z), nats", "E KL(q(z|x) ‖ p(z)), nats")
     scores = (
         Score("reconstruction_error", error, texts[0], "lower", details=told[0], metric=ELBO),
         Score("kl", kl, texts[1], "lower", per_latent=per_latent, details=told[1], metric=ELBO),
     )
     return of_sample(Evaluation(scores), encoded)
-
-
-def _standard_error(values: FloatArray) -> dict[str, float]:
-    """The standard error of the mean; none for infinite values, such as the KL of a deterministic latent."""
-    if not np.isfinite(values).all():
-        return {}
-    return {"standard_error": float(values.std(ddof=1, dtype=np.float64) / np.sqrt(len(values)))}
 
 
 def print_scores(evaluation: Evaluation, console: Console | None = None) -> None:

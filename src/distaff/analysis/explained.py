@@ -13,10 +13,6 @@ def explained_variance(model: Representation, data: Dataset) -> float:
     1 for perfect reconstructions, 0 for a decoder that always returns the mean of all observations, and less
     than 0 for a worse one. Missing values are left out; data that never vary give 0.
 
-    Args:
-        model: the encoder and decoder.
-        data: observations as the model sees them.
-
     >>> import distaff
     >>> model = distaff.train("vae", "pinwheel", steps=2, batch_size=8, progress=False)
     >>> explained_variance(model, distaff.data.pinwheel.load(count=80)) < 0.9

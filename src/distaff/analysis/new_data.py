@@ -105,13 +105,7 @@ def new_data(
 
 
 def codes_table(codes: Codes, data: Dataset, titles: list[str] | None = None) -> pd.DataFrame:
-    """One row per observation: its latents, the probabilities of its classes, then its factors.
-
-    Args:
-        codes: codes of N observations.
-        data: the observations, for their names and factors.
-        titles: titles of the latents, in the order of ``codes.names``.
-    """
+    """One row per observation: its latents, the probabilities of its classes, then its factors."""
     names = titles or list(codes.names)
     columns = dict(zip(names, codes.means.T, strict=False))
     for name, probabilities in zip(names[codes.means.shape[1] :], codes.categories.values(), strict=True):

@@ -21,12 +21,7 @@ def with_labels(data: Dataset, file: str | Path, real: Sequence[str] | None = No
     """The same observations with the labels of a file as their factors.
 
     A column that names the observations, such as by their files, pairs them by it: one that it does not name
-    has no label. Otherwise rows are paired by their place.
-
-    Args:
-        data: the observations, whose own factors are set aside.
-        file: as of ``read_labels_file``.
-        real: names of the factors that are real-valued, as in ``as_factors``.
+    has no label. Otherwise rows are paired by their place. Factors named in ``real`` are measured numbers.
     """
     path = Path(file)
     if ending(path) not in (*ARRAYS, *TABLES):

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from matplotlib.figure import Figure
 
 from distaff import figures
@@ -145,9 +144,7 @@ def _images(
     model: Representation, data: Dataset, encoded: Encoded, names: Mapping[str, str]
 ) -> dict[str, tuple[Figure, str]]:
     kl, originals = encoded.kl_per_latent, random_images(data, 10)
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        drawn = drawable(model.model.draw(20).cpu().numpy())
+    drawn = drawable(model.sample(20))
     order = "" if kl is None else ", sorted by KL to the prior"
     drawings = {
         "traversals": (

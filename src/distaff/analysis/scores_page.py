@@ -18,15 +18,7 @@ MOST = 30
 
 
 def write_page(path: Path, title: str, evaluation: Evaluation, codes: Codes, factors: Factors | None) -> None:
-    """Write the page.
-
-    Args:
-        path: file of the page.
-        title: title of the page.
-        evaluation: the scores.
-        codes: the codes that were scored.
-        factors: factors of the same rows, if any.
-    """
+    """Write the page."""
     blocks: list[Block] = [
         Facts(
             {

@@ -8,14 +8,7 @@ from distaff.runs.folder import RunFolder
 
 
 def unmix_run(folder: RunFolder, encoded: Encoded, step: int, seed: int = 0) -> Unmixing:
-    """Compute the ICA of a run's codes and save it in the run's folder.
-
-    Args:
-        folder: the run folder.
-        encoded: codes of the run.
-        step: step of its checkpoint.
-        seed: seed of the initial rotation.
-    """
+    """Compute the ICA of a run's codes and save it in the run's folder."""
     found = ica_of(encoded.codes, seed=seed)
     with kept_if_allowed(folder.ica):
         found.write(folder.ica, {"step": str(step), "rows": str(len(encoded.codes)), "seed": str(seed)})

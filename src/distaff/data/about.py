@@ -66,11 +66,7 @@ def folder_of(name: str) -> Path:
 def find(name: str, about: About, given: str | Path | None, *wanted: str) -> Path:
     """The first of the ``wanted`` files that exists, in the given place or in the data set's folder.
 
-    Args:
-        name: the data set.
-        about: its description.
-        given: the file itself, or a folder that contains it; ``None`` for the data set's folder.
-        wanted: possible names of the file, the usual one first.
+    ``given`` is the file itself or a folder that contains it, None the data set's folder.
     """
     place = folder_of(name) if given is None else named_path(given)
     if place.is_file():

@@ -39,11 +39,6 @@ class Table:
         return cls(tuple(order), not _numbered(frame), missing)
 
     @property
-    def shape(self) -> tuple[int]:
-        """The shape of a row as the model sees it."""
-        return (sum(column.width for column in self.columns),)
-
-    @property
     def headings(self) -> list[str]:
         """The name of each number that the model sees: ``price``, ``kind = new``."""
         return [
@@ -51,11 +46,6 @@ class Table:
             for column in self.columns
             for heading in ([f"{column.name} = {value}" for value in column.classes] or [column.name])
         ]
-
-    @property
-    def log_density(self) -> float:
-        """The change in log p(x) due to the change of units: −Σ log scale."""
-        return -float(sum(np.log(column.scale) for column in self.columns))
 
     @property
     def likelihood(self) -> str:

@@ -79,15 +79,7 @@ class Column:
 
 
 def learn_column(name: str, values: "pd.Series[Any]", kind: Kind, standardise: bool, where: str) -> Column:
-    """Fit a column to its values.
-
-    Args:
-        name: its heading.
-        values: (N,) values of the rows to fit to.
-        kind: how the values are interpreted.
-        standardise: whether real numbers are scaled to mean 0 and variance 1.
-        where: the name of the table in messages.
-    """
+    """Fit a column to its values."""
     if kind == "classes":
         known = {value for value in plain_values(values) if value is not None}
         if len(known) > MOST_CLASSES:

@@ -15,15 +15,8 @@ def from_joint(
 ) -> Dataset:
     """Draw ``count`` rows of ``data`` so that the named factors follow ``joint``; the others are unchanged.
 
-    Args:
-        data: rows with known factors.
-        names: M factors.
-        joint: their joint probabilities (size₁, …, size_M), up to a constant.
-        count: number of rows, drawn with replacement; by default as many as ``data`` has.
-        seed: random seed.
-
-    Returns:
-        ``count`` rows of ``data``.
+    ``joint`` (size₁, …, size_M) holds their probabilities, up to a constant. Rows are drawn with replacement,
+    by default as many as ``data`` has.
     """
     classes = tuple(data.column(name).astype(np.int64) for name in names)
     sizes = tuple(data.sizes[data.names.index(name)] for name in names)
@@ -51,18 +44,7 @@ def correlated(
     """Correlate two factors: p(a, b) ∝ exp(−(a − b)² / 2·width²), with both factors running from 0 to 1.
 
     The smaller ``width``, the stronger the correlation (Träuble et al. 2021, Eq. 1; their code has widths of
-    0.2, 0.4 and 0.7 of the range).
-
-    Args:
-        data: rows with known factors.
-        first: a factor.
-        second: another factor.
-        width: standard deviation of the Gaussian in a − b, as a fraction of the range.
-        count: number of rows, drawn with replacement; by default as many as ``data`` has.
-        seed: random seed.
-
-    Returns:
-        ``count`` rows of ``data``.
+    0.2, 0.4 and 0.7 of the range). Rows are drawn with replacement, by default as many as ``data`` has.
 
     >>> from distaff.data import from_array
     >>> square = from_array([[i, j] for i in range(5) for j in range(5)], np.indices((5, 5)).reshape(2, -1).T)
@@ -84,9 +66,7 @@ def correlated(
 def tied(data: Dataset, text: str) -> Dataset:
     """``correlated`` with a text that gives the two factors and the width.
 
-    Args:
-        data: rows with known factors.
-        text: for example ``scale,posX:0.4``; without a number the width is 0.2.
+    In ``scale,posX:0.4`` the number is the width, by default 0.2.
 
     >>> from distaff.data import from_array
     >>> square = from_array([[i, j] for i in range(5) for j in range(5)], np.indices((5, 5)).reshape(2, -1).T)

@@ -279,13 +279,7 @@ def _pairs_among(pairs: IntArray, rows: IntArray, size: int) -> IntArray | None:
 
 
 def checked_pairs(pairs: Any, size: int, what: str) -> IntArray:
-    """Return pairs as rows (P, 2), or raise an error if they are not.
-
-    Args:
-        pairs: integers.
-        size: number of rows.
-        what: the name of the pairs in errors.
-    """
+    """Return pairs as rows (P, 2), or raise an error if they are not."""
     rows = np.asarray(pairs)
     if rows.ndim != 2 or rows.shape[1] != 2 or not len(rows) or rows.dtype.kind not in "iu":
         raise DistaffError(

@@ -19,12 +19,7 @@ FAR = 2
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """Vectors (N, D), with each column scaled to mean 0 and variance 1.
-
-    Args:
-        mean: (D,) means of the columns.
-        scale: (D,) their standard deviations; 1 for a constant column.
-    """
+    """Vectors (N, D), with each column scaled to mean 0 and variance 1."""
 
     mean: NDArray[np.float64]
     scale: NDArray[np.float64]

@@ -38,11 +38,6 @@ class Labels:
         Classes 0 … size−1 are scaled to 0 … 1, and numbers from their smallest to their largest value among
         the chosen labels. A constant factor is uninformative and counts as missing.
 
-        Args:
-            data: rows with factors; some labels may be missing.
-            count: number of rows.
-            seed: random seed for the choice.
-
         >>> from distaff.data import from_array
         >>> data = from_array(np.zeros((4, 2)), [0, 2, np.nan, 1])
         >>> Labels.of(data, "all").values.ravel().tolist()
@@ -67,11 +62,7 @@ class Labels:
         return cls(rows, ((table - low) / span).astype(np.float32), data.names, len(data), low, span)
 
     def of_others(self, data: Dataset) -> "Labels":
-        """All labels of other observations on the same scale; one row of missing labels if there are none.
-
-        Args:
-            data: observations that are not learned from.
-        """
+        """All labels of other observations on the same scale; one row of missing labels if there are none."""
         rows = np.flatnonzero(data.labelled.any(1)) if data.names == self.names else np.empty(0, np.int64)
         if data.factors is None or not len(rows):
             nothing = np.full((1, len(self.names)), np.nan, np.float32)

@@ -105,14 +105,7 @@ def _stored(
 
 
 def own_range(images: NDArray[Any], mode: str, short: bool, name: str) -> tuple[float, float]:
-    """Black and white of new images for a model whose range nobody gave, by their own kind of pixels.
-
-    Args:
-        images: the decoded images.
-        mode: the mode they were decoded to.
-        short: whether they have 16 bits.
-        name: what an error calls them.
-    """
+    """Black and white of new images for a model whose range nobody gave, by their own kind of pixels."""
     if mode != "F":
         return 0.0, 255.0
     if short:

@@ -15,11 +15,6 @@ def rows_named(keys: Sequence[str], names: Sequence[str], where: str) -> list[in
 
     Tables often leave out the ending of a file, and readers of tables the zeros before a number.
 
-    Args:
-        keys: what the rows of the table name.
-        names: of the observations, such as ``birds/1.png``.
-        where: what an error calls the table.
-
     Returns:
         A row for each observation; −1 for one that is not there.
 

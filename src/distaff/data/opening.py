@@ -151,14 +151,7 @@ def absent(spec: str) -> DistaffError:
 def checked(
     load: Callable[..., Any], options: Mapping[str, Any], what: str, hidden: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Convert options to arguments of ``load``.
-
-    Args:
-        load: the reader.
-        options: its options.
-        what: the name of the data in messages.
-        hidden: arguments of the reader that are not options.
-    """
+    """Convert options to arguments of ``load``."""
     known = [name for name in signature(load).parameters if name not in hidden]
     for name in options:
         if name not in known:

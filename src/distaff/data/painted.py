@@ -14,13 +14,7 @@ Paint = Callable[[NDArray[np.float32], np.random.Generator], NDArray[np.float32]
 
 
 class PaintedImages:
-    """White shapes on black, painted when read: image n uses the random numbers of (seed, n).
-
-    Args:
-        shapes: the shapes (1, H, W).
-        paint: paints one shape.
-        seed: random seed.
-    """
+    """White shapes on black, painted when read: image n uses the random numbers of (seed, n)."""
 
     def __init__(self, shapes: Images, paint: Paint, seed: int = 0) -> None:
         self.shapes, self.paint, self.seed = shapes, paint, seed

@@ -47,13 +47,8 @@ def changed(
 ) -> IntArray:
     """Pairs that differ in exactly ``k`` factors; which ones, and how, is random.
 
-    Args:
-        data: rows with categorical factors. On a grid of all combinations, partners are found by arithmetic;
-            otherwise, proposals are drawn until such a row exists.
-        count: number of pairs.
-        rng: random number generator.
-        k: number of factors that differ; constant ones do not count.
-        patience: number of proposals per pair before an error.
+    Constant factors do not count. On a grid of all combinations, partners are found by arithmetic; otherwise,
+    up to ``patience`` of them per pair are proposed until such a row exists.
 
     >>> from distaff.data import from_array
     >>> cube = from_array(np.zeros((27, 2)), np.indices((3, 3, 3)).reshape(3, -1).T)
@@ -83,12 +78,7 @@ def given(data: Dataset, count: int, rng: np.random.Generator) -> IntArray:
 
 
 def listed(text: str, data: Dataset) -> Dataset:
-    """The data set with its pairs replaced by those that a text refers to by row: a file or a sequence.
-
-    Args:
-        text: as for ``find_pairs``.
-        data: the data set whose rows are meant.
-    """
+    """The data set with its pairs replaced by those that a text refers to by row: a file or a sequence."""
     if text == "sequence":
         if len(data) < 2:
             raise DistaffError(f"{data.name} holds one observation: a sequence needs two or more.")
@@ -127,12 +117,7 @@ def find_pairs(text: str, data: Dataset) -> PairSource:
 
 
 def unchanged(data: Dataset, pairs: IntArray) -> NDArray[np.bool_]:
-    """(count, K) which factors the two rows of a pair share, according to the labels.
-
-    Args:
-        data: rows with known factors.
-        pairs: (count, 2) rows.
-    """
+    """(count, K) which factors the two rows of a pair share, according to the labels."""
     if data.factors is None:
         raise DistaffError(
             f"which factors a pair shares is not known, since {data.name} has no factors: use ada_gvae or "

@@ -20,6 +20,9 @@ from distaff.foundation.errors import DistaffError
 from distaff.foundation.snippets import Cell, Curve, Strip, snippet
 from distaff.foundation.text import told_options
 
+ON_A_SHEET = 8
+"""Number of observations per row in a notebook."""
+
 
 def preview(data: Dataset, columns: int = 10, seed: int = 0) -> Figure:
     """One row of images or signals per factor; random ones if no factor is known; a scatter plot for vectors.
@@ -52,7 +55,7 @@ def _draw(place: Axes, observation: FloatArray) -> None:
     place.imshow(picture.squeeze(-1) if picture.shape[-1] == 1 else picture, cmap="gray", vmin=0, vmax=1)
 
 
-def contact_sheet(data: Dataset, columns: int = 8, seed: int = 0) -> str:
+def contact_sheet(data: Dataset) -> str:
     """The contact sheet as HTML for a notebook: rows of images or signals; for vectors, column statistics."""
     title, about = data.name, repr(data).removeprefix(f"{data.name}: ")
     if len(data.shape) == 1:
@@ -69,7 +72,7 @@ def contact_sheet(data: Dataset, columns: int = 8, seed: int = 0) -> str:
         headers = ["column", "mean", "standard deviation", "least", "most"]
         notes = [f"Of {len(some):,} observations."]
         return snippet(title, about, headers=headers, rows=rows, notes=notes)
-    shown = _rows(data, columns, np.random.default_rng(seed))
+    shown = _rows(data, ON_A_SHEET, np.random.default_rng(0))
     drawn: list[list[Cell]] = []
     for row, indices in shown.items():
         images = data.images[indices].numpy()

@@ -52,10 +52,10 @@ def short_hash(*texts: str, lines: Iterable[str] = ()) -> str:
     return digest.hexdigest()[:16]
 
 
-def rows_of(source: Any, rows: int = ROWS) -> Iterator[NDArray[Any]]:
+def rows_of(source: Any) -> Iterator[NDArray[Any]]:
     """The rows of an array in a file, block by block."""
-    for start in range(0, len(source), rows):
-        yield source[start : start + rows]
+    for start in range(0, len(source), ROWS):
+        yield source[start : start + ROWS]
 
 
 def copy_blocks(

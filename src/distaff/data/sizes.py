@@ -27,14 +27,7 @@ def check_side(side: int) -> None:
 def resized(data: Dataset, side: int | tuple[int, int], fit: Fit = "squash", levels: bool = True) -> Dataset:
     """A data set with its images scaled, in memory; grey levels are kept to 1/255.
 
-    Args:
-        data: images (C, H, W).
-        side: the new side in pixels, or (height, width).
-        fit: how to fit images of other proportions, see ``distaff.data.pictures.fitted``.
-        levels: whether 256 grey levels suffice; otherwise images are stored as floats.
-
-    Returns:
-        Images (C, side, side) with the same factors.
+    ``side`` is in pixels, or (height, width). Without ``levels``, images are stored as floats.
     """
     if len(data.shape) != 3:
         held = "signals" if len(data.shape) == 2 else f"rows of {data.shape[0]} numbers"

@@ -32,11 +32,6 @@ class Guard:
     """Rejects requests without the token, for another host or from another page; hardens every response.
 
     The token is the first part of the path, so the page's own relative addresses include it.
-
-    Args:
-        app: guarded application; it sees paths after the token.
-        token: the secret.
-        host: host that the server is bound to.
     """
 
     def __init__(self, app: ASGIApp, token: str, host: str) -> None:

@@ -43,18 +43,7 @@ class LoadedRun:
     """A run whose latents can be moved.
 
     Values are one number per latent in the order of ``Codes.names``: z_j, or the class of a discrete latent.
-
-    Args:
-        folder: the run folder.
-        config: the run's ``RunConfig``.
-        model: the trained model.
-        data: observations to start from.
-        rows: rows of ``data`` that ``codes`` describe; None if the data are not here.
-        codes: codes of some observations.
-        latents: summaries of the latents, from these codes.
-        render: renderer of observations.
-        notices: notices for the user.
-        step: step of the model.
+    ``codes`` describe the ``rows`` of ``data``, which are None if the data are not here.
     """
 
     folder: RunFolder

@@ -42,13 +42,7 @@ class Renderer(Protocol):
 
 
 def renderer_for(shape: tuple[int, ...], some: FloatArray, names: Sequence[str] = ()) -> Renderer:
-    """The renderer of observations of a shape.
-
-    Args:
-        shape: shape of an observation.
-        some: (n, *shape) some observations, which show the range of values.
-        names: names of the numbers of a row, if they have names.
-    """
+    """The renderer of observations of a shape."""
     if len(shape) == 3:
         return Images(shape)
     if len(shape) == 2:

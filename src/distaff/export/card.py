@@ -18,13 +18,6 @@ PICTURE = "traversals.png"
 def model_card(config: RunConfig, objective: str, step: int, scores: Sequence[Score], picture: bool) -> str:
     """The card of a run: metadata, description, scores, usage and training.
 
-    Args:
-        config: the run.
-        objective: objective, in words.
-        step: step of the checkpoint.
-        scores: scores of the run.
-        picture: whether there is a traversal picture beside the card.
-
     Returns:
         Markdown, preceded by the metadata as YAML.
     """

@@ -51,11 +51,7 @@ def write_graphs(
 ) -> list[Written]:
     """Write encoder and decoder, both or neither.
 
-    Args:
-        trained: the model.
-        target: folder for ``encoder`` and ``decoder``, or a file name to insert these words into.
-        form: format of the files.
-        overwrite: replace existing files.
+    ``target`` is a folder for ``encoder`` and ``decoder``, or a file name to insert these words into.
     """
     paths = {name: _place(Path(target), name, form.suffix) for name in ("encoder", "decoder")}
     refuse_existing(paths.values(), overwrite)

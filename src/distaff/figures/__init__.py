@@ -15,9 +15,6 @@ are for editors and type checkers. A figure that only one paper needs belongs ne
 """
 
 from collections.abc import Callable
-from importlib import import_module
-from inspect import getmembers, isfunction
-from pkgutil import iter_modules
 
 from matplotlib.figure import Figure
 
@@ -40,6 +37,7 @@ from distaff.figures.score_ranges import scores_and_nulls
 from distaff.figures.sensitivity import metric_sensitivity
 from distaff.figures.style import render, save
 from distaff.figures.traversal import side_by_side, top_latents, traversals
+from distaff.foundation.binding import functions_of_files
 
 __all__ = [
     "agreement",
@@ -88,15 +86,10 @@ def __getattr__(name: str) -> Callable[..., Figure]:
 
 
 def _found() -> dict[str, Callable[..., Figure]]:
-    modules = [module.name for module in iter_modules(__path__) if module.name != "style"]
-    files = [import_module(f"{__name__}.{name}") for name in modules]
     found: dict[str, Callable[..., Figure]] = {
         name: function
-        for file in files
-        for name, function in getmembers(file, isfunction)
-        if function.__module__ == file.__name__
-        and function.__annotations__.get("return") is Figure
-        and not name.startswith("_")
+        for name, function in functions_of_files(__name__, __path__)
+        if function.__annotations__.get("return") is Figure and function.__module__ != style.__name__
     }
     # Importing a module has set it under its own name, which belongs to the figure of the same name.
     globals().update(found)

@@ -80,8 +80,8 @@ def same_length(**columns: Any) -> None:
         )
 
 
-def mean_interval(values: Any, level: float = 0.95) -> tuple[Array, Array, Array]:
-    """The mean over the first axis (seeds) and its Student-t interval: (mean, low, high).
+def mean_interval(values: Any) -> tuple[Array, Array, Array]:
+    """The mean over the first axis (seeds) and its 95% Student-t interval: (mean, low, high).
 
     NaN is a missing run and is ignored; with fewer than two runs left, the interval is unknown and NaN.
     """
@@ -91,7 +91,7 @@ def mean_interval(values: Any, level: float = 0.95) -> tuple[Array, Array, Array
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
     squares = np.where(np.isfinite(array), (array - mean) ** 2, 0.0).sum(0)
     error = np.sqrt(squares / np.maximum(count - 1, 1) / np.maximum(count, 1))
-    reach = np.where(count > 1, student_t.ppf(0.5 + level / 2, np.maximum(count - 1, 1)) * error, np.nan)
+    reach = np.where(count > 1, student_t.ppf(0.975, np.maximum(count - 1, 1)) * error, np.nan)
     return mean, mean - reach, mean + reach
 
 

@@ -108,10 +108,7 @@ Block = Facts | Table | Picture | Code | Text
 def page(title: str, blocks: Sequence[Block], reload: int | None = None) -> str:
     """The HTML of a page: title, links to titled blocks, and the blocks; neighbouring pictures share rows.
 
-    Args:
-        title: the title of the page.
-        blocks: facts, tables, pictures, code and text, in order.
-        reload: seconds after which a browser reloads the page, for a page that is updated.
+    A browser loads it again after ``reload`` seconds, if it is updated.
 
     Returns:
         A complete document, whose policy allows only its own style and script.

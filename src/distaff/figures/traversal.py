@@ -155,10 +155,7 @@ def ranked(scores: Any, count: int) -> list[int]:
 def value_labels(values: Sequence[float], steps: int, side: float = np.inf) -> list[str]:
     """The values of the steps as short texts, thinned out so that they do not touch.
 
-    Args:
-        values: values of the steps.
-        steps: number of steps.
-        side: width of each step in inches; if it is too small, texts are left out, except those at the ends.
+    Where steps of ``side`` inches are too narrow, texts are left out, except those at the ends.
     """
     array = numbers("values", values, "steps")
     if len(array) != steps:

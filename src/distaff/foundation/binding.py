@@ -7,11 +7,12 @@ function's arguments by its type hints, with a one-sentence error for anything t
 import dataclasses
 import importlib
 import inspect
+import pkgutil
 import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
@@ -50,6 +51,12 @@ def public_functions(module: types.ModuleType) -> dict[str, Callable[..., Any]]:
         for name, member in inspect.getmembers(module, inspect.isfunction)
         if _is_public(module, name, member)
     }
+
+
+def functions_of_files(package: str, places: Iterable[str]) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The public functions that the files of a package define, with their names."""
+    for file in pkgutil.iter_modules(places):
+        yield from public_functions(importlib.import_module(f"{package}.{file.name}")).items()
 
 
 def _is_public(module: types.ModuleType, name: str, member: Any) -> bool:

@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 def on_a_screen(images: NDArray[Any]) -> NDArray[Any]:
     """Images (…, C, H, W) with 1 or 3 channels: RGBA on white, the mean of other numbers of channels.
 
-    Args:
-        images: values in [0, 1].
-
     >>> clear, solid = np.array([0.2, 0.4, 0.6, 0.0]), np.array([0.2, 0.4, 0.6, 1.0])
     >>> on_a_screen(np.stack([clear, solid])[:, :, None, None]).reshape(2, 3).tolist()
     [[1.0, 1.0, 1.0], [0.2, 0.4, 0.6]]

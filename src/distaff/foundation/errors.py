@@ -155,10 +155,7 @@ def is_ours(thing: object) -> bool:
 def told_if_it_fails(kind: str, function: Callable[..., Any], *passed: type[Exception]) -> Iterator[None]:
     """One sentence for what a user's own function raises; mistakes of the library are left as they are.
 
-    Args:
-        kind: what the function is.
-        function: anybody's function.
-        *passed: exceptions that are left as they are, whoever raises them.
+    Exceptions of the types ``passed`` are left as they are too, whoever raises them.
     """
     left: tuple[type[Exception], ...] = (DistaffError, *passed)
     try:
@@ -172,13 +169,7 @@ def told_if_it_fails(kind: str, function: Callable[..., Any], *passed: type[Exce
 
 
 def failure(kind: str, function: Callable[..., Any], error: Exception) -> DistaffError:
-    """The error for an exception in a user's function; raise it from ``error``, which has the traceback.
-
-    Args:
-        kind: what the function is.
-        function: the user's function.
-        error: the exception.
-    """
+    """The error for an exception in a user's function; raise it from ``error``, which has the traceback."""
     name = f"{getattr(function, '__module__', '')}:{getattr(function, '__name__', type(function).__name__)}"
     steps = traceback.extract_tb(error.__traceback__)
     source = getattr(getattr(function, "__code__", None), "co_filename", None)

@@ -136,12 +136,7 @@ def regular(path: Path) -> Path:
 
 
 def read_text(path: Path, largest: int = LARGEST_TEXT) -> str:
-    """Read a file of settings or results, which is never large; the caller handles missing files.
-
-    Args:
-        path: the file.
-        largest: its maximum size in bytes.
-    """
+    """Read a file of settings or results, which is never large; the caller handles missing files."""
     try:
         size = regular(path).stat().st_size
         if size > largest:

@@ -117,10 +117,7 @@ def _readable(hint: Any) -> Any:
 def _check_bounds(call: Mapping[str, Any], hints: Mapping[str, Any], placed: Sequence[str]) -> None:
     """Raise if a value is outside the bounds in its parameter's annotation.
 
-    Args:
-        call: values by parameter.
-        hints: the types of the parameters, with annotations.
-        placed: parameters that are typed without a flag.
+    ``placed`` are parameters that are typed without a flag.
     """
     for name, value in call.items():
         if value is not None and _has_bounds(hints.get(name)):

@@ -93,10 +93,8 @@ class Member:
 def open_hdf5(path: Path, seconds: float = SECONDS, memory: int = MEMORY) -> Iterator[Hdf5File]:
     """Open an HDF5 file; anything wrong with its bytes raises a one-sentence error.
 
-    Args:
-        path: the file.
-        seconds: maximum processor time of one request or one block of rows.
-        memory: maximum memory in bytes for reading, in addition to the result.
+    ``seconds`` limits the processor time of one request or one block of rows; ``memory``, in bytes, what is
+    used for reading in addition to the result.
     """
     if not path.exists():
         raise DistaffError(f"there is no file {path}.")

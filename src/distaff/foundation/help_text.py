@@ -19,12 +19,7 @@ WIDEST, NARROWEST = 110, 60
 
 @dataclass(frozen=True)
 class Described:
-    """An argument of a command.
-
-    Args:
-        parameter: its name, type and default.
-        words: its description.
-    """
+    """An argument of a command."""
 
     parameter: inspect.Parameter
     words: str

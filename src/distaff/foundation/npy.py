@@ -10,12 +10,7 @@ from distaff.foundation.untrusted_files import LARGEST, NpyHeader, whole_array
 
 
 def read_npy(path: Path, largest: int = LARGEST) -> NDArray[Any]:
-    """Read the whole array of a ``.npy`` file.
-
-    Args:
-        path: the file.
-        largest: its maximum size in bytes.
-    """
+    """Read the whole array of a ``.npy`` file."""
     with whole(path, ".npy file of plain numbers"), path.open("rb") as file:
         header = NpyHeader.read(file)
         if header.dtype.hasobject:

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any, Self, TypeVar
 
 from rich.console import Console
@@ -19,14 +19,7 @@ Item = TypeVar("Item")
 
 
 class Progress:
-    """Shows steps, steps per second, each term and the time left.
-
-    Args:
-        what: a word for the activity.
-        total: total number of steps.
-        start: number of steps done before.
-        visible: whether to show anything.
-    """
+    """Shows steps, steps per second, each term and the time left."""
 
     def __init__(self, what: str, total: int, start: int = 0, visible: bool = True) -> None:
         self.what, self.total, self.start, self.visible = what, total, start, visible
@@ -103,12 +96,12 @@ def _notebook() -> Any:
     return None if getattr(shell, "kernel", None) is None else sys.modules.get("IPython.display")
 
 
-def watched(what: str, items: Sequence[Item], visible: bool) -> Iterator[Item]:
+def watched(what: str, items: Iterable[Item], total: int, visible: bool = True) -> Iterator[Item]:
     """Yield the items one by one and show the progress."""
-    with Progress(what, len(items), visible=visible) as bar:
+    with Progress(what, total, visible=visible) as bar:
         for done, item in enumerate(items, 1):
             yield item
-            bar.update({"step": done})
+            bar.update({"step": min(done, total)})
 
 
 def progress(items: Iterable[Item], title: str, total: int | None = None) -> Iterator[Item]:
@@ -116,10 +109,7 @@ def progress(items: Iterable[Item], title: str, total: int | None = None) -> Ite
     if total is None and isinstance(items, Sized):
         total = len(items)
     if total is not None and _notebook() is not None:
-        with Progress(title, total) as bar:
-            for done, item in enumerate(items, 1):
-                yield item
-                bar.update({"step": min(done, total)})
+        yield from watched(title, items, total)
         return
     quiet = not sys.stderr.isatty()
     yield from track(items, title, total, console=Console(stderr=True), transient=True, disable=quiet)

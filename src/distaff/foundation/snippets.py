@@ -28,12 +28,7 @@ POINTS = 200
 
 @dataclass(frozen=True)
 class Bar:
-    """A number with a bar, which is full if the number is at least ``full``.
-
-    Args:
-        value: the number.
-        full: the number that fills the bar.
-    """
+    """A number with a bar, which is full if the number is at least ``full``."""
 
     value: float
     full: float = 1.0
@@ -92,11 +87,7 @@ class Strip:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A signal as a small line.
-
-    Args:
-        values: (T,) values of the signal.
-    """
+    """A signal as a small line."""
 
     values: NDArray[Any]
 

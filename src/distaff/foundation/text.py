@@ -30,9 +30,6 @@ class Item:
         """The parts after it, between colons."""
         return tuple(part.strip() for part in self.value.split(":")[1:])
 
-    def __str__(self) -> str:
-        return f"{self.name}={self.value}" if self.name else self.value
-
 
 def read_items(text: str) -> Iterator[Item]:
     """Parse the items of a text.

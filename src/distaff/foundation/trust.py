@@ -58,13 +58,7 @@ def trusted_modules(trust: str | None = None) -> list[str]:
 
 
 def refuse_unless_trusted(folder: Path, kind: str, name: str) -> None:
-    """Raise unless the caller trusts the code of this name, or made the folder with it on this machine.
-
-    Args:
-        folder: the folder that names the code.
-        kind: what it names, such as ``"network"``.
-        name: what would be imported.
-    """
+    """Raise unless the caller trusts the code of this name, or made the folder with it on this machine."""
     if _covered(name, _trusted.get()) or name in _remembered(folder):
         return
     module = name.partition(":")[0]

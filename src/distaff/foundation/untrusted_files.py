@@ -73,12 +73,7 @@ def _check_keys(node: yaml.MappingNode) -> None:
 
 
 def read_json(path: Path, largest: int = LARGEST_TEXT) -> Any:
-    """Read an untrusted JSON file; anything wrong with it raises a one-sentence error.
-
-    Args:
-        path: the file.
-        largest: its maximum size in bytes.
-    """
+    """Read an untrusted JSON file; anything wrong with it raises a one-sentence error."""
     return parse_json(read_text(path, largest), str(path))
 
 
@@ -100,10 +95,6 @@ def parse_yaml(text: str, name: str = "it") -> Any:
 
     Dates are read as texts, and the keys of a mapping must be unique. With aliases expanded, there may be up
     to ``MOST_NODES`` values, nested at most ``DEEPEST`` times.
-
-    Args:
-        text: the YAML.
-        name: its name in errors.
 
     >>> parse_yaml("seeds: [0, 1]\nday: 2020-13-45")
     {'seeds': [0, 1], 'day': '2020-13-45'}
@@ -258,9 +249,7 @@ class Archive:
 def open_npz(path: Path, largest: int = LARGEST) -> Iterator[Archive]:
     """Open an ``.npz``; anything wrong with its bytes raises a one-sentence error.
 
-    Args:
-        path: the file.
-        largest: maximum size in bytes of an array that is read as a whole.
+    ``largest`` is the maximum size in bytes of an array that is read as a whole.
     """
     with whole(path, ".npz file"), zipfile.ZipFile(path) as file:
         yield Archive(path, file, largest)

@@ -57,13 +57,7 @@ class Flag:
 
 
 def complaint(prog: str, arguments: Sequence[str], parameters: Sequence[inspect.Parameter]) -> DistaffError:
-    """The error for a command line that the parser refused.
-
-    Args:
-        prog: the name of the command.
-        arguments: the arguments typed after it.
-        parameters: its parameters; those without a default are positional.
-    """
+    """The error for a command line that the parser refused."""
     hints = {p.name: strip(p.annotation) for p in parameters}
     flags = {
         name: flag

@@ -78,12 +78,7 @@ def read_source(
 
 
 def named_source(path: Path | str, codes: Codes) -> NamedRows:
-    """The rows of a file of codes, with their names, if the file has any.
-
-    Args:
-        path: the file.
-        codes: what ``read_source`` read from it.
-    """
+    """The rows of a file of codes, with their names, if the file has any."""
     path = Path(path)
     match ending(path):
         case ".h5ad":

@@ -4,7 +4,7 @@ Z-diff, IRS and others draw or compare observations that share a factor in the s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -96,32 +96,41 @@ def factor_vae_score(codes: Codes, factors: Factors, settings: Voting, seed: int
     See Also:
         ``z_diff``, whose flaw it fixes; ``irs``, which also holds factors fixed.
     """
-    groups = group_rows(factors)
+    found = by_votes(codes, group_rows(factors), factors.names, settings, seed)
+    if len(factors.names) > 1:
+        return found
+    alone = "a single factor is always guessed right: the score says nothing about the codes"
+    return replace(found, notes=(*found.notes, alone))
+
+
+def by_votes(
+    codes: Codes,
+    groups: list["Groups"],
+    names: Sequence[str],
+    settings: Voting,
+    seed: int,
+    most: bool = False,
+) -> Result:
+    """The accuracy of guessing each vote's factor from the active latent that varies least, or ``most``."""
     active, criterion, notes = active_latents(codes, settings.prune, settings.threshold)
     rng = np.random.default_rng(seed)
-
-    count = len(factors.names)
-    fixed = rng.integers(count, size=settings.votes + settings.fresh)
-    table = np.zeros((len(codes.names), count), dtype=np.int64)
-    tested = slice(settings.votes, None) if settings.fresh else slice(None)
+    factor = rng.integers(len(groups), size=settings.votes + settings.fresh)
+    table, right = np.zeros((len(codes.names), len(groups)), np.int64), np.zeros(len(factor), bool)
     if active.any():
-        variances = relative_variances(codes, groups, fixed, settings.size, rng)
-        lowest = np.where(active, variances, np.inf).argmin(axis=1)
-        np.add.at(table, (lowest[: settings.votes], fixed[: settings.votes]), 1)
-        right = (table.argmax(axis=1)[lowest] == fixed)[tested]
+        variances = relative_variances(codes, groups, factor, settings.size, rng)
+        voters = np.where(active, -variances if most else variances, np.inf).argmin(axis=1)
+        np.add.at(table, (voters[: settings.votes], factor[: settings.votes]), 1)
+        right = table.argmax(axis=1)[voters] == factor
     else:
-        right = np.zeros(len(fixed[tested]), dtype=bool)
         notes += ("no latent is active: the score is 0",)
-
-    if count == 1:
-        notes += ("a single factor is always guessed right: the score says nothing about the codes",)
+    tested = slice(settings.votes if settings.fresh else 0, None)
     return Result(
-        right.mean(),
-        per_factor=share_right(right, fixed[tested], factors.names),
+        right[tested].mean(),
+        per_factor=share_right(right[tested], factor[tested], names),
         details={"votes": table, "active": [n for n, a in zip(codes.names, active, strict=True) if a]},
         notes=notes,
         settings=criterion,
-        trials=len(right),
+        trials=len(right[tested]),
     )
 
 

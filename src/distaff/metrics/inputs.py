@@ -223,14 +223,14 @@ def _counted(numbers: NDArray[Any]) -> Column | None:
     return Column(numbers, indices, int(there.sum()))
 
 
-def aligned(codes: CodesLike, factors: FactorsLike, logvar: ArrayLike | None = None) -> tuple[Codes, Factors]:
+def aligned(codes: CodesLike, factors: FactorsLike) -> tuple[Codes, Factors]:
     """Codes, and the factors of the same observations that can be scored; labels may be missing.
 
     Different lengths are an error. Factors with a different label in every row (names, dates, row numbers)
     are left out and named in ``factors.notes``; an error if there are no others.
     """
     check_index(codes, factors)
-    codes, factors = as_codes(codes, logvar), as_factors(factors)
+    codes, factors = as_codes(codes), as_factors(factors)
     if len(codes) != len(factors):
         raise DistaffError(
             f"{len(codes)} rows of codes but {len(factors)} of factors: both must describe the same rows."

@@ -72,11 +72,7 @@ def names_of_rows(table: pd.DataFrame) -> dict[str, pd.Index]:
 def match_rows(source: str | Path, ours: Names, beside: str | Path, theirs: Names) -> Match | None:
     """The names that two tables have in common; None if they do not name their rows alike.
 
-    Args:
-        source: what messages call the one table.
-        ours: what may name its rows.
-        beside: what messages call the other.
-        theirs: what may name its rows.
+    Messages call the tables ``source`` and ``beside``.
     """
     both = [(a, b) for a in ours for b in theirs if a == b or _unnamed_texts(a, b, ours[a], theirs[b])]
     for a, b in both:

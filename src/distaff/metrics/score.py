@@ -189,8 +189,8 @@ class Scores:
     def read(cls, path: Path) -> "Scores":
         """Read a file; empty if it is missing, truncated or not a file of scores."""
         try:
-            content = checked(read_json(path))
-            return cls(content.step, tuple(Entry(*entry) for entry in content.entries), content.seconds)
+            facts, entries = checked(read_json(path))
+            return cls(facts.step, tuple(Entry(*entry) for entry in entries), facts.seconds)
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return cls()
 

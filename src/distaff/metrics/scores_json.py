@@ -37,6 +37,14 @@ class Setup:
     factor_bins: StrictInt | None = None
 
 
+@dataclass(frozen=True)
+class Facts:
+    """The content of a file beside its scores: see ``distaff.metrics.score.Scores``."""
+
+    step: StrictInt | None = None
+    seconds: StrictFloat = 0.0
+
+
 class Held(NamedTuple):
     """One score, or why a metric has none, as the file holds it: see ``distaff.metrics.score.Entry``."""
 
@@ -46,19 +54,10 @@ class Held(NamedTuple):
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Content:
-    """The content of a file: see ``distaff.metrics.score.Scores``."""
-
-    step: int | None
-    entries: tuple[Held, ...]
-    seconds: float
-
-
-def checked(content: Mapping[str, Any]) -> Content:
+def checked(content: Mapping[str, Any]) -> tuple[Facts, list[Held]]:
     """The content of a file of any version; a ``ValueError``, ``TypeError`` or similar if it is none."""
     facts = _FACTS.validate_python({name: content[name] for name in FACTS if name in content})
-    return Content(facts.step, tuple(_entries(content)), facts.seconds)
+    return facts, list(_entries(content))
 
 
 def _entries(content: Mapping[str, Any]) -> Iterable[Held]:
@@ -84,12 +83,6 @@ def _entries_of_first_version(content: Mapping[str, Any]) -> Iterable[Held]:
         yield Held(ELBO, setup, {}, "the model has no likelihood.")
     for metric, reason in content["skipped"].items() if of_study else ():
         yield Held(metric, setup, {}, _text(reason))
-
-
-@dataclass(frozen=True)
-class _Facts:
-    step: StrictInt | None = None
-    seconds: StrictFloat = 0.0
 
 
 HeldNumber = StrictFloat | Literal["Infinity", "-Infinity"] | None
@@ -130,8 +123,8 @@ class _HeldScore:
             raise ValueError("standard errors and observations are numbers")
 
 
-FACTS, OF_SETUP = (tuple(part.name for part in fields(kind)) for kind in (_Facts, Setup))
-_FACTS, _SETUP, _SCORE = TypeAdapter(_Facts), TypeAdapter(Setup), TypeAdapter(_HeldScore)
+FACTS, OF_SETUP = (tuple(part.name for part in fields(kind)) for kind in (Facts, Setup))
+_FACTS, _SETUP, _SCORE = TypeAdapter(Facts), TypeAdapter(Setup), TypeAdapter(_HeldScore)
 
 
 def _checked(score: Mapping[str, Any]) -> dict[str, Any]:

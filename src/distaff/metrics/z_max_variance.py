@@ -4,8 +4,7 @@ import numpy as np
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.metrics.active_latents import active_latents
-from distaff.metrics.factor_vae import Groups, Voting, idle_threshold, relative_variances, share_right
+from distaff.metrics.factor_vae import Groups, Voting, by_votes, idle_threshold
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
 from distaff.metrics.result import Result
@@ -50,27 +49,7 @@ def z_max_variance(codes: Codes, factors: Factors, settings: Voting, seed: int) 
     if len(factors.names) < 2:
         raise DistaffError("Z-max-variance tells factors apart, so it needs at least two of them.")
     groups = [_others(factors, k) for k in range(len(factors.names))]
-    active, criterion, notes = active_latents(codes, settings.prune, settings.threshold)
-    rng = np.random.default_rng(seed)
-    varied = rng.integers(len(groups), size=settings.votes + settings.fresh)
-    table = np.zeros((len(codes.names), len(groups)), dtype=np.int64)
-    tested = slice(settings.votes, None) if settings.fresh else slice(None)
-    if active.any():
-        variances = relative_variances(codes, groups, varied, settings.size, rng)
-        most = np.where(active, variances, -np.inf).argmax(axis=1)
-        np.add.at(table, (most[: settings.votes], varied[: settings.votes]), 1)
-        right = (table.argmax(axis=1)[most] == varied)[tested]
-    else:
-        right = np.zeros(len(varied[tested]), dtype=bool)
-        notes += ("no latent is active: the score is 0",)
-    return Result(
-        right.mean(),
-        per_factor=share_right(right, varied[tested], factors.names),
-        details={"votes": table},
-        notes=notes,
-        settings=criterion,
-        trials=len(right),
-    )
+    return by_votes(codes, groups, factors.names, settings, seed, most=True)
 
 
 def _others(factors: Factors, k: int) -> Groups:

@@ -30,11 +30,7 @@ KINDS = {int: "a whole number above 0", bool: "true or false"}
 
 
 def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
-    """The public classes that a module defines itself and that have all of ``methods``.
-
-    Args:
-        names: the module's ``globals()``.
-        methods: methods that a class must have.
+    """The public classes among a module's ``globals()`` that are its own and have all of ``methods``.
 
     Returns:
         Classes by their names in snake case, ``unit_gaussian`` for ``UnitGaussian``.
@@ -51,23 +47,14 @@ def classes_of(names: Mapping[str, Any], *methods: str) -> dict[str, Any]:
 
 
 def values_of(names: Mapping[str, Any], sort: type[Thing]) -> dict[str, Thing]:
-    """The public instances of a class in a module, by their names.
-
-    Args:
-        names: the module's ``globals()``.
-        sort: the class.
-    """
+    """The public instances of a class among a module's ``globals()``, by their names."""
     return {n: value for n, value in names.items() if isinstance(value, sort) and not n.startswith("_")}
 
 
 def find(kind: str, name: str, known: Mapping[str, Thing], others: tuple[str, ...] = ()) -> Thing:
     """One of ``known`` by its name, or any other object by ``package.module:name``.
 
-    Args:
-        kind: word for error messages, such as ``"density"``.
-        name: name to look up.
-        known: objects of the library, by name.
-        others: further names to suggest in an error message.
+    An error suggests ``others`` too.
     """
     if ":" not in name:
         if name not in known:
@@ -137,15 +124,21 @@ def _with_arguments(
     return partial(function, **arguments)
 
 
-def apart_from_data(text: str, module: ModuleType = networks) -> str:
+def apart_from_data(text: str) -> str:
     """The text with ``grey`` at its default if it is not given, so that other data do not change it.
 
     >>> apart_from_data("kim_mnih:channels=16"), apart_from_data("mlp")
     ('kim_mnih:grey=false,channels=16', 'mlp')
     """
+    usual = _open_grey(text)
+    return text if usual is None else _with_grey(text, usual)
+
+
+def _open_grey(text: str) -> bool | None:
+    """The default of a network's argument ``grey``, if it has that argument and the text leaves it open."""
     name, given = split_call(text)
-    asked = inspect.signature(_named(name, module)).parameters
-    return text if "grey" not in asked or "grey" in given else _with_grey(text, asked["grey"].default)
+    asked = inspect.signature(_named(name, networks)).parameters
+    return None if "grey" not in asked or "grey" in given else asked["grey"].default
 
 
 def _with_grey(text: str, grey: bool) -> str:
@@ -153,13 +146,10 @@ def _with_grey(text: str, grey: bool) -> str:
     return f"{name}:grey={str(grey).lower()}" + text.removeprefix(name).replace(":", ",", 1)
 
 
-def told_of(text: str, data: Dataset, module: ModuleType = networks) -> str:
+def told_of(text: str, data: Dataset) -> str:
     """The text with ``grey=true`` or ``grey=false`` added, if its network has that argument.
 
     The data set says whether its images are grey. A value equal to the argument's default is not added.
     """
-    name, given = split_call(text)
-    asked = inspect.signature(_named(name, module)).parameters
-    if "grey" not in asked or "grey" in given or data.is_grey == asked["grey"].default:
-        return text
-    return _with_grey(text, data.is_grey)
+    known = _open_grey(text) in (None, data.is_grey)
+    return text if known else _with_grey(text, data.is_grey)

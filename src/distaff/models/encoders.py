@@ -98,16 +98,7 @@ def _tried(network: nn.Module, shape: Shape, refusal: str, advice: str = "") -> 
 
 
 def check_pair(pair: Networks, shape: Shape, parameters: int, width: int, outputs: Shape, name: str) -> None:
-    """Raise an error if the outputs of a user's networks have a wrong shape, which broadcasting might hide.
-
-    Args:
-        pair: the networks.
-        shape: shape of the encoder's input.
-        parameters: required number of encoder outputs.
-        width: number of decoder inputs.
-        outputs: required shape of the decoder's output.
-        name: name for error messages.
-    """
+    """Raise an error if a user's networks give outputs of a wrong shape, which broadcasting might hide."""
     for part, network, inputs, wanted in (
         ("encoder", pair.encoder, shape, (parameters,)),
         ("decoder", pair.decoder, (width,), outputs),

@@ -273,6 +273,11 @@ def codes_from(arrays: Mapping[str, FloatArray]) -> Codes:
     return Codes(arrays["means"], arrays["logvars"], categories)
 
 
+def codes_of(posterior: Posterior) -> Codes:
+    """The posterior as plain arrays."""
+    return codes_from({name: tensor.cpu().numpy() for name, tensor in code_tensors(posterior).items()})
+
+
 def to_z(codes: Codes, latents: LatentSpace) -> NDArray[np.float32]:
     """z (N, width) of codes: the means, and the most likely class of each discrete variable."""
     real = [variable for variable in latents.coded if not variable.classes]

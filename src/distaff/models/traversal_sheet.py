@@ -10,12 +10,7 @@ SHOWN = 10
 
 
 def traversal_sheet(model: Representation, about: str) -> str:
-    """A small traversal from z = 0 as HTML, starting with the latents that change images most.
-
-    Args:
-        model: the trained model.
-        about: a line about it.
-    """
+    """A small traversal from z = 0 as HTML, starting with the latents that change images most."""
     titles = [model.titles.get(name, name) for name in model.names]
     if len(model.shape) == 1 or not titles:
         return snippet("Representation", about, headers=["latent"], rows=[(title,) for title in titles])

@@ -14,10 +14,6 @@ class PosteriorMemory(nn.Module):
     steps are slightly out of date, but encoders change slowly; they are kept without gradient. The memory is
     saved with the run, so that a resumed run has the same one.
 
-    Args:
-        size: number of posteriors kept.
-        latents: latent space of the posteriors.
-
     >>> memory = PosteriorMemory(4, LatentSpace.parse("gaussian:2"))
     >>> posterior = LatentSpace.parse("gaussian:2").posterior(torch.zeros(3, 4))
     >>> memory.remember(posterior)

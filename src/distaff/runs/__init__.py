@@ -27,12 +27,11 @@ __all__ = ["Machine", "ModelSettings", "RunConfig", "RunFolder", "TrainingSettin
 __getattr__ = lazy_getattr(
     __name__,
     {
-        "Machine": "distaff.runs.settings",
-        "ModelSettings": "distaff.runs.settings",
+        "trusting": "distaff.foundation.trust",
         "RunConfig": "distaff.runs.config",
         "RunFolder": "distaff.runs.folder",
         "TrainingSettings": "distaff.runs.sections",
-        "trusting": "distaff.foundation.trust",
+        **dict.fromkeys(("Machine", "ModelSettings"), "distaff.runs.settings"),
     },
 )
 

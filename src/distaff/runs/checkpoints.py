@@ -42,9 +42,7 @@ LINE = "# sha256 of the lines above: "
 class Reached:
     """The progress of a run when a checkpoint was written.
 
-    Args:
-        step: number of steps taken.
-        seconds: seconds of training, including time before it was resumed.
+    The seconds include the time before the run was resumed.
     """
 
     step: int = 0

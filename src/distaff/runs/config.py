@@ -240,12 +240,6 @@ def named_code(
 
     A recipe may look up any text among its arguments, so every argument that could be a name counts as one.
 
-    Args:
-        recipe: the recipe and its arguments.
-        model: the model, as requested or with every choice made.
-        data: the data set, which may be a name.
-        training: training settings, which may name a pair source and held-out data.
-
     >>> from distaff.runs.config import RecipeCall
     >>> model = ModelSettings(network="mine:net:depth=2", prior="mine:laplace:0.7")
     >>> named_code(RecipeCall("vae", {}), model, "dsprites", TrainingSettings(pairs="mine:neighbours"))

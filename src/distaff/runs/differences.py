@@ -12,10 +12,7 @@ ASKED = ("spec", "file", "options")
 def differences(run: RunConfig, other: RunConfig, found: bool = True) -> list[str]:
     """The differences between two runs, in words; ``made_with`` is ignored.
 
-    Args:
-        run: a run.
-        other: the other run.
-        found: whether to include what was found in the data, such as their size.
+    Without ``found``, what was found in the data, such as their size, is left out.
     """
     both = [replace(config, recipe=config.recipe.with_defaults()).to_plain() for config in (run, other)]
     if not found:

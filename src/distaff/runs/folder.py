@@ -218,14 +218,7 @@ class RunFolder:
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """A run at one of its checkpoints, read at once: a run that is being trained soon has another.
-
-    Args:
-        folder: the run's folder.
-        config: the run's ``RunConfig``.
-        step: number of steps of training.
-        model: the model at that step.
-    """
+    """A run at one of its checkpoints, read at once: a run that is being trained soon has another."""
 
     folder: RunFolder
     config: RunConfig
@@ -249,15 +242,7 @@ class TrainedRun:
 def trained_model(
     config: RunConfig, step: int, weights: Path, device: str = "cpu", titles: Mapping[str, str] | None = None
 ) -> Representation:
-    """Build the model of a config and load its weights.
-
-    Args:
-        config: the run's ``RunConfig``.
-        step: number of steps of training.
-        weights: file of the weights.
-        device: device of the model.
-        titles: users' names for latents.
-    """
+    """Build the model of a config and load its weights."""
     _refuse_larger(config, weights)
     try:
         model = config.model.build(config.data.shape, step, download=False)

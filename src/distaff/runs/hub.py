@@ -27,13 +27,7 @@ FILES = ("hold_out", "pairs")
 
 @dataclass(frozen=True)
 class Facts:
-    """The contents of ``config.json`` beside the sections of the run.
-
-    Args:
-        library_version: version of distaff that wrote the folder.
-        step: step of the weights.
-        sha256: hash of each file, by its name.
-    """
+    """The contents of ``config.json`` beside the sections of the run."""
 
     library_version: str
     step: Annotated[int, Ge(0)]

@@ -29,15 +29,7 @@ USUAL_SETTINGS = {name: to_plain(field.default) for name, field in SETTINGS.item
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A requested run.
-
-    Args:
-        recipe: the recipe and its arguments.
-        data: the data set.
-        model: model settings.
-        training: training settings.
-        machine: hardware settings.
-    """
+    """A requested run."""
 
     recipe: RecipeCall
     data: DataCall

@@ -26,13 +26,7 @@ def starting_weights(place: str) -> Path:
 
 
 def model_like(asked: ModelSettings, place: str, gan: bool) -> ModelSettings:
-    """The requested model; settings that are at their defaults are those of the model to start from.
-
-    Args:
-        asked: the requested model.
-        place: the model to start from.
-        gan: whether the recipe is that of a GAN.
-    """
+    """The requested model; settings that are at their defaults are those of the model to start from."""
     folder = _folder(place)
     of_run = RunFolder(folder).config.is_file()
     config = RunFolder(folder).read() if of_run else hub.read_config(folder / hub.CONFIG)[0]

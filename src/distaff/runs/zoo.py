@@ -160,10 +160,7 @@ def cached_folder(place: str | Path) -> RunFolder:
 def copy_model(source: Path, target: Path, examples: bool = False) -> None:
     """Make a run folder from a model; its checkpoint has the weights but no optimiser states.
 
-    Args:
-        source: the model's folder.
-        target: the run folder.
-        examples: whether to copy the model's examples, which replace the data set in ``explore``.
+    With ``examples``, the model's examples come along, which replace the data set in ``explore``.
     """
     with atomic_folder(target) as new:
         _write_run(RunFolder(new), source)
@@ -192,13 +189,7 @@ def _mend(folder: RunFolder, source: Path) -> None:
 
 
 def _damaged(folder: RunFolder, source: Path, hashes: Mapping[str, str]) -> list[str]:
-    """The files of a cached folder that are absent or not as they were written.
-
-    Args:
-        folder: the cached folder.
-        source: the model's folder.
-        hashes: hash of each file of the model's folder, by its name.
-    """
+    """The files of a cached folder that are absent or not as they were written."""
     config, step, _ = model_config(source)
     damaged = []
     try:

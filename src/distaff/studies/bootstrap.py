@@ -8,6 +8,8 @@ from scipy.stats import norm, rankdata, t
 
 DRAWS = 4_000
 TAIL = 0.025
+PLACES = 201
+"""Number of points at which curves are compared."""
 
 Floats = np.ndarray
 
@@ -59,10 +61,6 @@ def difference_of(first: Mapping[int, float], second: Mapping[int, float]) -> Ef
     A seed that both groups have is drawn for both at once, so that its effect on both cancels. A seed of only
     one group varies as the values of that group do: one or two such seeds do not show by themselves how far
     seeds differ. A single seed in common does not show it either, and counts as one of each group.
-
-    Args:
-        first: seed → value.
-        second: seed → value.
     """
     generator = _generator()
     shared = [seed for seed in first if seed in second]
@@ -107,13 +105,12 @@ def slope(x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> float:
     return float(centred @ np.asarray(y, np.float64) / (centred @ centred))
 
 
-def heights_at_equal(first: Floats, second: Floats, grid: int = 201) -> tuple[float, float] | None:
+def heights_at_equal(first: Floats, second: Floats) -> tuple[float, float] | None:
     """The mean heights of two curves over the range of x that both cover.
 
     Args:
         first: (P, 2) points (x, y) of a curve, joined by straight lines in the order of x.
         second: (Q, 2) points of another curve.
-        grid: number of points at which the heights are compared.
 
     Returns:
         The two means, or None if the curves have no x in common.
@@ -122,7 +119,7 @@ def heights_at_equal(first: Floats, second: Floats, grid: int = 201) -> tuple[fl
     high = min(first[:, 0].max(), second[:, 0].max())
     if low > high:
         return None
-    x = np.linspace(low, high, grid)
+    x = np.linspace(low, high, PLACES)
     return float(_height(first, x).mean()), float(_height(second, x).mean())
 
 

@@ -28,14 +28,7 @@ GAME = (
 def with_known_names(
     claim: Claim, runs: Sequence[RunRequest], metrics: Sequence[str], scored_on: DataCall | None = None
 ) -> Claim:
-    """The claim with the full names of its metrics; an error for names that the study does not have.
-
-    Args:
-        claim: the claim as in the file.
-        runs: runs of the study.
-        metrics: metrics of the study.
-        scored_on: data on which the runs are scored; None for the data on which each was trained.
-    """
+    """The claim with the full names of its metrics; an error for names that the study does not have."""
 
     def known(quantity: Quantity) -> Quantity:
         chosen = _chosen(quantity.where, runs)

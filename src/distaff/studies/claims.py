@@ -41,14 +41,7 @@ def read_claims(
     metrics: Sequence[str],
     scored_on: DataCall | None = None,
 ) -> list[Claim]:
-    """The claims of a study file; an error in one names the claim.
-
-    Args:
-        entries: entries of the file under ``claims``.
-        runs: runs of the study.
-        metrics: metrics of the study.
-        scored_on: data on which the runs are scored; None for the data on which each was trained.
-    """
+    """The claims of a study file; an error in one names the claim."""
     claims = []
     for number, entry in enumerate(entries, 1):
         try:

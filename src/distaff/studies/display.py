@@ -20,12 +20,7 @@ SHOWN = 12
 
 
 class Display:
-    """Shows the queue, progress, best run so far and time left; each error is shown once.
-
-    Args:
-        results: results of the study; finished runs count as done.
-        visible: whether to show anything.
-    """
+    """Shows the queue, progress, best run so far and time left; each error is shown once."""
 
     def __init__(self, results: Results, visible: bool = True) -> None:
         self.study, self.runs = results.study, results.all_runs

@@ -21,12 +21,7 @@ def combinations(settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def requests(settings: Mapping[str, Any], scale: float) -> Iterator[RunRequest]:
-    """One request per combination; those that differ only in their seeds are read and checked once.
-
-    Args:
-        settings: settings of ``RunRequest.of``, where lists are grids.
-        scale: factor for the steps of every run.
-    """
+    """One request per combination; those that differ only in their seeds are read and checked once."""
     known: dict[str, RunRequest] = {}
     for point in combinations(settings):
         seed = point["seed"]

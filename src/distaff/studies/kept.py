@@ -83,10 +83,7 @@ class KeptStudy:
 def keep_results(results: Results, into: Path, join: bool = False) -> Path:
     """Write a study's table and verdicts into ``into/NAME``; only its claims if it was not begun.
 
-    Args:
-        results: results of the study.
-        into: folder of all kept results.
-        join: whether to keep rows of finished runs that are there already and not finished in ``results``.
+    With ``join``, rows of finished runs stay that are there already and not finished in ``results``.
     """
     place = into / results.study.name
     if place.resolve() == results.folder.resolve():

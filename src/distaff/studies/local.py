@@ -31,13 +31,7 @@ class Worker:
 
 
 class LocalWorkers:
-    """Processes that outlive runs, so that small runs do not wait for imports; one that dies is replaced.
-
-    Args:
-        count: number of processes.
-        threads: threads of each.
-        logs: folder for their output.
-    """
+    """Processes that outlive runs, so that small runs do not wait for imports; one that dies is replaced."""
 
     def __init__(self, count: int, threads: int, logs: Path) -> None:
         self.count, self.threads, self.logs = count, threads, logs

@@ -25,10 +25,6 @@ def heading(column: str) -> str:
 def column_of(metric: str, name: str) -> str:
     """A score's column in the table: its name, with the protocol if that is not the metric's first.
 
-    Args:
-        metric: metric, as written in the study.
-        name: name of the score; a metric may have several.
-
     >>> column_of("mig:chen18", "mig"), column_of("mine:score", "score")
     ('mig:chen18', 'mine:score')
     """

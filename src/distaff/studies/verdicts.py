@@ -104,10 +104,8 @@ class _NotDecidable(Exception):
 def judge(study: Study, table: pd.DataFrame) -> list[Verdict]:
     """The verdict on each claim of a study, in the file's order.
 
-    Args:
-        study: study that makes the claims.
-        table: one row per run, as in ``Results.table``. Nothing else of the runs is read, so that a table
-            kept elsewhere gives the same verdicts as the run folders.
+    Nothing else of the runs is read than ``Results.table``, so that a table kept elsewhere gives the same
+    verdicts as the run folders.
     """
     finished = table[table["state"] == "finished"]
     rows: Mapping[Any, Mapping[Any, Any]] = finished.set_index("run").to_dict("index")
@@ -227,12 +225,6 @@ def _by_seed(
 
     A seed counts only if all its runs with these settings are finished and have all the numbers; otherwise
     the means of different seeds would be over different settings.
-
-    Args:
-        runs: runs of the study.
-        where: settings that select runs.
-        columns: full names of the quantities.
-        setting: the column that is a setting, if any.
     """
     found: dict[int, list[list[float]]] = {}
     unfinished: set[int] = set()

@@ -11,10 +11,6 @@ class Average:
 
     The decay starts small, d = min(decay, (1 + t) / (10 + t)), so that the initial random weights are soon
     forgotten. Running statistics are copied.
-
-    Args:
-        module: module whose weights are averaged.
-        decay: final value of d, such as 0.999.
     """
 
     def __init__(self, module: nn.Module, decay: float) -> None:

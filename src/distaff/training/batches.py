@@ -39,12 +39,7 @@ def _seed(*path: int) -> None:
 
 @dataclass(frozen=True)
 class Supervision:
-    """Pairs and labels, for objectives that learn from them.
-
-    Args:
-        pairs: source of pairs of observations.
-        labels: labels of some observations.
-    """
+    """Pairs and labels, for objectives that learn from them."""
 
     pairs: PairSource | None = None
     labels: Labels | None = None
@@ -56,13 +51,7 @@ UNSUPERVISED = Supervision()
 class Batches:
     """Batches without replacement within an epoch; streams are independent of each other.
 
-    Args:
-        data: the data set.
-        size: images per batch, over all processes.
-        seed: seed of the order.
-        device: device of the batches.
-        share: rank of this process and number of processes that share each batch.
-        supervision: pairs and labels, for objectives that learn from them.
+    The ``size`` is that of all processes together; ``share`` is the rank of this one, and how many there are.
     """
 
     def __init__(

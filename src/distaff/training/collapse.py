@@ -33,10 +33,7 @@ class CollapseWatch:
     """Watches the log lines of a GAN for a lasting collapse.
 
     When a collapse begins, the newest checkpoint, which is from before, is copied; if the collapse soon
-    passes, the copy is deleted.
-
-    Args:
-        folder: the run folder, or None to write nothing.
+    passes, the copy is deleted. Without a folder, nothing is written.
     """
 
     def __init__(self, folder: RunFolder | None) -> None:

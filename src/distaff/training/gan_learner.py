@@ -24,13 +24,6 @@ class InfoGANLearner:
     There are two optimisers: D's trains the trunk and the verdict; G's also trains Q's head. Each loss
     reaches only its optimiser's parameters: the trunk learns to judge, and Q reads its features. Under some
     games, D's loss also rewards the trunk for readable codes (``DiscriminatorSettings.reads``).
-
-    Args:
-        model: the networks.
-        game: the objective of the networks.
-        optimiser: optimiser of ``generator_parameters(model)``.
-        fabric: devices, precision and processes.
-        course: learning rate, clipping and average for the steps of G and Q.
     """
 
     def __init__(

@@ -59,13 +59,7 @@ class Interrupted(KeyboardInterrupt):
 class Job:
     """Everything that the processes of a run need.
 
-    Args:
-        config: the run.
-        goal: objective or game of the recipe.
-        data: the data set.
-        folder: the run folder, or None to write nothing.
-        machine: hardware settings.
-        held: the run that the folder holds now, if it is to be replaced by ``config``.
+    Without a folder, nothing is written; ``held`` is the run that it holds, if ``config`` is to replace that.
     """
 
     config: RunConfig

@@ -80,16 +80,7 @@ class Learner(Trained, Protocol):
 
 
 class VAELearner:
-    """A VAE under any objective, with the critics of the terms that have one.
-
-    Args:
-        model: the VAE.
-        objective: the objective to minimise.
-        optimiser: optimiser of ``model.parameters()``.
-        data_size: N, number of observations in the data set.
-        fabric: devices, precision and processes.
-        course: learning rate, temperature, clipping, average and revival.
-    """
+    """A VAE under any objective, with the critics of the terms that have one."""
 
     def __init__(
         self,
@@ -208,13 +199,6 @@ def descend(
     """One optimiser step along the gradient of ``loss`` in ``module``, averaged over processes.
 
     All gradients in the module are then cleared, including those of weights of other optimisers.
-
-    Args:
-        fabric: devices and processes.
-        module: module that the loss depends on.
-        optimiser: optimiser of the module.
-        loss: a scalar.
-        clip: largest norm of the gradient of the optimiser's parameters.
     """
     fabric.backward(loss)
     if fabric.world_size > 1:
@@ -245,11 +229,8 @@ def make_optimiser(
 ) -> Optimizer:
     """The optimiser of a run, with a fused kernel if there is one.
 
-    Args:
-        parameters: parameters to train.
-        settings: training settings.
-        undecayed: parameters without weight decay, in addition to biases and gains (all parameters with one
-            axis), which do not decay either, as in Hsu et al.'s code.
+    Weights do not decay if they are ``undecayed`` or have one axis, as biases and gains do, as in Hsu et
+    al.'s code.
     """
     known, name = optimisers(), settings.optimizer or "adam"
     if name not in known:

@@ -13,7 +13,7 @@ from distaff.data.splits import some
 from distaff.figures.html import Block, Code, Facts, Picture, page
 from distaff.foundation.errors import warn
 from distaff.foundation.files import write_text
-from distaff.models.latents import code_tensors, codes_from
+from distaff.models.latents import codes_of
 from distaff.models.representation import Model, Representation
 from distaff.runs.folder import RunFolder
 from distaff.runs.latent_names import read_names
@@ -27,15 +27,7 @@ RELOAD = 20
 
 
 class Preview:
-    """A page with the current traversals and curves of a run on images.
-
-    Args:
-        folder: the run folder.
-        data: the data set.
-        title: title of the page.
-        steps: total number of steps of the run.
-        tell: function that tells the user about the page.
-    """
+    """A page with the current traversals and curves of a run on images."""
 
     def __init__(
         self, folder: RunFolder, data: Dataset, title: str, steps: int, tell: Callable[[str], None]
@@ -86,7 +78,7 @@ class Preview:
         with torch.random.fork_rng():
             torch.manual_seed(0)
             posterior, measured = seen.model.measure(next(iter(seen.batches(self.some))))
-        codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(posterior).items()})
+        codes = codes_of(posterior)
         kl = measured.get("kl_dims")
         if kl is None or not torch.isfinite(kl).all():  # infinite for a deterministic latent
             return typical(codes), None

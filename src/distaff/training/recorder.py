@@ -77,11 +77,7 @@ class StopSignal:
 
 
 class Looks:
-    """When to look at a run: 20 seconds after it begins, then after 40, 80, 160 and so on.
-
-    Args:
-        clock: function that returns the time in seconds.
-    """
+    """When to look at a run: 20 seconds after it begins, then after 40, 80, 160 and so on."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._began, self._next = clock, clock(), FIRST

@@ -25,11 +25,7 @@ HIDDEN = ("step", "seconds")
 
 
 class Tracking:
-    """The trackers of one run; a tracker that fails is left out from then on.
-
-    Args:
-        found: trackers by name.
-    """
+    """The trackers of one run; a tracker that fails is left out from then on."""
 
     def __init__(self, found: Mapping[str, Tracker]) -> None:
         self.found = dict(found)
@@ -60,10 +56,6 @@ def chosen_trackers(track: str | None, folder: RunFolder | None = None) -> dict[
     """The functions of the trackers in ``track``; by default those of the library that already track the run.
 
     Missing packages are reported here, before training.
-
-    Args:
-        track: names separated by commas, ``"none"``, or None.
-        folder: the run folder, which remembers its trackers.
     """
     if track == NONE:
         return {}
@@ -103,11 +95,7 @@ def tracking(
 ) -> Iterator[Tracking]:
     """The trackers of a run while it trains; their identifiers of the run are kept in its folder.
 
-    Args:
-        track: value of the setting ``track``.
-        config: the run.
-        folder: the run folder.
-        resumed: whether the run had any steps before; otherwise it is a new run for trackers too.
+    Unless the run was ``resumed`` after some steps, it is a new run for trackers too.
     """
     before = {} if folder is None or not resumed else _remembered(folder)
     place = None if folder is None else folder.path

@@ -99,10 +99,7 @@ def _refuse_unknown(recipe: str | Callable[..., Goal], own: Mapping[str, Any]) -
 def begin(request: RunRequest, goal: Goal, out: str | Path | None = None) -> Representation:
     """Train a requested run, or resume it in ``out``.
 
-    Args:
-        request: the run.
-        goal: objective or game of its recipe.
-        out: the run folder; without one, nothing is written.
+    Without a folder, nothing is written.
     """
     goal = labelled_goal(goal, request.training)
     given = named_code(request.recipe, request.model, request.data.spec, request.training)

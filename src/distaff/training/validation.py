@@ -27,14 +27,8 @@ class HeldOut:
     """Evaluates held-out data every ``validate_every`` steps.
 
     The results depend only on the step and the weights, and the decision to stop only on the log, so that a
-    run that is interrupted and resumed stops at the same step as an uninterrupted one.
-
-    Args:
-        data: the held-out data.
-        training: steps between evaluations, and patience.
-        fabric: devices and processes.
-        log: lines of the run's log so far.
-        labels: labels of training, whose scale is applied to the held-out labels.
+    run that is interrupted and resumed stops at the same step as an uninterrupted one. Held-out labels are
+    scaled as the ``labels`` of training are.
     """
 
     def __init__(

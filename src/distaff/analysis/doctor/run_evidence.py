@@ -14,7 +14,7 @@ from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
 from distaff.foundation.untrusted_files import read_json
 from distaff.metrics.active_latents import kl_to_nearest_prior
-from distaff.models.latents import code_tensors, codes_from
+from distaff.models.latents import codes_of
 from distaff.models.vae import VAE, Output
 from distaff.objectives.densities import batch, stratified
 from distaff.objectives.step import Step
@@ -31,14 +31,7 @@ RECENT = 0.1
 
 @dataclass(frozen=True)
 class Sample:
-    """The trained model's output for some observations.
-
-    Args:
-        model: the VAE.
-        shape: shape of an observation.
-        output: distributions of the model for the observations.
-        data_size: number of observations in the data set.
-    """
+    """The trained model's output for some observations."""
 
     model: VAE
     shape: tuple[int, ...]
@@ -64,7 +57,7 @@ class Sample:
     @cached_property
     def information(self) -> dict[str, float]:
         """A bound on I(x; z_d) by the latents' names, whatever the prior: see ``kl_to_nearest_prior``."""
-        codes = codes_from({name: t.cpu().numpy() for name, t in code_tensors(self.output.posterior).items()})
+        codes = codes_of(self.output.posterior)
         real = [v.name for v in self.model.latents.coded if not v.classes]
         return dict(zip([*real, *codes.categories], kl_to_nearest_prior(codes).tolist(), strict=True))
 
@@ -87,14 +80,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class RunEvidence:
-    """A run folder under examination.
-
-    Args:
-        folder: the run folder.
-        given: the data set, for runs whose data were given in Python.
-        observations: number of observations on which the model is tested.
-        seed: seed of their choice.
-    """
+    """A run folder under examination."""
 
     folder: RunFolder
     given: Data | None = None

@@ -11,26 +11,17 @@ and returns ``Networks``. Further arguments, which have defaults, are written af
 To add a network, write one such function in a file of this folder: it is found by being there.
 """
 
-import importlib
 import inspect
-import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from distaff.foundation.binding import functions_of_files
 from distaff.models.networks.halving import Networks
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Callable[..., Networks]:
         """Every network by its name."""
-
-
-def _networks() -> Iterator[tuple[str, Callable[..., Networks]]]:
-    for place in pkgutil.iter_modules(__path__):
-        file = importlib.import_module(f"{__name__}.{place.name}")
-        for name, function in inspect.getmembers(file, inspect.isfunction):
-            if function.__module__ == file.__name__ and name[0] != "_" and _is_network(function):
-                yield name, function
 
 
 def _is_network(function: Callable[..., object]) -> bool:
@@ -42,5 +33,6 @@ def _is_network(function: Callable[..., object]) -> bool:
     return needed == ["shape", "parameters", "width"]
 
 
-__all__ = sorted(_found := dict(_networks()))
+_found = {name: make for name, make in functions_of_files(__name__, __path__) if _is_network(make)}
+__all__ = sorted(_found)
 globals().update(_found)

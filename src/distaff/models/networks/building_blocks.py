@@ -24,11 +24,7 @@ def flat_end(size: int, hidden: int, outputs: int) -> list[nn.Module]:
 
 
 class SideBySide(nn.Module):
-    """Networks with the same input (B, …), whose outputs (B, n) are concatenated.
-
-    Args:
-        heads: the networks, in the order of their outputs.
-    """
+    """Networks with the same input (B, …), whose outputs (B, n) are concatenated."""
 
     def __init__(self, *heads: nn.Module) -> None:
         super().__init__()

@@ -69,11 +69,7 @@ def _kl_of_logistics(d: Tensor) -> Tensor:
 
 
 class Codebook(Marginals, nn.Module):
-    """Equally likely values: p(z_d) = 1/V at each value of a variable's codebook. Codebooks are trained.
-
-    Args:
-        group: the variables.
-    """
+    """Equally likely values: p(z_d) = 1/V at each value of a variable's codebook. Codebooks are trained."""
 
     def __init__(self, group: Quantized) -> None:
         super().__init__()

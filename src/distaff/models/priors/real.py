@@ -15,12 +15,7 @@ SAMPLE = 2048
 
 
 class Anisotropic(Marginals, nn.Module):
-    """N(0, diag exp(logvar)), variances fixed or started at principal values (Mathieu et al. 2019, §6.1).
-
-    Args:
-        dims: number of variables.
-        learned: whether the log-variances are trained with the model.
-    """
+    """N(0, diag exp(logvar)), variances fixed or started at principal values (Mathieu et al. 2019, §6.1)."""
 
     logvar: Tensor
 
@@ -133,12 +128,7 @@ def _kl_dims(posterior: GaussianPosterior, logvar: Tensor) -> Tensor:
 
 
 class StudentT(Marginals, nn.Module):
-    """∏_d t_nu(z_d) (Mathieu et al. 2019, §6.1): heavier tails, not rotation-invariant; nu → ∞ is N(0, I).
-
-    Args:
-        dims: number of variables.
-        nu: degrees of freedom.
-    """
+    """∏_d t_nu(z_d) (Mathieu et al. 2019, §6.1): heavier tails, not rotation-invariant; nu → ∞ is N(0, I)."""
 
     def __init__(self, dims: int, nu: float) -> None:
         super().__init__()

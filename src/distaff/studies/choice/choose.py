@@ -134,14 +134,7 @@ def choose(
 
 
 def conclude(results: Results, plan: Plan, data: str, progress: bool) -> Choice:
-    """Rank the finished runs and write the page.
-
-    Args:
-        results: results of the study.
-        plan: plan of the study.
-        data: name of the data in commands.
-        progress: show progress.
-    """
+    """Rank the finished runs and write the page."""
     ranking = rank(results, progress)
     if ranking is None:
         failed = next((run.failure for run in results.all_runs if run.failure), None)

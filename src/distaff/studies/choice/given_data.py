@@ -22,13 +22,7 @@ BLOCK = 4096
 
 
 def on_disk(call: DataCall, dataset: Dataset, folder: Path) -> DataCall:
-    """The call that opens the same data from a file; ``call`` itself if the data are on disk already.
-
-    Args:
-        call: requested data.
-        dataset: data set that the call opened.
-        folder: folder for the file.
-    """
+    """The call that opens the same data from a file; ``call`` itself if the data are on disk already."""
     data: Any = call.spec
     if isinstance(data, str | Path):
         return DataCall(_absolute(str(data)), call.file, call.options)

@@ -41,15 +41,7 @@ FEW = " Two seeds are too few for an interval."
 def write_choice(
     results: Results, ranking: Ranking, verdict: str, commands: Sequence[tuple[str, str]], again: str
 ) -> Path:
-    """Write ``choice.html`` in the study's folder.
-
-    Args:
-        results: results of the study.
-        ranking: ranking of its settings.
-        verdict: result in words.
-        commands: settings and the commands that train them fully, the best first.
-        again: command that resumes the study.
-    """
+    """Write ``choice.html`` in the study's folder."""
     path = results.folder / "choice.html"
     others = "\n".join(f"# {name}\n{_over_lines(command)}\n" for name, command in commands[1:])
     blocks: list[Block] = [

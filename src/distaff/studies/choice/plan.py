@@ -38,17 +38,7 @@ FOR_STARTING = 1.0
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings to compare, the data and the time.
-
-    Args:
-        name: name of the study.
-        data: the data set, on disk.
-        fingerprint: fingerprint of its content.
-        grid: recipes with lists of weights.
-        seeds: number of runs of each setting.
-        minutes: total time.
-        settings: settings that all runs share.
-    """
+    """The settings to compare, the data and the time."""
 
     name: str
     data: DataCall
@@ -163,9 +153,7 @@ def begin(plan: Plan, folder: Path, workers: int | None, progress: bool) -> None
 def comparing(model: Representation, runs: int) -> float:
     """Seconds that ModelCentrality, nearly all of the ranking's time, will take for ``runs`` runs.
 
-    Args:
-        model: model of the warm-up, which is timed on its own images.
-        runs: number of models; each generates images and reads those of all others.
+    The warm-up's ``model`` is timed on its own images; each model generates images and reads those of all.
     """
     began = time.monotonic()
     model_centrality({"one": model, "other": model}, votes=VOTES, batch=BATCH)
@@ -176,9 +164,7 @@ def comparing(model: Representation, runs: int) -> float:
 class Pace:
     """The duration of a recipe's runs.
 
-    Args:
-        step: seconds per step.
-        rest: seconds for everything else.
+    Seconds per step, and for everything else.
     """
 
     step: float
@@ -206,14 +192,7 @@ def measured(runs: Sequence[StudyRun]) -> dict[str, Pace]:
 
 
 def affordable(plan: Plan, paces: Mapping[str, Pace], seconds: float, at_once: int) -> int:
-    """The steps per run, to two digits, with which all runs end within ``seconds``.
-
-    Args:
-        plan: the runs.
-        paces: pace of each recipe.
-        seconds: available time.
-        at_once: number of runs trained at once.
-    """
+    """The steps per run, to two digits, with which all runs end within ``seconds``."""
     pace, rounds = _mean(plan, paces), math.ceil(plan.runs / at_once)
     steps = min(max((seconds / rounds - pace.rest) / pace.step, FEWEST), MOST)
     unit = 10 ** max(0, math.floor(math.log10(steps)) - 1)

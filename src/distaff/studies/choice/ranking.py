@@ -172,7 +172,7 @@ def _numbers(results: Results, finished: list[StudyRun], progress: bool) -> dict
     found, alive = {}, {}
     scores = udr_scores(results, rows=OBSERVATIONS)
     udr: dict[str, float] = dict(zip(scores["run"], scores["udr"], strict=True))
-    for run in watched("measuring", finished, progress):
+    for run in watched("measuring", finished, len(finished), progress):
         active = int(active_latents(run.encoded.standard_codes)[0].sum())
         if active:
             alive[run.key] = run.model

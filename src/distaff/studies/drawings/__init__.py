@@ -4,21 +4,18 @@ Any public function in a file of this folder whose type hints take ``Results`` f
 can be named under ``figures`` in a study file; it needs no registration.
 """
 
-import importlib
-import pkgutil
 import typing
 from collections.abc import Callable
 from typing import Any
 
-from distaff.foundation.binding import public_functions
+from distaff.foundation.binding import functions_of_files
 from distaff.studies.results import Results
 from distaff.studies.study import Drawn
 
 
 def all_drawings() -> dict[str, Callable[..., Drawn]]:
     """All drawings of this folder, by name."""
-    modules = [importlib.import_module(f"{__name__}.{file.name}") for file in pkgutil.iter_modules(__path__)]
-    functions = (pair for module in modules for pair in public_functions(module).items())
+    functions = functions_of_files(__name__, __path__)
     return {name: function for name, function in functions if _is_drawing(function)}
 
 
