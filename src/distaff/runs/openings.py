@@ -80,8 +80,8 @@ def sooner(revive: Revive, scale: float) -> Revive:
 
 def _read(text: str) -> Iterator[Opening]:
     for item in read_items(text):
-        numbers = str(item).split(":")
-        if len(numbers) > 2 or not all(number.strip().isdecimal() for number in numbers):
+        numbers = (item.head, *item.arguments)
+        if item.name or len(numbers) > 2 or not all(map(str.isdecimal, numbers)):
             raise DistaffError(
                 f"revive reads STEP, or STEP:LATENTS,STEP:LATENTS,… such as 1550:1,2150:1,2650, not {text!r}."
             )
