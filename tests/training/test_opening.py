@@ -9,7 +9,7 @@ from distaff.runs.openings import Opening, Openings, sooner
 from distaff.training.opening import Opener, unexplained
 from distaff.training.train import resume, train
 from tests import toys
-from tests.training.test_revival import SEED, alone, images, with_closed
+from tests.training.test_revival import SEED, alone, images, in_two_processes, with_closed
 
 
 def opener_of(model):
@@ -55,6 +55,18 @@ def test_shut_latents_learn_nothing_until_they_open():
     told, heard = gradients(model, x)
     assert told.any(dim=1).all()
     assert heard.any(dim=0).all()
+
+
+def test_processes_that_share_batches_open_the_same_latents_with_the_same_weights():
+    x = images()
+    first, second, whole = (with_closed("z=gaussian:4", [1, 3]) for _ in range(3))
+    both = in_two_processes(
+        [first, second], x, lambda model, share, gather: opener_of(model).open([share], 1, gather, SEED)
+    )
+    assert both == [[1], [1]] == [opener_of(whole).open([torch.cat([x[::2], x[1::2]])], 1, alone, SEED)] * 2
+    for name, weight in whole.state_dict().items():
+        torch.testing.assert_close(first.state_dict()[name], weight, msg=name, rtol=1e-3, atol=1e-5)
+        assert torch.equal(first.state_dict()[name], second.state_dict()[name]), name
 
 
 def test_projections_avoid_what_open_latents_tell():

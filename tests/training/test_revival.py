@@ -126,7 +126,11 @@ def test_only_real_latents_with_a_variance_are_opened():
     torch.testing.assert_close(model.encoder[-1].weight[4:][:, :1], kept[:, :1])
 
 
-def in_two_processes(models: list[VAE], x: torch.Tensor) -> list[list[int]]:
+def revived(model, share, gather):
+    return Revival(model)(share, gather, SEED)
+
+
+def in_two_processes(models: list[VAE], x: torch.Tensor, act=revived) -> list[list[int]]:
     """Which latents are drawn anew in each of two models, that share a batch."""
     shares: dict[int, torch.Tensor] = {}
     both = threading.Barrier(2)
@@ -140,7 +144,7 @@ def in_two_processes(models: list[VAE], x: torch.Tensor) -> list[list[int]]:
             return whole
 
         with torch.no_grad():
-            return Revival(models[rank])(x[rank::2], gather, SEED)
+            return act(models[rank], x[rank::2], gather)
 
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(process, range(2)))
