@@ -54,6 +54,13 @@ def test_later_rules_win_and_conditions_hold():
     assert preset.settings("factor_vae", "mnist") == {"steps": 50, "critic": {"hidden": 10, "layers": 3}}
 
 
+def test_steps_at_which_latents_open_stretch_too():
+    opened = {
+        name: find_preset(name).fill({"steps": 310}, "factor_vae")["revive"] for name in ("quick", "sure")
+    }
+    assert opened == {"quick": 108, "sure": "78:1,118:1,168"}
+
+
 def test_the_callers_settings_win_and_schedules_stretch_with_the_steps():
     preset = Preset("mine", "", [{"steps": 100, "gamma": "linear:0:10:50", "latents": "a=gaussian:2"}])
     filled = preset.fill({"steps": 300, "seed": 4}, "factor_vae")
