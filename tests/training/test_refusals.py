@@ -170,7 +170,8 @@ def test_a_hangup_that_nohup_ignores_is_ignored():
         signal.signal(signal.SIGHUP, former)
 
 
-def test_a_gan_has_nothing_to_look_at_in_held_out_data():
+def test_a_gan_has_nothing_to_look_at_in_held_out_data(tmp_path):
     small = {**SMALL, "network": "infogan_mlp", "latents": "style=uniform:2,noise:4"}
     with pytest.raises(DistaffError, match="a GAN has no ELBO"):
-        train("infogan", toys.tiny_images(), steps=1, hold_out=0.2, **small)
+        train("infogan", toys.tiny_images(), steps=600, hold_out=0.2, out=tmp_path / "run", **small)
+    assert not (tmp_path / "run").exists()  # before a step is taken, not at the first look

@@ -234,6 +234,8 @@ def _learner(fabric: Fabric, job: Job) -> Learner:
             )
         if training.revive is not None:
             raise DistaffError("revive opens the latents of a VAE; a GAN has none that close.")
+        if training.hold_out is not None:
+            raise DistaffError("a GAN has no ELBO to look at: leave --hold-out out.")
         model = model.to(fabric.device)
         optimiser = make_optimiser(generator_parameters(model), training)
         return InfoGANLearner(model, job.goal, optimiser, fabric, _course(model, training))
