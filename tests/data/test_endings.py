@@ -10,10 +10,13 @@ import pandas as pd
 import pytest
 
 from distaff import DistaffError, evaluate_run, train
-from distaff.data import open_dataset
+from distaff.data import open_dataset, pairs
 from distaff.foundation import table_files
+from distaff.foundation.files import sha256
 from distaff.metrics.baseline_file import Baseline
 from distaff.metrics.code_sources import named_source, read_source
+from distaff.runs import RunFolder
+from tests import toys
 
 RANDOM = np.random.default_rng(0)
 TABLE = pd.DataFrame(RANDOM.normal(size=(40, 3)), columns=["a", "b", "c"])
@@ -83,3 +86,13 @@ def test_capitals_change_nothing(tmp_path):
         assert open_dataset(tmp_path / name).fingerprint == open_dataset(tmp_path / "plain.csv").fingerprint
     for name in ("x.NPZ", "x.NPY", "x.H5"):
         np.testing.assert_array_equal(open_dataset(tmp_path / name).images[:], images)
+
+
+def test_pairs_in_a_file_whose_name_ends_in_capitals_are_read_and_known_again(tmp_path):
+    np.save(tmp_path / "p.npy", [[0, 1], [2, 3]])
+    file = (tmp_path / "p.npy").rename(tmp_path / "P.NPY")
+    data = toys.tiny_images()
+    assert pairs.listed(str(file), data).pairs.tolist() == [[0, 1], [2, 3]]
+    how = {"pairs": str(file), "batch_size": 4, "steps": 1, "progress": False, "out": tmp_path / "run"}
+    train("ada_gvae", data, **how)
+    assert RunFolder(tmp_path / "run").read().data.others == {"pairs": sha256(file)}

@@ -135,9 +135,9 @@ def with_factors(data: Dataset, columns: Sequence[Any], names: Sequence[str] | N
     numbered = [_classes(as_array(column), called(data.name), k) for k, column in enumerate(columns)]
     lengths = sorted({len(classes) for classes, _, _ in numbered})
     if lengths != [len(data)]:
+        rows = " and ".join(map(str, lengths)) or "no"
         raise DistaffError(
-            f"{len(numbered)} factors of {lengths} rows"
-            f" do not fit {len(data)} observations: they must be (N, K)."
+            f"{rows} rows of factors do not fit {len(data)} observations: they must be (N, K)."
         )
     tables = tuple(table for _, table, _ in numbered)
     labels = tuple(map(str, names)) if names is not None else tuple(f"factor{k}" for k in range(len(tables)))

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from distaff.data.dataset import Dataset, checked_pairs
 from distaff.data.images import IntArray
 from distaff.foundation.binding import find_function
 from distaff.foundation.errors import DistaffError, foreign, whole
-from distaff.foundation.files import named_path
+from distaff.foundation.files import ending, named_path
 
 PairSource = Callable[[Dataset, int, np.random.Generator], IntArray]
 """(data, count, rng) → (count, 2) rows."""
@@ -84,7 +85,7 @@ def listed(text: str, data: Dataset) -> Dataset:
             raise DistaffError(f"{data.name} holds one observation: a sequence needs two or more.")
         first = np.arange(len(data) - 1)
         return replace(data, pairs=np.stack([first, first + 1], axis=1))
-    if text.endswith(".npy"):
+    if ending(Path(text)) == ".npy":
         path = named_path(text)
         if not path.exists():
             raise DistaffError(f"there is no file of pairs {path}.")
@@ -132,7 +133,7 @@ def _named(text: str) -> PairSource:
         if not value.strip().isdigit():
             raise DistaffError(f"pairs {text!r}: k is how many factors differ, such as k=1.")
         return partial(changed, k=int(value))
-    if text.endswith(".npy"):
+    if ending(Path(text)) == ".npy":
         return given
     return find_function("pair source", text, {s.__name__: s for s in (random, sequence, given)})
 

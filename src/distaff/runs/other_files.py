@@ -5,7 +5,7 @@ from pathlib import Path
 
 from distaff.data.dataset import Dataset
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.files import sha256
+from distaff.foundation.files import ending, sha256
 from distaff.runs.config import RunConfig
 from distaff.runs.sections import TrainingSettings, held_out_share
 from distaff.runs.starting import starting_weights
@@ -38,7 +38,7 @@ def with_other_files(config: RunConfig, held_out: Dataset | None, begun: bool = 
 
 def _fingerprints(training: TrainingSettings, held_out: Dataset | None) -> dict[str, str]:
     found, pairs = {}, Path(training.pairs or "")
-    if pairs.suffix == ".npy" and pairs.is_file():  # whoever reads an absent file says so
+    if ending(pairs) == ".npy" and pairs.is_file():  # whoever reads an absent file says so
         found["pairs"] = sha256(pairs)
     if held_out is not None and held_out_share(training.hold_out) is None:
         found["hold_out"] = held_out.fingerprint
