@@ -1,0 +1,1 @@
+"""The preset stepwise, which opens one latent at a time: the scores it reaches."""
