@@ -58,8 +58,16 @@ class Openings:
         return next((opening for opening in self.each if opening.step == step), None)
 
     def shortened(self, scale: float) -> "Openings":
-        """The same openings with their steps multiplied by ``scale``."""
-        return Openings(tuple(replace(o, step=in_proportion(o.step, scale)) for o in self.each))
+        """The same openings with their steps multiplied by ``scale``, at least one step apart.
+
+        >>> str(Openings.parse("1550:1,2350:1,3350").shortened(0.0001))
+        '1:1,2:1,3'
+        """
+        moved: list[Opening] = []
+        for opening in self.each:
+            earliest = moved[-1].step + 1 if moved else 1
+            moved.append(replace(opening, step=max(earliest, in_proportion(opening.step, scale))))
+        return Openings(tuple(moved))
 
     def __str__(self) -> str:
         return ",".join(map(str, self.each))
