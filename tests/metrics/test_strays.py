@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from distaff.metrics import irs, pieces, strays
+from distaff.metrics import irs, pieces, strays_by_class
 from distaff.metrics.factor_vae import Groups
-from distaff.metrics.strays import quantiles_of_strays, read_together, sample_of
+from distaff.metrics.strays_by_class import read_together, strays_of
 
 SIZES = (3, 5, 2)
 ROWS = 6000
@@ -32,9 +32,7 @@ def draw(kind, dtype=np.float64):
 
 def found(means, classes, quantile):
     groups = [Groups(np.ascontiguousarray(y), int(y.max()) + 1) for y in classes.T]
-    parts = read_together(groups, means.shape[1])
-    sample = sample_of(means)
-    return np.concatenate([quantiles_of_strays(means, sample, quantile, part) for part in parts])
+    return strays_of(means, quantile, groups)
 
 
 def plain(means, classes, quantile):
@@ -49,15 +47,21 @@ def plain(means, classes, quantile):
 def assert_plain(means, classes, quantile=0.99):
     rounding = 1e-14 * np.abs(means).max()  # that of the mean of large numbers
     expected = plain(means, classes, quantile)
-    np.testing.assert_allclose(found(means, classes, quantile), expected, rtol=1e-12, atol=rounding)
+    by_class, furthest = found(means, classes, quantile)
+    np.testing.assert_allclose(np.concatenate(by_class), expected, rtol=1e-12, atol=rounding)
+    means = means.astype(np.float64)
+    centre = means.mean(axis=0, dtype=np.longdouble).astype(np.float64)
+    np.testing.assert_allclose(furthest, np.abs(means - centre).max(axis=0), rtol=1e-12, atol=rounding)
 
 
 @pytest.fixture
 def read_whole(monkeypatch):
     """The numbers of rows of the classes that were read as a whole."""
     rows = []
-    whole = strays.quantile_of_strays
-    monkeypatch.setattr(strays, "quantile_of_strays", lambda z, q: rows.append(len(z)) or whole(z, q))
+    whole = strays_by_class.quantile_of_strays
+    monkeypatch.setattr(
+        strays_by_class, "quantile_of_strays", lambda z, q: rows.append(len(z)) or whole(z, q)
+    )
     return rows
 
 
@@ -76,7 +80,9 @@ def test_few_classes_are_read_as_a_whole(kind, read_whole):
 
 @pytest.mark.parametrize(("limit", "times_read"), [(0, [0]), (2.5, [0, 1, 2]), (3, [3]), (np.inf, [3])])
 def test_limits_that_are_guessed_wrongly_change_nothing(monkeypatch, read_whole, limit, times_read):
-    monkeypatch.setattr(strays, "_limits", lambda sample, seen, centre, share: np.full(centre.shape, limit))
+    monkeypatch.setattr(
+        strays_by_class, "_limits", lambda sample, seen, centre, share: np.full(centre.shape, limit)
+    )
     means, classes = draw("normal")
     assert_plain(means, classes)
     assert sum(read_whole) // ROWS in times_read  # how many of the three factors are read class by class
@@ -84,8 +90,8 @@ def test_limits_that_are_guessed_wrongly_change_nothing(monkeypatch, read_whole,
 
 def test_rows_that_mislead_the_sample_change_nothing(monkeypatch, read_whole):
     """The rows of the sample stray further than all others."""
-    monkeypatch.setattr(strays, "_SAMPLED", 1000)
-    monkeypatch.setattr(strays, "_FEW", 1)
+    monkeypatch.setattr(strays_by_class, "_SAMPLED", 1000)
+    monkeypatch.setattr(strays_by_class, "_FEW", 1)
     means, classes = draw("normal")
     sampled = np.arange(0, ROWS, 1000) + np.random.default_rng(0).integers(1000, size=6)
     means[sampled] *= 100
@@ -123,9 +129,9 @@ def test_factors_of_few_rows_and_of_many(rows):
 
 def test_many_factors_and_few_combinations_together():
     rng = np.random.default_rng(0)
-    groups = [Groups(rng.integers(size, size=40_000), size) for size in (2,) * 12 + (100, 3)]
+    groups = [Groups(rng.integers(size, size=100), size) for size in (2,) * 12 + (2000, 3)]
     parts = read_together(groups, 10)
-    assert [len(part) for part in parts] == [11, 1, 1, 1]  # a hundred classes have too few rows
+    assert [len(part) for part in parts] == [11, 1, 1, 1]
     assert [group for part in parts for group in part] == groups
 
 
@@ -133,7 +139,7 @@ def test_places_of_few_are_those_of_numpy():
     rng = np.random.default_rng(0)
     for shape, share in (((80, 10), 0.03), ((7, 3), 0.3), ((16, 1), 0), ((16, 4), 1), ((0, 8), 0)):
         few = rng.random(shape) < share
-        assert strays._nonzero(few).tolist() == np.flatnonzero(few).tolist()
+        assert strays_by_class._nonzero(few).tolist() == np.flatnonzero(few).tolist()
 
 
 def test_strays_are_in_order_within_their_cells():
@@ -142,7 +148,9 @@ def test_strays_are_in_order_within_their_cells():
         values, cell = np.exp(spread * rng.normal(size=count)), rng.integers(cells, size=count)
         expected = values[np.lexsort((values, cell))]
         np.testing.assert_allclose(
-            strays._in_order(values, cell, np.arange(count)), expected, rtol=1e-11 if spread > 9 else 1e-15
+            strays_by_class._in_order(values, cell, np.arange(count)),
+            expected,
+            rtol=1e-11 if spread > 9 else 1e-15,
         )
 
 
@@ -162,3 +170,9 @@ def test_irs_of_wide_codes_reads_some_latents_at_a_time(monkeypatch):
     whole = irs(means, classes).details["robustness"]
     monkeypatch.setattr(pieces, "BUDGET", 3 * ROWS)
     np.testing.assert_allclose(irs(means, classes).details["robustness"], whole, rtol=1e-12)
+
+
+def test_parts_that_several_threads_read_change_nothing(monkeypatch):
+    monkeypatch.setattr(strays_by_class, "_SHARED", 0)
+    monkeypatch.setattr(strays_by_class, "_TABLE", 1)
+    assert_plain(*draw("normal"))

@@ -1,8 +1,6 @@
 """IRS: whether a latent stays put while its factor is held fixed and all others change."""
 
 from dataclasses import dataclass
-from functools import partial
-from operator import call
 from typing import Annotated
 
 import numpy as np
@@ -10,14 +8,13 @@ from annotated_types import Gt, Le
 
 from distaff.codes import Codes
 from distaff.foundation.errors import DistaffError
-from distaff.foundation.parallel import side_by_side
 from distaff.metrics.active_latents import constant_latents
 from distaff.metrics.factor_vae import Groups, group_rows
 from distaff.metrics.inputs import Factors
 from distaff.metrics.metric import metric
 from distaff.metrics.pieces import slices
 from distaff.metrics.result import Result
-from distaff.metrics.strays import quantile_of_strays, quantiles_of_strays, read_together, sample_of
+from distaff.metrics.strays_by_class import strays_of
 
 
 @dataclass(frozen=True)
@@ -69,18 +66,15 @@ def irs(codes: Codes, factors: Factors, settings: Robustness) -> Result:
     if not codes.means.shape[1]:
         raise DistaffError("IRS needs Gaussian latents: these codes are all categorical.")
     groups = [_missing_as_class(group) for group in group_rows(factors)]
-    ends = np.cumsum([group.size for group in groups])
     still = constant_latents(codes)[: codes.means.shape[1]]  # deviations of equal numbers may be rounding
     largest = np.zeros(len(still))
     table = np.zeros((len(still), len(factors.names)))
     for some in slices(len(largest), len(codes)):
         means = np.ascontiguousarray(codes.means[:, some])
-        parts, sample = read_together(groups, means.shape[1]), sample_of(means)
-        jobs = [partial(quantiles_of_strays, means, sample, settings.quantile, part) for part in parts]
-        *found, furthest = side_by_side(call, [*jobs, partial(quantile_of_strays, means, 1.0)])
-        largest[some] = np.where(still[some], 0, furthest)
-        for k, each in enumerate(np.split(np.concatenate(found), ends[:-1])):
-            strays = each[: factors.sizes[k]]
+        found = strays_of(means, settings.quantile, groups)
+        largest[some] = np.where(still[some], 0, found.furthest)
+        for k, by_class in enumerate(found.by_class):
+            strays = by_class[: factors.sizes[k]]
             relative = np.divide(strays, largest[some], out=np.ones_like(strays), where=largest[some] > 0)
             table[some, k] = 1 - relative.mean(axis=0)
     best = table.max(axis=1)
