@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import distaff
 from distaff import Disentangler, DistaffError
+from distaff.objectives.recipes import beta_vae
 from distaff.objectives.terms import kl, nll
 from tests import toys
 
@@ -200,6 +202,10 @@ def test_data_frames_in_and_out():
         ({"recipe": "beta_vae", "options": "beta=3"}, "options are the recipe's arguments by name, as in"),
         ({"likelihood": "bernoulli"}, r"outside \[0, 1\]"),
         ({"recipe": None}, "^a recipe is a name, such as vae, or a function that returns .*, not None"),
+        (
+            {"recipe": partial(beta_vae, beta=2)},
+            "^a functools.partial has no name .*: give beta_vae itself, .* its arguments, such as beta=2",
+        ),
         ({"batch_size": None}, "^batch_size must be a whole number, not None"),
         ({"recipe": "infogan"}, r'^infogan is a game .* distaff.train\("infogan", images\)\.$'),
         ({"recipe": "infowgan_gp", "likelihood": "bernoulli"}, "^infowgan_gp is a game"),

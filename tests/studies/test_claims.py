@@ -342,6 +342,10 @@ def test_intervals_of_differences_cover_if_some_seeds_are_not_paired(seeds, seed
         ({"higher": {**HIGHER, "off": {}}}, "unknown key of higher 'off': did you mean 'of'"),
         ({"higher": {**HIGHER, "range": [0, 1]}}, "unknown key of higher 'range'"),
         ({"within": HIGHER}, "within needs the key 'range'"),
+        (
+            {"within": {"metrc": "mig", "range": [0, 1]}},
+            "unknown key of within 'metrc': did you mean 'metric'",
+        ),
         ({"higher": {"metric": "mig", "of": {}}}, "higher needs the key 'than'"),
         ({"higher": {**HIGHER, "metric": "migg"}}, "unknown metric 'migg': did you mean 'mig'"),
         ({"higher": {**HIGHER, "metric": "sap"}}, "unknown metric 'sap'"),

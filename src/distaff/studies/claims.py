@@ -74,21 +74,34 @@ def _form(name: str, content: Any) -> Form:
     if not isinstance(content, Mapping):
         raise DistaffError(f"{name} is a mapping such as {{metric: mig, …}}, not {content!r}.")
     options = FORMS[name]
-    make = next((option for key, option in options.items() if key in content), next(iter(options.values())))
+    make = next((option for key, option in options.items() if key in content), None)
+    if make is None:  # a misspelt key, perhaps: the reader that lacks the fewest
+
+        def lacking(option: Callable[..., Form]) -> int:
+            keys, needed = _keys(name, option)
+            return len({*needed} - {*content}) + len({*content} - {*keys})
+
+        make = min(options.values(), key=lacking)
+    keys, needed = _keys(name, make)
+    for key in content:
+        if key not in keys:
+            raise unknown(f"key of {name}", str(key), keys)
+    for key in needed:
+        if key not in content:
+            raise DistaffError(f"{name} needs the key {key!r}.")
+    given = {"where" if key == "for" else key: value for key, value in content.items()}
+    made: Form = make(**bind(make, {**given, **RANGES.get(name, {})}))
+    return made
+
+
+def _keys(name: str, make: Callable[..., Form]) -> tuple[list[str], list[str]]:
+    """The keys that a reader knows in a form, and those of them that it needs."""
     parameters = {
         "for" if key == "where" else key: parameter
         for key, parameter in inspect.signature(make).parameters.items()
         if key != "range" or name == "within"
     }
-    for key in content:
-        if key not in parameters:
-            raise unknown(f"key of {name}", str(key), parameters)
-    for key, parameter in parameters.items():
-        if parameter.default is inspect.Parameter.empty and key not in content:
-            raise DistaffError(f"{name} needs the key {key!r}.")
-    given = {"where" if key == "for" else key: value for key, value in content.items()}
-    made: Form = make(**bind(make, {**given, **RANGES.get(name, {})}))
-    return made
+    return list(parameters), [key for key, given in parameters.items() if given.default is given.empty]
 
 
 def _groups(
