@@ -56,9 +56,9 @@ def test_later_rules_win_and_conditions_hold():
 
 def test_steps_at_which_latents_open_stretch_too():
     opened = {
-        name: find_preset(name).fill({"steps": 310}, "factor_vae")["revive"] for name in ("quick", "stepwise")
+        name: find_preset(name).fill({"steps": 350}, "factor_vae")["revive"] for name in ("quick", "stepwise")
     }
-    assert opened == {"quick": 108, "stepwise": "78:1,118:1,168"}
+    assert opened == {"quick": 122, "stepwise": "78:1,118:1,168"}
 
 
 def test_the_callers_settings_win_and_schedules_stretch_with_the_steps():
