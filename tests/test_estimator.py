@@ -204,7 +204,7 @@ def test_data_frames_in_and_out():
         ({"recipe": None}, "^a recipe is a name, such as vae, or a function that returns .*, not None"),
         (
             {"recipe": partial(beta_vae, beta=2)},
-            "^a functools.partial has no name .*: give beta_vae itself, .* its arguments, such as beta=2",
+            "not functools.partial of beta_vae: give beta_vae itself, .* its arguments, such as beta=2",
         ),
         ({"batch_size": None}, "^batch_size must be a whole number, not None"),
         ({"recipe": "infogan"}, r'^infogan is a game .* distaff.train\("infogan", images\)\.$'),

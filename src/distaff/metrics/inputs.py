@@ -66,11 +66,6 @@ class Factors:
         return np.asarray(np.isnan(self.values).any(axis=1))
 
     @property
-    def complete(self) -> bool:
-        """Whether no label is missing; much faster to tell than which rows lack one."""
-        return not np.isnan(self.values).any()
-
-    @property
     def classes(self) -> IntArray:
         """(N, K) class numbers, for metrics that need classes; an error if a factor is real-valued."""
         self.refuse_real()

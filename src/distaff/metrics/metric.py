@@ -167,7 +167,7 @@ def _scored(card: Card, given: Mapping[str, Any]) -> Any:
     def results(read: Mapping[str, Any], seed: int) -> dict[str, Result]:
         if "factors" not in read or card.by_factor == "within":
             return result(read, seed)
-        if read["factors"].complete:
+        if not read["factors"].missing.any():
             return result(_as_taken(takes, read["codes"], read["factors"]), seed)
         cut = parts(read["codes"], read["factors"])
         each = [result(_as_taken(takes, part.codes, part.factors), seed) for part in cut]
@@ -241,7 +241,7 @@ def _read(card: Card, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _paired(card: Card, codes: Codes, factors: Factors) -> tuple[Codes, Factors]:
     """Codes and factors of the same rows; missing labels are kept if the metric reads factors one by one."""
-    if factors.complete:
+    if not factors.missing.any():
         refuse_constant(factors.names, factors.sizes)
         return codes, factors
     return one_by_one(codes, factors) if card.by_factor else all_labelled(codes, factors)

@@ -83,14 +83,12 @@ def find_recipe(recipe: str | Callable[..., Goal]) -> Callable[..., Goal]:
     if isinstance(recipe, str):
         return find_function("recipe", recipe, recipes)
     if not hasattr(recipe, "__qualname__"):
+        what = f"the objective {recipe}" if isinstance(recipe, Goal) else shown(recipe)
         if isinstance(recipe, partial):
             name = getattr(recipe.func, "__name__", "the function")
             given = ", ".join(f"{key}={value!r}" for key, value in recipe.keywords.items())
-            raise DistaffError(
-                f"a functools.partial has no name to load the run by: give {name} itself, and beside it its "
-                f"arguments{given and f', such as {given}'}."
-            )
-        what = f"the objective {recipe}" if isinstance(recipe, Goal) else shown(recipe)
+            what = f"functools.partial of {name}: give {name} itself, and beside it its arguments"
+            what += given and f", such as {given}"
         raise DistaffError(
             f"a recipe is a name, such as vae, or a function that returns an objective, not {what}."
         )
