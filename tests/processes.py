@@ -1,5 +1,6 @@
 """Processes of their own that need not import torch first: forked from one that did, and nothing else."""
 
+import contextlib
 import os
 import runpy
 import signal
@@ -51,8 +52,10 @@ class Forked:
         return self.process.exitcode is None
 
     def send(self, number: signal.Signals) -> None:
+        """Send a signal; nothing happens if the process has ended meanwhile, as with ``subprocess``."""
         assert self.process.pid is not None
-        os.kill(self.process.pid, number)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.process.pid, number)
 
     def end(self, timeout: float = 300) -> Done:
         """How it ended, once it has."""
